@@ -1,0 +1,58 @@
+# One door for everything. Each target installs what is missing, builds what has changed and does its job; a second call
+# is incremental and needs no network.
+#
+#   make run          the matrix product on every target
+#   make test         everything that can be checked here
+
+BUILD := build
+ARGS ?=
+
+# Lets ccache reuse objects that were compiled against the precompiled header.
+export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
+
+.PHONY: help run test build bench docs format bundle clean bootstrap
+.DEFAULT_GOAL := help
+
+help:
+	@echo 'make run      compute a matrix product on every target and say how far off it is'
+	@echo 'make test     build and run every test; the last line counts them'
+	@echo 'make build    build everything into build/'
+	@echo 'make bench    run the measurements of bench/'
+	@echo 'make docs     write the generated pages of docs/'
+	@echo 'make format   format every source file'
+	@echo 'make bundle   pack a self-contained compiler into dist/'
+	@echo 'make clean    remove build/'
+	@echo
+	@echo 'ARGS="…" is handed to the script behind run, test and bench; SOLITON_JOBS=N limits parallel compilations.'
+
+bootstrap:
+	@scripts/bootstrap.sh
+
+$(BUILD)/build.ninja: CMakePresets.json | bootstrap
+	cmake --preset release
+	@touch $@
+
+build: $(BUILD)/build.ninja | bootstrap
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh)
+
+run: $(BUILD)/build.ninja | bootstrap
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) soliton
+	@python3 scripts/run_demo.py $(ARGS)
+
+test: build
+	@python3 scripts/run_tests.py $(ARGS)
+
+bench: build
+	@python3 scripts/run_bench.py $(ARGS)
+
+docs: | bootstrap
+	@python3 scripts/gen_docs.py
+
+format: | bootstrap
+	@python3 scripts/check_format.py --all --fix
+
+bundle: | bootstrap
+	@scripts/bundle.sh
+
+clean:
+	rm -rf $(BUILD)

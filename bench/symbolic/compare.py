@@ -1,0 +1,214 @@
+"""Soliton's symbolic engine against SymPy on the same corpus, the same steps and the same facts.
+
+    python3 compare.py BUILD/bin/SymbolicBench [--json ../results/symbolic.json]
+
+Steps: build the expression from symbols, substitute the tile sizes, simplify. SymPy is told what it can be told:
+symbols are integers, non-negative or positive; Soliton gets the same facts in this comparison. `cold` clears SymPy's
+cache before each expression; `warm` is SymPy's build + subs alone with everything cached. Both results are evaluated
+at the corpus's points and must equal plain integer arithmetic.
+"""
+
+import argparse
+import gc
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import sympy
+from sympy.core.cache import clear_cache
+
+import corpus
+
+
+class xor(sympy.Function):
+    """Bitwise exclusive or, as Wave defines it for SymPy."""
+
+    nargs = 2
+    is_integer = True
+    is_nonnegative = True
+
+    @classmethod
+    def eval(cls, x, y):
+        if isinstance(x, sympy.Integer) and isinstance(y, sympy.Integer):
+            return sympy.Integer(int(x) ^ int(y))
+
+
+OPERATIONS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "floordiv": "floor({} / {})",
+    "ceildiv": "ceiling({} / {})",
+    "mod": "Mod({}, {})",
+    "xor": "xor({}, {})",
+    "minimum": "Min({}, {})",
+    "lt": "Lt({}, {})",
+    "le": "Le({}, {})",
+    "conj": "And({}, {})",
+    "select": "Piecewise(({1}, {0}), ({2}, True))",
+}
+
+
+def symbol(name):
+    positive = name in corpus.POSITIVE or name in corpus.STATIC
+    return sympy.Symbol(name, integer=True, positive=True) if positive else sympy.Symbol(name, integer=True, nonnegative=True)
+
+
+def builder(program):
+    """A Python function that makes the expression of a recorded program with SymPy's operators."""
+    lines = ["def build():"]
+    for i, (name, operands) in enumerate(program):
+        if name == "const":
+            value = f"Integer({operands[0]})"
+        elif name == "symbol":
+            value = f"symbol({operands[0]!r})"
+        else:
+            value = OPERATIONS[name].format(*[f"t{o}" for o in operands])
+        lines.append(f"    t{i} = {value}")
+    lines.append(f"    return t{len(program) - 1}")
+    scope = {"symbol": symbol, "xor": xor}
+    for name in ("Integer", "floor", "ceiling", "Mod", "Min", "Lt", "Le", "And", "Piecewise"):
+        scope[name] = getattr(sympy, name)
+    exec("\n".join(lines), scope)
+    return scope["build"]
+
+
+def as_number(value):
+    return int(bool(value)) if value in (sympy.true, sympy.false) else int(value)
+
+
+def nodes(e):
+    return len(set(sympy.preorder_traversal(e)))
+
+
+def run_sympy(entries):
+    out = []
+    for number, (name, program, config, values) in enumerate(entries):
+        build = builder(program)
+        binding = {symbol(o[0]): config[o[0]] for n, o in program if n == "symbol" and o[0] in config}
+        gc.collect()
+        clear_cache()
+        start = time.perf_counter()
+        built = build()
+        after_build = time.perf_counter()
+        bound = built.subs(binding)
+        after_subs = time.perf_counter()
+        result = sympy.simplify(bound)
+        end = time.perf_counter()
+        build().subs(binding)
+        warm = []
+        for _ in range(3):
+            begin = time.perf_counter()
+            build().subs(binding)
+            warm.append(time.perf_counter() - begin)
+        right = all(as_number(result.subs({symbol(k): v for k, v in p.items()})) == truth for p, truth in values)
+        out.append(
+            {
+                "name": name,
+                "right": right,
+                "cold": {
+                    "build": (after_build - start) * 1e6,
+                    "substitute": (after_subs - after_build) * 1e6,
+                    "simplify": (end - after_subs) * 1e6,
+                },
+                "warm": min(warm) * 1e6,
+                "nodes": nodes(result),
+                "result": str(result),
+            }
+        )
+        print(f"\r{number + 1}/{len(entries)} {name:40s}", end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    return out
+
+
+def run_ours(program, entries):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "corpus.txt"
+        with path.open("w") as file:
+            sys.stdout, keep = file, sys.stdout
+            corpus.write()
+            sys.stdout = keep
+        done = subprocess.run([program, str(path)], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{program} failed: {done.stderr}")
+    ours = json.loads(done.stdout)["expressions"]
+    assert [e["name"] for e in ours] == [e[0] for e in entries]
+    return ours
+
+
+def total(times):
+    return times["build"] + times["substitute"] + times["simplify"]
+
+
+def summarize(ours, theirs):
+    """One row per group of the corpus, and one for all."""
+    groups = {}
+    for a, b in zip(ours, theirs):
+        for key in (a["name"].split(".")[0], "all"):
+            groups.setdefault(key, []).append((a, b))
+    rows = []
+    for key, pairs in sorted(groups.items(), key=lambda item: item[0] == "all"):
+        cold = [total(b["cold"]) / total(a["first"]) for a, b in pairs]
+        again = sum(total(a["again"]) for a, _ in pairs)
+        rows.append(
+            {
+                "group": key,
+                "expressions": len(pairs),
+                "ours_first_us": sum(total(a["first"]) for a, _ in pairs) / len(pairs),
+                "ours_again_us": again / len(pairs),
+                "sympy_cold_us": sum(total(b["cold"]) for _, b in pairs) / len(pairs),
+                "sympy_warm_us": sum(b["warm"] for _, b in pairs) / len(pairs),
+                "ratio_cold": sum(total(b["cold"]) for _, b in pairs) / sum(total(a["first"]) for a, _ in pairs),
+                "ratio_cold_median": statistics.median(cold),
+                "ratio_cold_again": sum(total(b["cold"]) for _, b in pairs) / again,
+                "ratio_warm": sum(b["warm"] for _, b in pairs) / again,
+                "nodes": sum(a["nodes"] for a, _ in pairs),
+                "nodes_full_facts": sum(a["nodes_full_facts"] for a, _ in pairs),
+                "nodes_sympy": sum(b["nodes"] for _, b in pairs),
+                "larger": sum(a["nodes"] > b["nodes"] for a, b in pairs),
+                "all_right": all(a["right"] and b["right"] for a, b in pairs),
+            }
+        )
+    return rows
+
+
+def print_table(rows):
+    print(f"{'group':12} {'n':>4} {'ours us':>8} {'(again)':>8} {'sympy us':>10} {'(warm)':>8} {'cold x':>8} {'warm x':>7} "
+          f"{'nodes':>6} {'(full)':>6} {'sympy':>6} {'larger':>6} right")  # fmt: skip
+    for r in rows:
+        print(f"{r['group']:12} {r['expressions']:4} {r['ours_first_us']:8.1f} {r['ours_again_us']:8.1f} {r['sympy_cold_us']:10.0f} "
+              f"{r['sympy_warm_us']:8.0f} {r['ratio_cold']:8.0f} {r['ratio_warm']:7.1f} {r['nodes']:6} {r['nodes_full_facts']:6} "
+              f"{r['nodes_sympy']:6} {r['larger']:6} {r['all_right']}")  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("program", help="the built SymbolicBench")
+    parser.add_argument("--json", help="write the results there")
+    parser.add_argument("--every", type=int, default=1, help="only every n-th expression (for a quick look)")
+    options = parser.parse_args()
+    entries = list(corpus.entries())
+    ours = run_ours(options.program, entries)[:: options.every]
+    theirs = run_sympy(entries[:: options.every])
+    rows = summarize(ours, theirs)
+    print_table(rows)
+    if options.json:
+        report = {
+            "what": "build + substitute + simplify of index expressions, microseconds per expression",
+            "sympy": sympy.__version__,
+            "python": platform.python_version(),
+            "machine": platform.processor() or platform.machine(),
+            "summary": rows,
+            "expressions": [{"name": a["name"], "ours": a, "sympy": b} for a, b in zip(ours, theirs)],
+        }
+        Path(options.json).write_text(json.dumps(report, indent=1) + "\n")
+    return 0 if rows[-1]["all_right"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

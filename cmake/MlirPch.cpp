@@ -1,0 +1,1 @@
+// Compiled once so that its precompiled header exists; see SolitonLayer.cmake.

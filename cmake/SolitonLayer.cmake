@@ -1,0 +1,64 @@
+# soliton_add_layer(): a library that links only what its row of the layer table lists.
+#
+#   soliton_add_layer(SolitonLayout
+#     SOURCES Layout.cpp Fragments.cpp
+#     DEPENDS SolitonSupport SolitonSymbolic
+#     TESTS LayoutTest.cpp)
+#
+# MLIR            the layer may include mlir/ and llvm/ headers; all such layers share one precompiled header
+# TESTS           GoogleTest files, one binary per layer, named <layer>Tests
+# TEST_DEPENDS    what only the tests need (oracles such as z3)
+
+include(StaticLlvm)
+
+set(SOLITON_PCH_HEADER "${CMAKE_SOURCE_DIR}/cmake/MlirPch.h")
+
+function(soliton_use_mlir target)
+  target_include_directories(${target} SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+  separate_arguments(definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+  target_compile_definitions(${target} PUBLIC ${definitions})
+  if(NOT TARGET SolitonMlirPch)
+    add_library(SolitonMlirPch STATIC ${CMAKE_SOURCE_DIR}/cmake/MlirPch.cpp)
+    target_include_directories(SolitonMlirPch PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+    target_include_directories(SolitonMlirPch SYSTEM PUBLIC ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+    target_compile_definitions(SolitonMlirPch PUBLIC ${definitions})
+    target_precompile_headers(SolitonMlirPch PRIVATE ${SOLITON_PCH_HEADER})
+    # ccache can then reuse objects that were built against an identical header.
+    target_compile_options(SolitonMlirPch PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+  get_target_property(kind ${target} TYPE)
+  if(kind STREQUAL "EXECUTABLE") # The header was compiled as PIC, and -fPIE would not accept it.
+    set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(${target} PRIVATE -fPIC)
+  endif()
+  target_precompile_headers(${target} REUSE_FROM SolitonMlirPch)
+  target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+endfunction()
+
+function(soliton_link_mlir target)
+  if(SOLITON_STATIC_LLVM)
+    soliton_link_mlir_statically(${target})
+  else()
+    target_link_libraries(${target} PUBLIC MLIR LLVM)
+  endif()
+endfunction()
+
+function(soliton_add_layer name)
+  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
+  target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
+  if(ARG_MLIR)
+    soliton_use_mlir(${name})
+    soliton_link_mlir(${name})
+  endif()
+  if(SOLITON_TESTS AND ARG_TESTS)
+    add_executable(${name}Tests ${ARG_TESTS})
+    target_link_libraries(${name}Tests PRIVATE ${name} ${ARG_TEST_DEPENDS} GTest::gtest_main)
+    if(ARG_MLIR)
+      soliton_use_mlir(${name}Tests)
+    endif()
+    set_property(GLOBAL APPEND PROPERTY SOLITON_TEST_BINARIES ${name}Tests)
+    add_test(NAME ${name} COMMAND ${name}Tests)
+  endif()
+endfunction()

@@ -1,0 +1,151 @@
+//===- Data.cpp - Inputs, encodings and comparisons -----------------------------===//
+#include "kernels/Kernels.h"
+
+#include "soliton/support/Float.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace soliton;
+using namespace soliton::kernels;
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood 2014): the same numbers on every machine.
+class Random {
+public:
+  explicit Random(uint64_t seed) : state(seed) {}
+  uint64_t next() {
+    uint64_t z = state += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return z ^ z >> 31;
+  }
+  /// In [-1, 1).
+  double unit() { return static_cast<double>(static_cast<int64_t>(next()) >> 10) * 0x1p-53; }
+  int64_t integer(int64_t lo, int64_t hi) {
+    return lo + static_cast<int64_t>(next() % static_cast<uint64_t>(hi - lo + 1));
+  }
+
+private:
+  uint64_t state;
+};
+
+/// Integers small enough that the sums and products of every kernel are exact in f32.
+constexpr int64_t kSmall = 3;
+/// Integers of integer kernels; the products of a long contraction still fit i32.
+constexpr int64_t kLarge = 100;
+
+double draw(Random &random, DType type, bool integers) {
+  if (integers)
+    return static_cast<double>(random.integer(-kSmall, kSmall));
+  if (isInteger(type))
+    return static_cast<double>(random.integer(-kLarge, kLarge));
+  return roundTo(type, random.unit());
+}
+
+} // namespace
+
+const Array &Problem::operator[](std::string_view name) const {
+  for (size_t i = 0; i != arguments.size(); ++i)
+    if (arguments[i].name == name)
+      return arrays[i];
+  throw std::out_of_range("no argument " + std::string(name));
+}
+
+const Array &Problem::output() const {
+  for (size_t i = 0; i != arguments.size(); ++i)
+    if (arguments[i].isOutput)
+      return arrays[i];
+  throw std::out_of_range("no output");
+}
+
+Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, const Sizes &sizes,
+                             const ProblemOptions &options) {
+  Problem problem{
+      .variant = variant, .sizes = sizes, .arguments = entry.arguments(variant), .integers = options.integers};
+  Random random(options.seed);
+  for (const ArgumentInfo &argument : problem.arguments) {
+    Array array{.type = argument.type.resolve(options.nativeF8)};
+    size_t elements = 1;
+    for (const std::string &dim : argument.dims) {
+      array.shape.push_back(sizes.at(dim));
+      elements *= static_cast<size_t>(sizes.at(dim));
+    }
+    if (!argument.isOutput) {
+      array.values.resize(elements);
+      for (double &value : array.values)
+        value = draw(random, array.type, options.integers);
+    }
+    problem.arrays.push_back(std::move(array));
+  }
+  return problem;
+}
+
+std::vector<std::byte> kernels::encodeArray(const Array &array) {
+  size_t width = static_cast<size_t>(std::max(8, bits(array.type)) / 8);
+  std::vector<std::byte> bytes(array.values.size() * width);
+  for (size_t i = 0; i != array.values.size(); ++i) {
+    uint64_t code = encode(array.type, array.values[i]);
+    for (size_t b = 0; b != width; ++b)
+      bytes[i * width + b] = static_cast<std::byte>(code >> (8 * b));
+  }
+  return bytes;
+}
+
+std::vector<double> kernels::decodeArray(DType type, std::span<const std::byte> bytes) {
+  size_t width = static_cast<size_t>(std::max(8, bits(type)) / 8);
+  std::vector<double> values(bytes.size() / width);
+  for (size_t i = 0; i != values.size(); ++i) {
+    uint64_t code = 0;
+    for (size_t b = 0; b != width; ++b)
+      code |= static_cast<uint64_t>(bytes[i * width + b]) << (8 * b);
+    values[i] = decode(type, code);
+  }
+  return values;
+}
+
+Comparison kernels::compare(const Expected &expected, std::span<const double> result) {
+  Comparison comparison;
+  if (result.size() != expected.values.size())
+    return {.ok = false, .maxAbsError = INFINITY, .errorBound = 0, .firstWrong = 0};
+  double used = -1; // the largest part of a bound that an error takes
+  for (size_t i = 0; i != result.size(); ++i) {
+    // Written so that NaN is wrong.
+    double error = std::abs(result[i] - expected.values[i]), bound = expected.bounds[i];
+    bool right = error <= bound;
+    if (!right && !comparison.firstWrong)
+      comparison.firstWrong = i;
+    comparison.ok &= right;
+    comparison.maxAbsError = std::isnan(error) ? INFINITY : std::max(comparison.maxAbsError, error);
+    double part = right ? (bound > 0 ? error / bound : 0) : INFINITY;
+    if (part > used) {
+      used = part;
+      comparison.errorBound = bound;
+    }
+  }
+  return comparison;
+}
+
+double kernels::halfUlp(DType type, double value) {
+  if (isInteger(type))
+    return 0;
+  double smallest = decode(type, 1); // the smallest subnormal: the spacing near 0
+  if (value == 0 || !std::isfinite(value))
+    return smallest / 2;
+  return std::max(smallest, epsilon(type) * std::ldexp(1.0, std::ilogb(value))) / 2;
+}
+
+Expected kernels::roundedOutput(const Problem &problem, std::vector<double> values, std::vector<double> errors,
+                                bool exact) {
+  DType type = problem.output().type;
+  if (isInteger(type) || (exact && problem.integers)) {
+    for (double &value : values)
+      value = isFloat(type) ? roundTo(type, value) : value;
+    std::fill(errors.begin(), errors.end(), 0.0);
+    return {std::move(values), std::move(errors)};
+  }
+  for (size_t i = 0; i != values.size(); ++i)
+    errors[i] += halfUlp(type, std::abs(values[i]) + errors[i]);
+  return {std::move(values), std::move(errors)};
+}

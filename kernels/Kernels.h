@@ -1,0 +1,137 @@
+//===- Kernels.h - Every kernel of the library, once, in the language -----------===//
+//
+// A kernel here is its text in the language, its sizes and tiles, and an independent reference in plain C++ and f64
+// that says what each element of the result must be and how far from it an implementation may be.
+//
+//   const KernelEntry *gemm = findKernel("gemm");
+//   Kernel kernel = gemm->build(gemm->variants[0]);
+//   Problem problem = makeProblem(*gemm, gemm->variants[0], {{"M", 64}, {"N", 64}, {"K", 64}}, {.seed = 1});
+//   Expected expected = gemm->reference(problem);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/soliton.h"
+
+#include <cstddef>
+#include <map>
+#include <span>
+
+namespace soliton::kernels {
+
+/// A symbol and the number that it has where nobody says otherwise.
+struct DefaultSize {
+  std::string name;
+  int64_t value = 0;
+};
+
+/// One choice of element types. `name` is what `--dtype` takes: `f16`, or `f16-bf16` where the output differs from the
+/// usual one.
+struct Variant {
+  std::string name;
+  ElementType input, output;
+  /// Tiles that differ from the kernel's.
+  std::vector<DefaultSize> tiles = {};
+};
+
+/// A parameter of a kernel, in order.
+struct ArgumentInfo {
+  std::string name;
+  /// Size symbols, outermost first; none for a scalar.
+  std::vector<std::string> dims;
+  ElementType type;
+  bool isOutput = false;
+};
+
+/// Numbers of one argument, row-major, each exactly representable in `type`.
+struct Array {
+  DType type = DType::f32;
+  std::vector<int64_t> shape = {};
+  std::vector<double> values = {};
+};
+
+using Sizes = std::map<std::string, int64_t>;
+
+struct Problem {
+  Variant variant;
+  Sizes sizes;
+  std::vector<ArgumentInfo> arguments;
+  /// One per argument; the output's `values` are empty.
+  std::vector<Array> arrays = {};
+  /// Inputs are small integers, so that sums and products are exact in any order.
+  bool integers = false;
+
+  int64_t size(const std::string &name) const { return sizes.at(name); }
+  const Array &operator[](std::string_view name) const;
+  const Array &output() const;
+};
+
+/// What the output must be: each element within its bound of its value.
+struct Expected {
+  std::vector<double> values;
+  std::vector<double> bounds;
+};
+
+struct KernelEntry {
+  std::string name;
+  std::string description;
+  std::vector<DefaultSize> sizes;
+  std::vector<DefaultSize> tiles;
+  /// The legal element types; the first is the default.
+  std::vector<Variant> variants;
+  std::vector<ArgumentInfo> (*arguments)(const Variant &) = nullptr;
+  Kernel (*build)(const Variant &) = nullptr;
+  Expected (*reference)(const Problem &) = nullptr;
+
+  /// Tiles of a variant that suit every target.
+  std::vector<DefaultSize> tilesFor(const Variant &variant) const;
+  /// The variant of that name, or null.
+  const Variant *findVariant(std::string_view name) const;
+};
+
+/// All kernels, in the order in which a list shows them.
+const std::vector<const KernelEntry *> &allKernels();
+/// The kernel of that name, or null.
+const KernelEntry *findKernel(std::string_view name);
+
+//===- Data -------------------------------------------------------------------------===//
+
+struct ProblemOptions {
+  uint64_t seed = 0;
+  /// Small integers instead of random numbers.
+  bool integers = false;
+  /// What `f8` is on the target.
+  DType nativeF8 = DType::f8e4m3fn;
+};
+
+/// Inputs for a kernel at these sizes; the same for the same seed everywhere.
+Problem makeProblem(const KernelEntry &entry, const Variant &variant, const Sizes &sizes,
+                    const ProblemOptions &options = {});
+
+/// The bytes of an array as a device sees them.
+std::vector<std::byte> encodeArray(const Array &array);
+std::vector<double> decodeArray(DType type, std::span<const std::byte> bytes);
+
+/// How a result compares with what was expected.
+struct Comparison {
+  bool ok = true;
+  double maxAbsError = 0;
+  /// The bound of the element that uses most of it.
+  double errorBound = 0;
+  /// The first element that is wrong.
+  std::optional<size_t> firstWrong;
+};
+Comparison compare(const Expected &expected, std::span<const double> result);
+
+//===- For references ---------------------------------------------------------------===//
+
+/// Half the distance between the numbers of a type around `value`: what rounding may change. 0 for integers.
+double halfUlp(DType type, double value);
+/// The unit roundoff of f32, in which float kernels compute.
+inline constexpr double kF32Roundoff = 0x1p-24;
+
+/// The output for exact values and bounds on the error before rounding to the output's type. Where the inputs are
+/// integers and `exact` says that the arithmetic is too, only the rounded value itself is right.
+Expected roundedOutput(const Problem &problem, std::vector<double> values, std::vector<double> errors, bool exact);
+
+} // namespace soliton::kernels

@@ -1,0 +1,71 @@
+//===- Access.h - Where a read or write touches memory ---------------------------===//
+//
+// The address of every element that a lane moves, as an expression in lane, wave, workgroup and iteration, and what
+// follows from it: how many consecutive registers one instruction may move. For a 128×32 f16 tile of a row-major
+// [1024, 512] memory, eight elements a lane:
+//
+//   byteOffset(0) = 131072*$WG0 + 64*$ARG_K + 16*mod($LANE, 4) + 1024*floordiv($LANE, 4) + …      width = 8
+//
+// Widths are proven (contiguous, aligned, bounded alike), never probed.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/analysis/Geometry.h"
+#include "soliton/layout/LayoutExpr.h"
+
+namespace soliton {
+
+class Access {
+public:
+  /// `op` is a `wave.read` or `wave.write` whose tile has a layout and whose starts are known.
+  Access(Operation *op, const Geometry &geometry);
+  /// The same access with another layout or element count: for choosing one.
+  Access(Operation *op, const Geometry &geometry, const Layout &layout);
+
+  wave::MemoryType memory() const { return memoryType; }
+  const Layout &layout() const { return tileLayout; }
+  int64_t elementBytes() const { return bytes; }
+
+  /// Offset of register `reg`'s element from the start of the memory (global) or of the tile (shared), in bytes.
+  sym::Expr byteOffset(int64_t reg) const;
+  /// Where register `reg`'s element lies along the k-th dimension of the tile, in the whole tensor.
+  sym::Expr place(size_t k, int64_t reg) const;
+  /// Holds where register `reg`'s element is inside the bounds and this lane is the one that writes it; 1 if always.
+  sym::Expr mask(int64_t reg) const;
+
+  /// Registers that one instruction moves: the largest power of two, at most `maxBytes` bytes, for which every group is
+  /// contiguous, aligned and bounded alike.
+  int64_t width(int64_t maxBytes) const;
+
+private:
+  void read(Operation *op);
+  bool groupsAre(int64_t width) const;
+  sym::Expr replicaMask() const;
+
+  const Geometry &geometry;
+  Layout tileLayout;
+  wave::MemoryType memoryType;
+  SmallVector<Dim> dims;
+  SmallVector<sym::Expr> starts;
+  SmallVector<sym::Expr> indices;
+  /// One per dimension; nothing where there is no bound.
+  SmallVector<std::optional<sym::Expr>> bounds;
+  int64_t bytes = 1;
+  bool isWrite = false;
+};
+
+/// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of the
+/// memory is no plain dimension.
+std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry);
+
+/// A layout for the access in which consecutive lanes touch consecutive addresses: within each wave's part of the tile,
+/// or, if `allWaves`, the whole tile by all waves. `elements`, if not 0, is how many a lane has in a row.
+FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool allWaves, int64_t elements = 0);
+
+/// The tile that an access moves.
+wave::TileType tileOf(Operation *op);
+/// The memory that it touches.
+Value memoryOf(Operation *op);
+
+} // namespace soliton

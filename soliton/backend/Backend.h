@@ -1,0 +1,95 @@
+//===- Backend.h - From the machine form to a binary --------------------------===//
+//
+// Translates one `machine.kernel` to LLVM IR and from there to what a device loads:
+//
+//   FailureOr<CodeObject> hsaco = compileToHsaco(kernel, *findTarget("gfx942"));
+//   FailureOr<CodeObject> ptx   = compileToPtx(kernel, *findTarget("sm_90a"));
+//   if (succeeded(ptx)) (void)assembleCubin(*ptx, target, kernel.getLoc());     // where there is a ptxas
+//
+// Errors go to the diagnostics of the kernel's context; a crash of LLVM is an error like any other. Different threads may
+// compile at once, each with a context of its own.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/ir/Machine.h"
+#include "soliton/support/Diagnostics.h"
+#include "soliton/target/Target.h"
+
+namespace soliton::backend {
+
+struct Options {
+  /// Line tables, so that an instruction names the op it comes from.
+  bool lineInfo = true;
+  /// a * b + c may become one fused operation, as GPU compilers do unless told otherwise.
+  bool fuseMultiplyAdd = true;
+  /// Waves per SIMD that the register allocator must leave room for; 0 lets LLVM decide.
+  int wavesPerSimd = 0;
+  /// Also keep the assembly text of an HSACO (PTX is always kept) and the LLVM IR before optimisation.
+  bool keepAssembly = false;
+  bool keepLlvmIr = false;
+  /// Where ptxas is; empty means CUDA_HOME, then PATH, then /usr/local/cuda/bin.
+  std::string ptxas;
+  /// Messages of ptxas that say that asynchronous matrix instructions run one after another are errors unless this is set.
+  bool allowSerialization = false;
+};
+
+/// How long one step took.
+struct Phase {
+  std::string name;
+  double ms = 0;
+};
+
+enum class ParameterKind : uint8_t { pointer, scalar, tensorMap };
+
+/// One parameter of the kernel, where the launch has to put it.
+struct Parameter {
+  std::string name;
+  ParameterKind kind = ParameterKind::pointer;
+  uint32_t offset = 0;
+  uint32_t size = 0;
+
+  bool operator==(const Parameter &) const = default;
+};
+
+struct CodeObject {
+  /// HSACO or cubin; empty for PTX that was not assembled.
+  std::string bytes;
+  /// Assembly (on request) or PTX.
+  std::string assembly;
+  /// Before optimisation, on request.
+  std::string llvmIr;
+
+  std::string entry;
+  std::vector<Parameter> parameters;
+  uint32_t parameterBytes = 0;
+  uint32_t threads = 0;
+  /// The workgroup's shared block: static in an HSACO, to be asked for at launch on NVIDIA.
+  uint32_t sharedBytes = 0;
+  bool sharedIsDynamic = false;
+
+  /// Registers per lane (NVIDIA: `vgprs`), and what did not fit. Zero where nothing has assembled it yet.
+  uint32_t vgprs = 0, agprs = 0, sgprs = 0;
+  /// Registers that were spilled (AMD) and bytes a lane (both).
+  uint32_t spilledRegisters = 0, spillBytes = 0;
+  /// Private memory of a lane.
+  uint32_t scratchBytes = 0;
+
+  std::vector<Diagnostic> warnings;
+  /// `translate`, `llvm_opt`, `llvm_codegen`, then `lld` or `ptxas`.
+  std::vector<Phase> phases;
+
+  double msOf(std::string_view phase) const;
+};
+
+/// Fails with `wrong-target` if the kernel was made for another target.
+mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options = {});
+mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target &target, const Options &options = {});
+
+/// The ptxas that `assembleCubin` would run, or nothing.
+std::optional<std::string> findPtxas(const Options &options = {});
+
+/// Adds the cubin, registers and spills to what `compileToPtx` returned. `target` as for the compilation.
+llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc, const Options &options = {});
+
+} // namespace soliton::backend

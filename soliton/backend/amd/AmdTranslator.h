@@ -1,0 +1,84 @@
+//===- AmdTranslator.h - The machine ops on CDNA ---------------------------------===//
+//
+// Each op is one instruction:
+//
+//   load %b [%lane, %s] : vector<8xf16>      buffer_load_dwordx4 v[..], v_lane, s[rsrc], s_s offen offset:imm
+//   load [%lane] : vector<4xf16>             ds_read_b64
+//   mma "v_mfma_f32_16x16x16_f16"            v_mfma_f32_16x16x16_f16
+//   wait shared, 0 / barrier                 s_waitcnt lgkmcnt(0) / s_barrier
+//
+// Buffers are raw buffer resources. A masked global access gets an offset beyond every buffer: the hardware then reads
+// zero and drops what is stored, without a branch.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/backend/common/Translator.h"
+
+namespace soliton::backend {
+
+class AmdTranslator final : public Translator {
+public:
+  using Translator::Translator;
+
+private:
+  void declareShared() override;
+  void setAttributes() override;
+  void beginBody() override;
+  llvm::Type *bufferType() override { return llvm::PointerType::get(context, 8); }
+  llvm::LogicalResult translateMachine(mlir::Operation *op) override;
+  llvm::Value *fastExp2(llvm::Value *x) override;
+  llvm::Value *fastReciprocal(llvm::Value *x) override;
+  llvm::Value *fastReciprocalRoot(llvm::Value *x) override;
+  llvm::Value *bufferBase(mlir::Value buffer) override { return bases.lookup(buffer); }
+
+  // Memory.cpp
+  llvm::LogicalResult translate(machine::BufferOp op);
+  llvm::LogicalResult translate(machine::LoadOp op);
+  llvm::LogicalResult translate(machine::StoreOp op);
+  llvm::LogicalResult translate(machine::CopyAsyncOp op);
+  llvm::LogicalResult translate(machine::LoadMatrixOp op);
+  llvm::LogicalResult checkShared(mlir::Operation *op, int64_t bytes, int64_t alignment);
+  struct BufferOffsets {
+    llvm::Value *lane, *uniform;
+  };
+  BufferOffsets bufferOffsets(mlir::Value lane, mlir::Value uniform, mlir::Value mask, int64_t immediate);
+  llvm::Type *memoryType(int64_t bytes);
+  void markShared(llvm::Instruction *access);
+
+  // Matrix.cpp
+  llvm::LogicalResult translate(machine::MmaOp op);
+  llvm::LogicalResult translateScaled(machine::MmaOp op, llvm::Intrinsic::ID id);
+
+  // Lanes.cpp
+  llvm::LogicalResult translate(machine::IdOp op);
+  llvm::LogicalResult translate(machine::ShuffleOp op);
+  llvm::LogicalResult translate(machine::UniformOp op);
+  llvm::LogicalResult translate(machine::BallotOp op);
+  llvm::LogicalResult translate(machine::SwapOp op);
+  llvm::Value *laneId();
+  llvm::Value *butterfly(llvm::Value *word, unsigned offset);
+  llvm::Value *dpp(llvm::Value *word, unsigned control);
+  llvm::Value *permute(llvm::Value *word, llvm::Value *lane);
+  bool hasPermlaneSwap() const;
+
+  // Convert.cpp
+  llvm::LogicalResult translate(machine::ConvertOp op);
+  llvm::Value *clampFinite(llvm::Value *x, double largest);
+  llvm::LogicalResult toFp8(machine::ConvertOp op, llvm::ArrayRef<llvm::Value *> list, bool isE5m2, double largest);
+  llvm::Value *fromFp8(llvm::Value *value, bool isE5m2);
+  llvm::Value *toFp4(llvm::ArrayRef<llvm::Value *> list);
+  llvm::Value *fromFp4(llvm::Value *value);
+  llvm::LogicalResult fp6(machine::ConvertOp op, bool toSmall, bool isE3m2);
+
+  // Time.cpp
+  llvm::LogicalResult translate(machine::BarrierOp op);
+  llvm::LogicalResult translate(machine::WaitOp op);
+  llvm::LogicalResult translate(machine::FenceOp op);
+  llvm::LogicalResult translateHint(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Value, llvm::Value *> bases;
+  llvm::MDNode *asyncScope = nullptr;
+};
+
+} // namespace soliton::backend

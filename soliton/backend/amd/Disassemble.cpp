@@ -1,0 +1,204 @@
+//===- Disassemble.cpp - What an HSACO really does --------------------------------===//
+
+#include "soliton/backend/amd/Disassemble.h"
+
+#include "soliton/backend/common/Codegen.h"
+
+#include "llvm/DebugInfo/DWARF/DWARFContext.h"
+#include "llvm/MC/MCAsmInfo.h"
+#include "llvm/MC/MCContext.h"
+#include "llvm/MC/MCDisassembler/MCDisassembler.h"
+#include "llvm/MC/MCInst.h"
+#include "llvm/MC/MCInstPrinter.h"
+#include "llvm/MC/MCInstrInfo.h"
+#include "llvm/MC/MCRegisterInfo.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
+
+namespace soliton::backend {
+
+std::string_view name(InstructionKind kind) {
+  static constexpr std::string_view names[] = {
+      "mfma",          "shared-load", "shared-store", "shared-atomic", "lanes",   "global-load", "global-store",
+      "global-atomic", "shared-direct", "scratch",    "scalar-load",   "waitcnt", "barrier",     "branch",
+      "vector",        "scalar",      "nop",          "other"};
+  return names[static_cast<size_t>(kind)];
+}
+
+static InstructionKind classifyShared(llvm::StringRef mnemonic) {
+  if (mnemonic.starts_with("ds_read"))
+    return InstructionKind::sharedLoad;
+  if (mnemonic.starts_with("ds_write"))
+    return InstructionKind::sharedStore;
+  if (mnemonic.starts_with("ds_bpermute") || mnemonic.starts_with("ds_permute") || mnemonic.starts_with("ds_swizzle"))
+    return InstructionKind::lanes;
+  return InstructionKind::sharedAtomic;
+}
+
+static InstructionKind classifyGlobal(llvm::StringRef mnemonic, llvm::StringRef operands) {
+  if (mnemonic.contains("_atomic"))
+    return InstructionKind::globalAtomic;
+  if (mnemonic.contains("_store"))
+    return InstructionKind::globalStore;
+  if (mnemonic.contains("_load"))
+    return operands.ends_with(" lds") || operands.contains(" lds ") || mnemonic.contains("_lds_") ? InstructionKind::sharedDirect
+                                                                                                    : InstructionKind::globalLoad;
+  return InstructionKind::other; // cache control
+}
+
+InstructionKind classify(std::string_view mnemonicText, std::string_view operandText) {
+  llvm::StringRef mnemonic(mnemonicText.data(), mnemonicText.size()), operands(operandText.data(), operandText.size());
+  if (mnemonic.starts_with("v_mfma") || mnemonic.starts_with("v_smfmac"))
+    return InstructionKind::mfma;
+  if (mnemonic.starts_with("ds_"))
+    return classifyShared(mnemonic);
+  if (mnemonic.starts_with("buffer_") || mnemonic.starts_with("global_") || mnemonic.starts_with("flat_"))
+    return classifyGlobal(mnemonic, operands);
+  if (mnemonic.starts_with("scratch_"))
+    return InstructionKind::scratch;
+  if (mnemonic.starts_with("s_load") || mnemonic.starts_with("s_buffer_load"))
+    return InstructionKind::scalarLoad;
+  if (mnemonic.starts_with("s_waitcnt"))
+    return InstructionKind::waitcnt;
+  if (mnemonic.starts_with("s_barrier"))
+    return InstructionKind::barrier;
+  if (mnemonic.starts_with("s_cbranch") || mnemonic == "s_branch" || mnemonic == "s_endpgm")
+    return InstructionKind::branch;
+  if (mnemonic == "s_nop" || mnemonic == "v_nop")
+    return InstructionKind::nop;
+  if (mnemonic.starts_with("v_permlane") || operands.contains("row_") || operands.contains("quad_perm"))
+    return InstructionKind::lanes;
+  if (mnemonic.starts_with("v_"))
+    return InstructionKind::vector;
+  return mnemonic.starts_with("s_") ? InstructionKind::scalar : InstructionKind::other;
+}
+
+size_t Disassembly::count(InstructionKind kind) const {
+  return llvm::count_if(instructions, [&](const Instruction &i) { return i.kind == kind; });
+}
+
+size_t Disassembly::accesses(InstructionKind kind) const {
+  size_t sum = 0;
+  for (const Instruction &instruction : instructions)
+    if (instruction.kind == kind)
+      sum += static_cast<size_t>(instruction.accesses);
+  return sum;
+}
+
+namespace {
+/// The MC objects that decoding needs, in the order in which they must live.
+struct Decoder {
+  std::unique_ptr<llvm::MCRegisterInfo> registers;
+  std::unique_ptr<llvm::MCAsmInfo> assembly;
+  std::unique_ptr<llvm::MCSubtargetInfo> chip;
+  std::unique_ptr<llvm::MCInstrInfo> instructions;
+  std::unique_ptr<llvm::MCContext> context;
+  std::unique_ptr<llvm::MCDisassembler> disassembler;
+  std::unique_ptr<llvm::MCInstPrinter> printer;
+
+  bool create(const std::string &cpu, std::string &error) {
+    llvm::Triple triple("amdgcn-amd-amdhsa");
+    const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (!target)
+      return false;
+    llvm::MCTargetOptions options;
+    registers.reset(target->createMCRegInfo(triple));
+    assembly.reset(target->createMCAsmInfo(*registers, triple, options));
+    chip.reset(target->createMCSubtargetInfo(triple, cpu, ""));
+    instructions.reset(target->createMCInstrInfo());
+    context = std::make_unique<llvm::MCContext>(triple, assembly.get(), registers.get(), chip.get());
+    disassembler.reset(target->createMCDisassembler(*chip, *context));
+    printer.reset(target->createMCInstPrinter(triple, 0, *assembly, *instructions, *registers));
+    if (disassembler && printer)
+      return true;
+    error = "LLVM cannot disassemble " + cpu;
+    return false;
+  }
+};
+
+/// The bytes of the one kernel, and where they lie.
+struct Code {
+  std::string name;
+  llvm::ArrayRef<uint8_t> bytes;
+  uint64_t address = 0;
+};
+} // namespace
+
+static llvm::Expected<Code> findKernel(const llvm::object::ObjectFile &object) {
+  for (const llvm::object::SymbolRef &symbol : object.symbols()) {
+    auto type = symbol.getType();
+    auto section = symbol.getSection();
+    if (!type || !section || *type != llvm::object::SymbolRef::ST_Function || *section == object.section_end()) {
+      llvm::consumeError(type.takeError());
+      llvm::consumeError(section.takeError());
+      continue;
+    }
+    auto name = symbol.getName();
+    auto address = symbol.getAddress();
+    auto contents = (*section)->getContents();
+    if (!name || !address || !contents)
+      return llvm::joinErrors(llvm::joinErrors(name.takeError(), address.takeError()), contents.takeError());
+    uint64_t begin = *address - (*section)->getAddress();
+    uint64_t size = llvm::object::ELFSymbolRef(symbol).getSize();
+    return Code{name->str(), llvm::arrayRefFromStringRef(contents->substr(begin, size)), *address};
+  }
+  return llvm::createStringError("it has no kernel");
+}
+
+static Instruction decode(Decoder &decoder, const llvm::MCInst &inst, uint64_t address) {
+  Instruction result;
+  result.address = address;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  decoder.printer->printInst(&inst, address, "", *decoder.chip, stream);
+  llvm::StringRef trimmed = llvm::StringRef(text).trim();
+  auto [mnemonic, operands] = trimmed.split(' ');
+  result.mnemonic = mnemonic.str();
+  result.operands = operands.trim().str();
+  result.kind = classify(result.mnemonic, result.operands);
+  if (mnemonic.starts_with("ds_read2") || mnemonic.starts_with("ds_write2"))
+    result.accesses = 2;
+  return result;
+}
+
+std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std::string &chip, std::string &error) {
+  initializeTargets();
+  auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(hsaco, "hsaco"));
+  if (!object) {
+    error = llvm::toString(object.takeError());
+    return std::nullopt;
+  }
+  auto code = findKernel(**object);
+  if (!code) {
+    error = llvm::toString(code.takeError());
+    return std::nullopt;
+  }
+  Decoder decoder;
+  if (!decoder.create(chip, error))
+    return std::nullopt;
+  auto dwarf = llvm::DWARFContext::create(**object);
+  Disassembly result;
+  result.kernel = code->name;
+  for (uint64_t offset = 0; offset < code->bytes.size();) {
+    llvm::MCInst inst;
+    uint64_t size = 0;
+    uint64_t address = code->address + offset;
+    auto status = decoder.disassembler->getInstruction(inst, size, code->bytes.drop_front(offset), address, llvm::nulls());
+    if (status == llvm::MCDisassembler::Fail || size == 0) {
+      error = "bytes at " + std::to_string(address) + " are no instruction of " + chip;
+      return std::nullopt;
+    }
+    Instruction instruction = decode(decoder, inst, address);
+    if (auto line = dwarf->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection})) {
+      if (line->FileName != llvm::DILineInfo::BadString)
+        instruction.file = line->FileName;
+      instruction.line = line->Line;
+    }
+    result.instructions.push_back(std::move(instruction));
+    offset += size;
+  }
+  return result;
+}
+
+} // namespace soliton::backend

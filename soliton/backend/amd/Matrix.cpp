@@ -1,0 +1,133 @@
+//===- Matrix.cpp - MFMA ----------------------------------------------------------===//
+//
+// `kind` is the instruction's mnemonic. LLVM names its intrinsics after three generations of spelling; the table knows them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/backend/amd/AmdTranslator.h"
+
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using llvm::Value;
+using mlir::success;
+namespace I = llvm::Intrinsic;
+
+namespace {
+struct Mfma {
+  llvm::StringLiteral name;
+  I::ID id;
+};
+} // namespace
+
+static constexpr Mfma kMfmas[] = {
+    {"mfma_f32_32x32x8_f16", I::amdgcn_mfma_f32_32x32x8f16},
+    {"mfma_f32_16x16x16_f16", I::amdgcn_mfma_f32_16x16x16f16},
+    {"mfma_f32_32x32x4_2b_f16", I::amdgcn_mfma_f32_32x32x4f16},
+    {"mfma_f32_16x16x4_4b_f16", I::amdgcn_mfma_f32_16x16x4f16},
+    {"mfma_f32_4x4x4_16b_f16", I::amdgcn_mfma_f32_4x4x4f16},
+    {"mfma_f32_32x32x8_bf16", I::amdgcn_mfma_f32_32x32x8bf16_1k},
+    {"mfma_f32_16x16x16_bf16", I::amdgcn_mfma_f32_16x16x16bf16_1k},
+    {"mfma_f32_32x32x4_2b_bf16", I::amdgcn_mfma_f32_32x32x4bf16_1k},
+    {"mfma_f32_16x16x4_4b_bf16", I::amdgcn_mfma_f32_16x16x4bf16_1k},
+    {"mfma_f32_4x4x4_16b_bf16", I::amdgcn_mfma_f32_4x4x4bf16_1k},
+    {"mfma_f32_32x32x2_f32", I::amdgcn_mfma_f32_32x32x2f32},
+    {"mfma_f32_16x16x4_f32", I::amdgcn_mfma_f32_16x16x4f32},
+    {"mfma_f32_32x32x1_2b_f32", I::amdgcn_mfma_f32_32x32x1f32},
+    {"mfma_f32_16x16x1_4b_f32", I::amdgcn_mfma_f32_16x16x1f32},
+    {"mfma_f32_4x4x1_16b_f32", I::amdgcn_mfma_f32_4x4x1f32},
+    {"mfma_f64_16x16x4_f64", I::amdgcn_mfma_f64_16x16x4f64},
+    {"mfma_f64_4x4x4_4b_f64", I::amdgcn_mfma_f64_4x4x4f64},
+    {"mfma_i32_32x32x16_i8", I::amdgcn_mfma_i32_32x32x16_i8},
+    {"mfma_i32_16x16x32_i8", I::amdgcn_mfma_i32_16x16x32_i8},
+    {"mfma_i32_32x32x4_2b_i8", I::amdgcn_mfma_i32_32x32x4i8},
+    {"mfma_i32_16x16x4_4b_i8", I::amdgcn_mfma_i32_16x16x4i8},
+    {"mfma_i32_4x4x4_16b_i8", I::amdgcn_mfma_i32_4x4x4i8},
+    {"mfma_f32_32x32x4_xf32", I::amdgcn_mfma_f32_32x32x4_xf32},
+    {"mfma_f32_16x16x8_xf32", I::amdgcn_mfma_f32_16x16x8_xf32},
+    {"mfma_f32_32x32x16_fp8_fp8", I::amdgcn_mfma_f32_32x32x16_fp8_fp8},
+    {"mfma_f32_32x32x16_fp8_bf8", I::amdgcn_mfma_f32_32x32x16_fp8_bf8},
+    {"mfma_f32_32x32x16_bf8_fp8", I::amdgcn_mfma_f32_32x32x16_bf8_fp8},
+    {"mfma_f32_32x32x16_bf8_bf8", I::amdgcn_mfma_f32_32x32x16_bf8_bf8},
+    {"mfma_f32_16x16x32_fp8_fp8", I::amdgcn_mfma_f32_16x16x32_fp8_fp8},
+    {"mfma_f32_16x16x32_fp8_bf8", I::amdgcn_mfma_f32_16x16x32_fp8_bf8},
+    {"mfma_f32_16x16x32_bf8_fp8", I::amdgcn_mfma_f32_16x16x32_bf8_fp8},
+    {"mfma_f32_16x16x32_bf8_bf8", I::amdgcn_mfma_f32_16x16x32_bf8_bf8},
+    {"mfma_f32_32x32x16_f16", I::amdgcn_mfma_f32_32x32x16_f16},
+    {"mfma_f32_16x16x32_f16", I::amdgcn_mfma_f32_16x16x32_f16},
+    {"mfma_f32_32x32x16_bf16", I::amdgcn_mfma_f32_32x32x16_bf16},
+    {"mfma_f32_16x16x32_bf16", I::amdgcn_mfma_f32_16x16x32_bf16},
+    {"mfma_i32_32x32x32_i8", I::amdgcn_mfma_i32_32x32x32_i8},
+    {"mfma_i32_16x16x64_i8", I::amdgcn_mfma_i32_16x16x64_i8},
+    {"mfma_f32_32x32x64_f8f6f4", I::amdgcn_mfma_scale_f32_32x32x64_f8f6f4},
+    {"mfma_f32_16x16x128_f8f6f4", I::amdgcn_mfma_scale_f32_16x16x128_f8f6f4},
+    {"mfma_scale_f32_32x32x64_f8f6f4", I::amdgcn_mfma_scale_f32_32x32x64_f8f6f4},
+    {"mfma_scale_f32_16x16x128_f8f6f4", I::amdgcn_mfma_scale_f32_16x16x128_f8f6f4},
+};
+
+static bool isScaled(I::ID id) {
+  return id == I::amdgcn_mfma_scale_f32_32x32x64_f8f6f4 || id == I::amdgcn_mfma_scale_f32_16x16x128_f8f6f4;
+}
+
+LogicalResult AmdTranslator::translate(machine::MmaOp op) {
+  llvm::StringRef kind = op.getKind();
+  kind.consume_front("v_");
+  std::vector<std::string> legal = nativeMmas(/*async=*/false);
+  bool onTarget = llvm::any_of(legal, [&](llvm::StringRef name) { return name == kind || name.drop_front(2) == kind; });
+  const Mfma *row = llvm::find_if(kMfmas, [&](const Mfma &m) { return m.name == kind; });
+  if (!onTarget || row == std::end(kMfmas))
+    return notOnTarget(op, "matrix instruction", op.getKind(), legal);
+  if (isScaled(row->id))
+    return translateScaled(op, row->id);
+  llvm::FunctionType *type = I::getType(context, row->id);
+  Value *operands[] = {get(op.getLhs()), get(op.getRhs()), get(op.getAcc())};
+  llvm::SmallVector<Value *> args;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    llvm::Type *wanted = type->getParamType(i);
+    if (bitsOf(operand->getType()) != bitsOf(wanted))
+      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type " << op->getOperand(i).getType()
+                             << ", expected " << bitsOf(wanted) << " bits a lane";
+    args.push_back(bits(operand, wanted));
+  }
+  args.append({i32(0), i32(0), i32(0)}); // no broadcast, no lane permutation
+  set(op, bits(call(row->id, {}, args), operands[2]->getType()));
+  return success();
+}
+
+/// The format field of an operand of the f8f6f4 instructions.
+static std::optional<int> formatOf(mlir::Type type) {
+  mlir::Type element = mlir::getElementTypeOrSelf(type);
+  if (llvm::isa<mlir::Float8E4M3FNType>(element))
+    return 0;
+  if (llvm::isa<mlir::Float8E5M2Type>(element))
+    return 1;
+  if (llvm::isa<mlir::Float6E2M3FNType>(element))
+    return 2;
+  if (llvm::isa<mlir::Float6E3M2FNType>(element))
+    return 3;
+  if (llvm::isa<mlir::Float4E2M1FNType>(element))
+    return 4;
+  return std::nullopt;
+}
+
+LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
+  std::optional<int> lhs = formatOf(op.getLhs().getType()), rhs = formatOf(op.getRhs().getType());
+  Value *a = toWords(get(op.getLhs())), *b = toWords(get(op.getRhs())), *acc = get(op.getAcc());
+  auto fits = [&](std::optional<int> format, Value *words) { // 32 elements a lane
+    unsigned width = format ? (*format <= 1 ? 8 : *format <= 3 ? 6 : 4) : 0;
+    return format && countOf(words->getType()) == width;
+  };
+  if (!fits(lhs, a) || !fits(rhs, b) || acc->getType() != I::getType(context, id, {a->getType(), b->getType()})->getReturnType())
+    return unsupported(op) << "`" << op.getKind() << "` on " << op.getLhs().getType() << ", " << op.getRhs().getType() << " and "
+                           << op.getAcc().getType() << ", expected 32 elements a lane of f8E4M3FN, f8E5M2, f6E2M3FN, f6E3M2FN or "
+                           << "f4E2M1FN and its f32 accumulator";
+  // Without scales both are 0, for which LLVM takes the instruction that has none.
+  Value *scaleA = i32(0), *scaleB = i32(0);
+  set(op, call(id, {a->getType(), b->getType()},
+               {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB}));
+  return success();
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,79 @@
+//===- Time.cpp - Waits, barriers and the scheduler's hints -------------------------===//
+//
+// Exactly the waits and barriers that the program has, and no others: LLVM's fences would add `s_waitcnt` of their own, so
+// the order of memory accesses around each is kept by empty assembly that clobbers memory.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/backend/amd/AmdTranslator.h"
+
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using mlir::failed;
+using mlir::failure;
+using mlir::success;
+namespace I = llvm::Intrinsic;
+
+LogicalResult AmdTranslator::translate(machine::BarrierOp op) {
+  auto waves = static_cast<int64_t>(op.getWaves().value_or(kernel.getWaves()));
+  if (op.getId() != 0 || waves != static_cast<int64_t>(kernel.getWaves()))
+    return unsupported(op) << "barrier " << static_cast<int64_t>(op.getId()) << " of " << waves << " waves, " << target.name
+                           << " has only one for all " << static_cast<int64_t>(kernel.getWaves()) << " of them";
+  compilerFence();
+  call(I::amdgcn_s_barrier, {}, {});
+  compilerFence();
+  return success();
+}
+
+/// The operand of `s_waitcnt` on GFX9; a counter at its largest value is not waited for.
+static uint32_t encodeWait(int64_t vm, int64_t exports, int64_t lgkm) {
+  return static_cast<uint32_t>((vm & 0xf) | (exports & 0x7) << 4 | (lgkm & 0xf) << 8 | (vm >> 4 & 0x3) << 14);
+}
+
+LogicalResult AmdTranslator::translate(machine::WaitOp op) {
+  constexpr int64_t vmMax = 63, exportMax = 7, lgkmMax = 15;
+  CounterKind kind = op.getCounter() == machine::Counter::vm       ? CounterKind::vm
+                     : op.getCounter() == machine::Counter::shared ? CounterKind::shared
+                     : op.getCounter() == machine::Counter::cp_async ? CounterKind::cpAsync
+                     : op.getCounter() == machine::Counter::bulk     ? CounterKind::bulk
+                                                                     : CounterKind::mma;
+  if (failed(requireCounter(op, kind)))
+    return failure();
+  auto count = static_cast<int64_t>(op.getCount());
+  uint32_t operand = kind == CounterKind::vm ? encodeWait(count, exportMax, lgkmMax) : encodeWait(vmMax, exportMax, count);
+  compilerFence();
+  call(I::amdgcn_s_waitcnt, {}, {i32(operand)});
+  compilerFence();
+  for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
+    set(result, get(value));
+  return success();
+}
+
+LogicalResult AmdTranslator::translate(machine::FenceOp op) {
+  if (op.getSpace() == machine::FenceSpace::shared_async)
+    return unsupported(op) << target.name << " has no asynchronous proxy to order shared memory with";
+  llvm::StringRef scope = op.getSpace() == machine::FenceSpace::global ? "agent" : "workgroup";
+  builder.CreateFence(llvm::AtomicOrdering::AcquireRelease, context.getOrInsertSyncScopeID(scope));
+  return success();
+}
+
+LogicalResult AmdTranslator::translateHint(mlir::Operation *op) {
+  if (auto barrier = llvm::dyn_cast<machine::SchedBarrierOp>(op))
+    call(I::amdgcn_sched_barrier, {}, {i32(static_cast<int64_t>(barrier.getMask()))});
+  else if (auto group = llvm::dyn_cast<machine::SchedGroupOp>(op))
+    call(I::amdgcn_sched_group_barrier, {},
+         {i32(static_cast<int64_t>(group.getMask())), i32(static_cast<int64_t>(group.getCount())),
+          i32(static_cast<int64_t>(group.getSync()))});
+  else if (auto priority = llvm::dyn_cast<machine::PriorityOp>(op)) {
+    auto level = static_cast<int64_t>(priority.getLevel());
+    if (level < 0 || level > 3)
+      return unsupported(op) << "priority " << level << ", expected 0 to 3";
+    call(I::amdgcn_s_setprio, {}, {builder.getInt16(static_cast<uint16_t>(level))});
+  }
+  return success();
+}
+
+} // namespace soliton::backend

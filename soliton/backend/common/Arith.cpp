@@ -1,0 +1,237 @@
+//===- Arith.cpp - The arith dialect as LLVM instructions ----------------------===//
+
+#include "soliton/backend/common/Translator.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using mlir::failure;
+using mlir::success;
+namespace arith = mlir::arith;
+
+/// What the op itself allows, and fusing where the options do.
+void Translator::setFlags(mlir::Operation *op) {
+  llvm::FastMathFlags flags;
+  if (options.fuseMultiplyAdd)
+    flags.setAllowContract(true);
+  if (auto interface = llvm::dyn_cast<arith::ArithFastMathInterface>(op)) {
+    arith::FastMathFlags own = interface.getFastMathFlagsAttr().getValue();
+    auto has = [&](arith::FastMathFlags flag) { return arith::bitEnumContainsAll(own, flag); };
+    flags.setNoNaNs(has(arith::FastMathFlags::nnan));
+    flags.setNoInfs(has(arith::FastMathFlags::ninf));
+    flags.setNoSignedZeros(has(arith::FastMathFlags::nsz));
+    flags.setAllowReciprocal(has(arith::FastMathFlags::arcp));
+    flags.setApproxFunc(has(arith::FastMathFlags::afn));
+    flags.setAllowReassoc(has(arith::FastMathFlags::reassoc));
+    if (has(arith::FastMathFlags::contract))
+      flags.setAllowContract(true);
+  }
+  builder.setFastMathFlags(flags);
+}
+
+static llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  using L = llvm::CmpInst::Predicate;
+  switch (predicate) {
+  case P::eq: return L::ICMP_EQ;
+  case P::ne: return L::ICMP_NE;
+  case P::slt: return L::ICMP_SLT;
+  case P::sle: return L::ICMP_SLE;
+  case P::sgt: return L::ICMP_SGT;
+  case P::sge: return L::ICMP_SGE;
+  case P::ult: return L::ICMP_ULT;
+  case P::ule: return L::ICMP_ULE;
+  case P::ugt: return L::ICMP_UGT;
+  case P::uge: return L::ICMP_UGE;
+  }
+  return L::BAD_ICMP_PREDICATE;
+}
+
+static llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  using L = llvm::CmpInst::Predicate;
+  switch (predicate) {
+  case P::AlwaysFalse: return L::FCMP_FALSE;
+  case P::OEQ: return L::FCMP_OEQ;
+  case P::OGT: return L::FCMP_OGT;
+  case P::OGE: return L::FCMP_OGE;
+  case P::OLT: return L::FCMP_OLT;
+  case P::OLE: return L::FCMP_OLE;
+  case P::ONE: return L::FCMP_ONE;
+  case P::ORD: return L::FCMP_ORD;
+  case P::UEQ: return L::FCMP_UEQ;
+  case P::UGT: return L::FCMP_UGT;
+  case P::UGE: return L::FCMP_UGE;
+  case P::ULT: return L::FCMP_ULT;
+  case P::ULE: return L::FCMP_ULE;
+  case P::UNE: return L::FCMP_UNE;
+  case P::UNO: return L::FCMP_UNO;
+  case P::AlwaysTrue: return L::FCMP_TRUE;
+  }
+  return L::BAD_FCMP_PREDICATE;
+}
+
+//===-- Constants ---------------------------------------------------------------===//
+
+static llvm::Constant *constantOf(llvm::Type *type, const llvm::APInt &bits) {
+  if (type->isIntegerTy())
+    return llvm::ConstantInt::get(type, bits);
+  return llvm::ConstantFP::get(type->getContext(), llvm::APFloat(type->getFltSemantics(), bits));
+}
+
+LogicalResult Translator::translateConstant(arith::ConstantOp op) {
+  llvm::Type *type = convert(op.getType(), op.getLoc());
+  if (!type)
+    return failure();
+  mlir::Attribute attribute = op.getValue();
+  if (auto integer = llvm::dyn_cast<mlir::IntegerAttr>(attribute)) {
+    set(op, constantOf(type, integer.getValue()));
+    return success();
+  }
+  if (auto number = llvm::dyn_cast<mlir::FloatAttr>(attribute)) {
+    set(op, constantOf(type, number.getValue().bitcastToAPInt()));
+    return success();
+  }
+  auto dense = llvm::dyn_cast<mlir::DenseElementsAttr>(attribute);
+  if (!dense)
+    return unsupported(op) << "a constant is " << attribute << ", expected a number or a dense vector";
+  llvm::SmallVector<llvm::Constant *> list;
+  llvm::Type *element = type->getScalarType();
+  if (llvm::isa<mlir::FloatType>(dense.getElementType())) {
+    for (const llvm::APFloat &value : dense.getValues<llvm::APFloat>())
+      list.push_back(constantOf(element, value.bitcastToAPInt()));
+  } else {
+    for (const llvm::APInt &value : dense.getValues<llvm::APInt>())
+      list.push_back(constantOf(element, value));
+  }
+  set(op, type->isVectorTy() ? llvm::ConstantVector::get(list) : list.front());
+  return success();
+}
+
+//===-- Casts -------------------------------------------------------------------===//
+
+static bool isSmallFloat(mlir::Type type) {
+  mlir::Type element = mlir::getElementTypeOrSelf(type);
+  return llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() <= 8;
+}
+
+LogicalResult Translator::translateCast(mlir::Operation *op) {
+  mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
+  if ((isSmallFloat(from) || isSmallFloat(to)) && !llvm::isa<arith::BitcastOp>(op))
+    return unsupported(op).hint("use machine.convert, which states rounding and saturation")
+           << "`" << op->getName().getStringRef() << "` turns " << from << " into " << to;
+  llvm::Type *type = convert(to, op->getLoc());
+  if (!type)
+    return failure();
+  llvm::Value *value = get(op->getOperand(0));
+  using Cast = llvm::Instruction::CastOps;
+  auto kind = llvm::TypeSwitch<mlir::Operation *, std::optional<Cast>>(op)
+                  .Case<arith::ExtSIOp>([](auto) { return Cast::SExt; })
+                  .Case<arith::ExtUIOp>([](auto) { return Cast::ZExt; })
+                  .Case<arith::TruncIOp>([](auto) { return Cast::Trunc; })
+                  .Case<arith::SIToFPOp>([](auto) { return Cast::SIToFP; })
+                  .Case<arith::UIToFPOp>([](auto) { return Cast::UIToFP; })
+                  .Case<arith::FPToSIOp>([](auto) { return Cast::FPToSI; })
+                  .Case<arith::FPToUIOp>([](auto) { return Cast::FPToUI; })
+                  .Case<arith::ExtFOp>([](auto) { return Cast::FPExt; })
+                  .Case<arith::TruncFOp>([](auto) { return Cast::FPTrunc; })
+                  .Case<arith::BitcastOp>([](auto) { return Cast::BitCast; })
+                  .Default([](auto) { return std::nullopt; });
+  if (!kind)
+    return unsupported(op) << "`" << op->getName().getStringRef() << "` is no op of the machine form";
+  set(op->getResult(0), *kind == Cast::BitCast ? bits(value, type) : builder.CreateCast(*kind, value, type));
+  return success();
+}
+
+//===-- Arithmetic ----------------------------------------------------------------===//
+
+static std::optional<llvm::Instruction::BinaryOps> binaryOf(mlir::Operation *op) {
+  using I = llvm::Instruction;
+  return llvm::TypeSwitch<mlir::Operation *, std::optional<I::BinaryOps>>(op)
+      .Case<arith::AddIOp>([](auto) { return I::Add; })
+      .Case<arith::SubIOp>([](auto) { return I::Sub; })
+      .Case<arith::MulIOp>([](auto) { return I::Mul; })
+      .Case<arith::AndIOp>([](auto) { return I::And; })
+      .Case<arith::OrIOp>([](auto) { return I::Or; })
+      .Case<arith::XOrIOp>([](auto) { return I::Xor; })
+      .Case<arith::ShLIOp>([](auto) { return I::Shl; })
+      .Case<arith::ShRUIOp>([](auto) { return I::LShr; })
+      .Case<arith::ShRSIOp>([](auto) { return I::AShr; })
+      .Case<arith::DivSIOp>([](auto) { return I::SDiv; })
+      .Case<arith::DivUIOp>([](auto) { return I::UDiv; })
+      .Case<arith::RemSIOp>([](auto) { return I::SRem; })
+      .Case<arith::RemUIOp>([](auto) { return I::URem; })
+      .Case<arith::AddFOp>([](auto) { return I::FAdd; })
+      .Case<arith::SubFOp>([](auto) { return I::FSub; })
+      .Case<arith::MulFOp>([](auto) { return I::FMul; })
+      .Case<arith::DivFOp>([](auto) { return I::FDiv; })
+      .Case<arith::RemFOp>([](auto) { return I::FRem; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+static std::optional<llvm::Intrinsic::ID> minMaxOf(mlir::Operation *op) {
+  namespace I = llvm::Intrinsic;
+  return llvm::TypeSwitch<mlir::Operation *, std::optional<I::ID>>(op)
+      .Case<arith::MaxSIOp>([](auto) { return I::smax; })
+      .Case<arith::MinSIOp>([](auto) { return I::smin; })
+      .Case<arith::MaxUIOp>([](auto) { return I::umax; })
+      .Case<arith::MinUIOp>([](auto) { return I::umin; })
+      .Case<arith::MaximumFOp>([](auto) { return I::maximum; })
+      .Case<arith::MinimumFOp>([](auto) { return I::minimum; })
+      .Case<arith::MaxNumFOp>([](auto) { return I::maxnum; })
+      .Case<arith::MinNumFOp>([](auto) { return I::minnum; })
+      .Default([](auto) { return std::nullopt; });
+}
+
+/// Quotients rounded down or up for every sign; LLVM has only those rounded to zero.
+static llvm::Value *roundedDivision(llvm::IRBuilder<> &builder, llvm::Value *a, llvm::Value *b, bool up) {
+  llvm::Value *quotient = builder.CreateSDiv(a, b), *rest = builder.CreateSub(a, builder.CreateMul(quotient, b));
+  llvm::Value *zero = llvm::Constant::getNullValue(a->getType());
+  llvm::Value *sameSign = builder.CreateICmpSGE(builder.CreateXor(a, b), zero);
+  llvm::Value *adjust = builder.CreateAnd(builder.CreateICmpNE(rest, zero), up ? sameSign : builder.CreateNot(sameSign));
+  llvm::Value *one = builder.CreateZExt(adjust, a->getType());
+  return up ? builder.CreateAdd(quotient, one) : builder.CreateSub(quotient, one);
+}
+
+LogicalResult Translator::translateArith(mlir::Operation *op) {
+  if (auto constant = llvm::dyn_cast<arith::ConstantOp>(op))
+    return translateConstant(constant);
+  setFlags(op);
+  auto operand = [&](unsigned i) { return get(op->getOperand(i)); };
+  auto result = [&](llvm::Value *value) {
+    set(op->getResult(0), value);
+    return success();
+  };
+  if (auto binary = binaryOf(op)) {
+    if (isSmallFloat(op->getResult(0).getType()))
+      return unsupported(op) << "arithmetic on " << op->getResult(0).getType() << ", expected f16 or wider";
+    llvm::Value *value = builder.CreateBinOp(*binary, operand(0), operand(1));
+    if (auto overflow = llvm::dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+      if (auto *instruction = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value); instruction && llvm::isa<llvm::Instruction>(value)) {
+        llvm::cast<llvm::Instruction>(value)->setHasNoSignedWrap(overflow.hasNoSignedWrap());
+        llvm::cast<llvm::Instruction>(value)->setHasNoUnsignedWrap(overflow.hasNoUnsignedWrap());
+      }
+    return result(value);
+  }
+  if (auto id = minMaxOf(op))
+    return result(builder.CreateBinaryIntrinsic(*id, operand(0), operand(1)));
+  if (auto compare = llvm::dyn_cast<arith::CmpIOp>(op))
+    return result(builder.CreateICmp(predicateOf(compare.getPredicate()), operand(0), operand(1)));
+  if (auto compare = llvm::dyn_cast<arith::CmpFOp>(op))
+    return result(builder.CreateFCmp(predicateOf(compare.getPredicate()), operand(0), operand(1)));
+  if (llvm::isa<arith::SelectOp>(op))
+    return result(builder.CreateSelect(operand(0), operand(1), operand(2)));
+  if (llvm::isa<arith::NegFOp>(op))
+    return result(builder.CreateFNeg(operand(0)));
+  if (llvm::isa<arith::FloorDivSIOp, arith::CeilDivSIOp>(op))
+    return result(roundedDivision(builder, operand(0), operand(1), llvm::isa<arith::CeilDivSIOp>(op)));
+  if (llvm::isa<arith::CeilDivUIOp>(op)) {
+    llvm::Value *zero = llvm::Constant::getNullValue(operand(0)->getType());
+    llvm::Value *rest = builder.CreateURem(operand(0), operand(1));
+    llvm::Value *one = builder.CreateZExt(builder.CreateICmpNE(rest, zero), zero->getType());
+    return result(builder.CreateAdd(builder.CreateUDiv(operand(0), operand(1)), one));
+  }
+  return translateCast(op);
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,60 @@
+//===- Atomic.cpp - Read-modify-write ---------------------------------------------===//
+//
+// `atomicrmw` on the plain address, in a branch where there is a mask: LLVM picks the instruction, or a compare-and-swap loop
+// where the target has none (floating-point min and max).
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/backend/common/Translator.h"
+
+namespace soliton::backend {
+
+using llvm::AtomicRMWInst;
+using mlir::success;
+
+static AtomicRMWInst::BinOp operationOf(machine::AtomicKind kind, llvm::Type *type) {
+  bool isFloat = type->isFPOrFPVectorTy();
+  switch (kind) {
+  case machine::AtomicKind::add:
+    return isFloat ? AtomicRMWInst::FAdd : AtomicRMWInst::Add;
+  case machine::AtomicKind::min:
+    return isFloat ? AtomicRMWInst::FMin : AtomicRMWInst::Min;
+  case machine::AtomicKind::max:
+    return isFloat ? AtomicRMWInst::FMax : AtomicRMWInst::Max;
+  }
+  return AtomicRMWInst::BAD_BINOP;
+}
+
+llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, llvm::StringRef scope) {
+  llvm::Value *value = get(op.getValue());
+  llvm::Type *type = value->getType();
+  bool isPair = type->isVectorTy() && countOf(type) == 2 && type->getScalarSizeInBits() == 16 && type->isFPOrFPVectorTy();
+  if (type->isVectorTy() && !(isPair && op.getKind() == machine::AtomicKind::add))
+    return unsupported(op) << "an atomic on " << op.getValue().getType()
+                           << ", expected one element, or two of f16 or bf16 to add";
+  if (bitsOf(type) < 32)
+    return unsupported(op) << "an atomic on " << op.getValue().getType() << ", expected 32 or 64 bits";
+  if (!op.getBuffer() && !shared)
+    return unsupported(op) << "an access to shared memory in a kernel that has none";
+
+  auto immediate = static_cast<int64_t>(op.getImmediate());
+  auto emit = [&]() -> llvm::Value * {
+    llvm::Value *address = op.getBuffer()
+                               ? globalAddress(bufferBase(op.getBuffer()), op.getLane(), op.getUniform(), immediate)
+                               : sharedAddress(addressOf(op.getLane(), op.getUniform()), immediate);
+    llvm::SyncScope::ID id = context.getOrInsertSyncScopeID(op.getBuffer() ? scope : llvm::StringRef());
+    auto *rmw = builder.CreateAtomicRMW(operationOf(op.getKind(), type), address, value, llvm::MaybeAlign(bitsOf(type) / 8),
+                                        llvm::AtomicOrdering::Monotonic, id);
+    // Plain device memory, and the target's own way with subnormals: lets AMD use its floating-point instructions.
+    llvm::MDNode *none = llvm::MDNode::get(context, {});
+    rmw->setMetadata("amdgpu.no.fine.grained.memory", none);
+    rmw->setMetadata("amdgpu.no.remote.memory", none);
+    if (type->isFPOrFPVectorTy())
+      rmw->setMetadata("amdgpu.ignore.denormal.mode", none);
+    return rmw;
+  };
+  set(op.getResult(), op.getMask() ? predicated(get(op.getMask()), type, emit) : emit());
+  return success();
+}
+
+} // namespace soliton::backend

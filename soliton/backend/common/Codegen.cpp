@@ -1,0 +1,181 @@
+//===- Codegen.cpp - LLVM as a library: optimise, emit, survive -----------------===//
+
+#include "soliton/backend/common/Codegen.h"
+
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Target/TargetOptions.h"
+#include "llvm/Transforms/InstCombine/InstCombine.h"
+#include "llvm/Transforms/Scalar/ADCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/GVN.h"
+#include "llvm/Transforms/Scalar/LICM.h"
+#include "llvm/Transforms/Scalar/LoopPassManager.h"
+#include "llvm/Transforms/Scalar/Reassociate.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+
+#include <mutex>
+
+// Only these two; LLVM's own header would ask for all of them.
+extern "C" {
+void LLVMInitializeAMDGPUTargetInfo();
+void LLVMInitializeAMDGPUTarget();
+void LLVMInitializeAMDGPUTargetMC();
+void LLVMInitializeAMDGPUAsmPrinter();
+void LLVMInitializeAMDGPUDisassembler();
+void LLVMInitializeNVPTXTargetInfo();
+void LLVMInitializeNVPTXTarget();
+void LLVMInitializeNVPTXTargetMC();
+void LLVMInitializeNVPTXAsmPrinter();
+}
+
+namespace soliton::backend {
+
+static void setOption(llvm::StringRef name, llvm::StringRef value) {
+  auto &options = llvm::cl::getRegisteredOptions();
+  auto entry = options.find(name);
+  if (entry == options.end())
+    return;
+  entry->second->reset();
+  entry->second->addOccurrence(0, name, value);
+}
+
+std::shared_mutex &optionsMutex() {
+  static std::shared_mutex mutex;
+  return mutex;
+}
+
+void applyOptions() {
+  setOption("amdgpu-load-store-vectorizer", "false"); // accesses have their final width
+  setOption("amdgpu-codegenprepare-break-large-phis", "false"); // accumulators stay whole: no copies around loops
+  setOption("disable-nvptx-load-store-vectorizer", "true");
+  setOption("nvptx-short-ptr", "true"); // shared addresses are 32 bits
+}
+
+/// What LLVM said before it gave up, per thread.
+static thread_local std::string fatalMessage;
+
+static void onFatalError(void *, const char *reason, bool) { fatalMessage = reason; }
+
+void initializeTargets() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUDisassembler();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    applyOptions();
+    llvm::install_fatal_error_handler(onFatalError);
+  });
+}
+
+std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target &target, const std::string &features) {
+  initializeTargets();
+  bool isAmd = target.vendor == Vendor::amd;
+  llvm::Triple triple(isAmd ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!found)
+    return nullptr;
+  return std::unique_ptr<llvm::TargetMachine>(
+      found->createTargetMachine(triple, target.name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                 std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager groups;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder passes(&machine);
+  passes.registerModuleAnalyses(modules);
+  passes.registerCGSCCAnalyses(groups);
+  passes.registerFunctionAnalyses(functions);
+  passes.registerLoopAnalyses(loops);
+  passes.crossRegisterProxies(loops, functions, groups, modules);
+
+  llvm::FunctionPassManager pipeline;
+  pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::InstCombinePass());
+  pipeline.addPass(llvm::ReassociatePass());
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::GVNPass());
+  pipeline.addPass(llvm::InstCombinePass());
+  pipeline.addPass(llvm::SimplifyCFGPass());
+  pipeline.addPass(llvm::ADCEPass());
+  llvm::ModulePassManager all;
+  all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pipeline)));
+  all.run(module, modules);
+}
+
+std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type) {
+  llvm::SmallVector<char, 0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
+    return {};
+  passes.run(module);
+  return std::string(buffer.begin(), buffer.end());
+}
+
+//===-- Survival ----------------------------------------------------------------===//
+
+namespace {
+/// Crash recovery is on while somebody compiles, and off when nobody does: the process has its own signal handlers.
+class RecoveryScope {
+public:
+  RecoveryScope() {
+    std::lock_guard lock(mutex);
+    if (users++ == 0)
+      llvm::CrashRecoveryContext::Enable();
+  }
+  ~RecoveryScope() {
+    std::lock_guard lock(mutex);
+    if (--users == 0)
+      llvm::CrashRecoveryContext::Disable();
+  }
+
+private:
+  static inline std::mutex mutex;
+  static inline int users = 0;
+};
+} // namespace
+
+std::optional<std::string> runGuarded(llvm::function_ref<void()> work) {
+  RecoveryScope scope;
+  fatalMessage.clear();
+  llvm::CrashRecoveryContext recovery;
+  if (recovery.RunSafely(work))
+    return std::nullopt;
+  return fatalMessage.empty() ? "crashed with code " + std::to_string(recovery.RetCode) : fatalMessage;
+}
+
+LlvmMessages::LlvmMessages(llvm::LLVMContext &context) {
+  context.setDiagnosticHandlerCallBack(
+      [](const llvm::DiagnosticInfo *info, void *self) {
+        if (info->getSeverity() != llvm::DS_Error && info->getSeverity() != llvm::DS_Warning)
+          return;
+        std::string text;
+        llvm::raw_string_ostream stream(text);
+        llvm::DiagnosticPrinterRawOStream printer(stream);
+        info->print(printer);
+        auto &messages = *static_cast<LlvmMessages *>(self);
+        std::string &list = info->getSeverity() == llvm::DS_Error ? messages.errors : messages.warnings;
+        list += (list.empty() ? "" : "; ") + text;
+      },
+      this);
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,193 @@
+//===- Compile.cpp - The road from a machine kernel to code ---------------------===//
+
+#include "soliton/backend/amd/AmdTranslator.h"
+#include "soliton/backend/amd/Hsaco.h"
+#include "soliton/backend/common/Codegen.h"
+#include "soliton/backend/nvidia/NvidiaTranslator.h"
+
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+namespace soliton::backend {
+
+using mlir::failed;
+using mlir::failure;
+
+double CodeObject::msOf(std::string_view phase) const {
+  double sum = 0;
+  for (const Phase &entry : phases)
+    if (entry.name == phase)
+      sum += entry.ms;
+  return sum;
+}
+
+static llvm::LogicalResult checkTarget(machine::KernelOp kernel, const Target &target, Vendor vendor) {
+  if (target.vendor != vendor)
+    return report(kernel.getLoc(), DiagId::WrongTarget)
+           << "`" << kernel.getSymName() << "` is compiled for " << target.name << ", whose code is of another kind";
+  if (kernel.getTarget() != target.name)
+    return report(kernel.getLoc(), DiagId::WrongTarget).hint("lower it again for the target that is meant")
+           << "`" << kernel.getSymName() << "` was made for " << kernel.getTarget() << ", not for " << target.name;
+  if (static_cast<int64_t>(kernel.getWaveSize()) != target.waveSize)
+    return report(kernel.getLoc(), DiagId::BackendUnsupported)
+           << "`" << kernel.getSymName() << "` has waves of " << static_cast<int64_t>(kernel.getWaveSize()) << " lanes, "
+           << target.name << " has " << target.waveSize;
+  auto waves = static_cast<int64_t>(kernel.getWaves());
+  if (waves * target.waveSize > target.maxThreadsPerWorkgroup)
+    return report(kernel.getLoc(), DiagId::BackendUnsupported)
+           << "`" << kernel.getSymName() << "` has " << waves * target.waveSize << " lanes, expected at most "
+           << target.maxThreadsPerWorkgroup;
+  if (static_cast<int64_t>(kernel.getSharedBytes()) > target.sharedBytes)
+    return report(kernel.getLoc(), DiagId::BackendUnsupported)
+           << "`" << kernel.getSymName() << "` needs " << static_cast<int64_t>(kernel.getSharedBytes())
+           << " bytes of shared memory, " << target.name << " has " << target.sharedBytes;
+  return mlir::success();
+}
+
+namespace {
+/// One compilation: the LLVM objects in the order in which they must live.
+struct Job {
+  Job(machine::KernelOp kernel, const Target &target, const Options &options)
+      : kernel(kernel), target(target), options(options), messages(context), 
+        machine(makeTargetMachine(target, target.vendor == Vendor::nvidia ? ptxFeatures(kernel) : std::string())),
+        module(kernel.getSymName(), context) {}
+
+  machine::KernelOp kernel;
+  const Target &target;
+  const Options &options;
+  llvm::LLVMContext context;
+  LlvmMessages messages;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  llvm::Module module;
+  CodeObject code;
+  bool crashed = false;
+};
+
+/// A job that crashed is left in memory: what LLVM was doing still points into it.
+struct JobDeleter {
+  void operator()(Job *job) const {
+    if (!job->crashed)
+      delete job;
+  }
+};
+using OwnedJob = std::unique_ptr<Job, JobDeleter>;
+} // namespace
+
+static std::string print(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+template <typename TargetTranslator>
+static llvm::LogicalResult translate(Job &job) {
+  PhaseTimer timer(job.code.phases, "translate");
+  job.module.setTargetTriple(job.machine->getTargetTriple());
+  job.module.setDataLayout(job.machine->createDataLayout());
+  TargetTranslator translator(job.kernel, job.target, job.options, job.module);
+  if (failed(translator.run()))
+    return failure();
+  job.code.entry = job.kernel.getSymName().str();
+  job.code.parameters = translator.parameters();
+  job.code.parameterBytes = translator.parameterBytes();
+  job.code.threads = static_cast<uint32_t>(job.kernel.getWaves() * job.kernel.getWaveSize());
+  job.code.sharedBytes = static_cast<uint32_t>(job.kernel.getSharedBytes());
+  if (job.options.keepLlvmIr)
+    job.code.llvmIr = print(job.module);
+  return mlir::success();
+}
+
+/// Optimises and emits inside the guard; `output` is what the target's emitter wrote.
+static llvm::LogicalResult generate(Job &job, llvm::CodeGenFileType type, std::string &output) {
+  std::string flaws;
+  std::optional<std::string> crash = runGuarded([&] {
+    llvm::raw_string_ostream stream(flaws);
+    if (llvm::verifyModule(job.module, &stream))
+      return;
+    {
+      PhaseTimer timer(job.code.phases, "llvm_opt");
+      optimize(job.module, *job.machine);
+    }
+    if (job.options.keepAssembly && type == llvm::CodeGenFileType::ObjectFile)
+      job.code.assembly = emit(*llvm::CloneModule(job.module), *job.machine, llvm::CodeGenFileType::AssemblyFile);
+    PhaseTimer timer(job.code.phases, "llvm_codegen");
+    output = emit(job.module, *job.machine, type);
+  });
+  auto fail = [&](llvm::StringRef who, const std::string &what) -> llvm::LogicalResult {
+    return report(job.kernel.getLoc(), DiagId::BackendFailed)
+           << who << " refused `" << job.kernel.getSymName() << "` for " << job.target.name << ": " << what;
+  };
+  job.crashed = crash.has_value();
+  if (crash)
+    return fail("LLVM", job.messages.errors.empty() ? *crash : job.messages.errors);
+  if (!flaws.empty())
+    return fail("LLVM's verifier", flaws);
+  if (!job.messages.errors.empty() || output.empty())
+    return fail("LLVM", job.messages.errors.empty() ? "it has no emitter" : job.messages.errors);
+  return mlir::success();
+}
+
+static void addWarning(CodeObject &code, machine::KernelOp kernel, DiagId id, std::string message, std::string hint = "") {
+  code.warnings.push_back({Severity::warning, id, placeOf(kernel.getLoc()), std::move(message), std::move(hint), {}});
+}
+
+mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
+  if (failed(checkTarget(kernel, target, Vendor::amd)))
+    return failure();
+  initializeTargets();
+  std::shared_lock generating(optionsMutex());
+  OwnedJob owned(new Job(kernel, target, options));
+  Job &job = *owned;
+  if (!job.machine)
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
+  std::string object, error;
+  if (failed(translate<AmdTranslator>(job)) || failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
+    return failure();
+  generating.unlock();
+  {
+    PhaseTimer timer(job.code.phases, "lld");
+    job.code.bytes = linkHsaco(object, error);
+  }
+  if (job.code.bytes.empty())
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "lld refused `" << kernel.getSymName() << "`: " << error;
+  std::optional<HsacoKernel> facts = readHsaco(job.code.bytes, error);
+  if (!facts)
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "the code object cannot be read: " << error;
+  CodeObject &code = job.code;
+  code.vgprs = facts->vgprs;
+  code.agprs = facts->agprs;
+  code.sgprs = facts->sgprs;
+  code.spilledRegisters = facts->vgprSpills;
+  code.spillBytes = facts->vgprSpills * 4;
+  code.scratchBytes = facts->privateBytes;
+  if (code.spilledRegisters || code.scratchBytes)
+    addWarning(code, kernel, DiagId::RegisterSpill,
+               "`" + code.entry + "` spills " + std::to_string(code.spilledRegisters) + " vector registers (" +
+                   std::to_string(code.scratchBytes) + " bytes of private memory a lane)",
+               "use a smaller tile, fewer stages or more waves");
+  if (!job.messages.warnings.empty())
+    addWarning(code, kernel, DiagId::BackendFailed, job.messages.warnings);
+  return std::move(code);
+}
+
+mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target &target, const Options &options) {
+  if (failed(checkTarget(kernel, target, Vendor::nvidia)))
+    return failure();
+  initializeTargets();
+  std::shared_lock generating(optionsMutex());
+  OwnedJob owned(new Job(kernel, target, options));
+  Job &job = *owned;
+  if (!job.machine)
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
+  if (failed(translate<NvidiaTranslator>(job)) ||
+      failed(generate(job, llvm::CodeGenFileType::AssemblyFile, job.code.assembly)))
+    return failure();
+  job.code.sharedIsDynamic = true;
+  if (!job.messages.warnings.empty())
+    addWarning(job.code, kernel, DiagId::BackendFailed, job.messages.warnings);
+  return std::move(job.code);
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,56 @@
+//===- MathFunctions.h - Functions that no instruction computes ----------------===//
+//
+// f32 functions from multiplications, additions and two approximations of the hardware (2^x and 1/x), the same on every
+// target. Errors in ulp of the exact result, as MathFunctionsTest measures them with a correctly rounded 2^x and 1/x; the
+// hardware's own errors (up to 2 ulp and 1 ulp) come on top:
+//
+//   exp ≤ 2   expm1 ≤ 3   log, log2, log10, log1p ≤ 3   sin, cos ≤ 2 for |x| ≤ 2^15 (absolute 2^-24 beyond that ulp's reach)
+//   tanh ≤ 3   erf ≤ 3   pow: relative error (2 + |y·log2 x|) · 2^-23
+//
+// Subnormal results may become zero.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/IRBuilder.h"
+
+namespace soliton::backend {
+
+/// Emits the functions on scalar f32 values at the builder's place.
+class MathFunctions {
+public:
+  using Unary = llvm::function_ref<llvm::Value *(llvm::Value *)>;
+  MathFunctions(llvm::IRBuilder<> &builder, Unary exp2, Unary reciprocal)
+      : builder(builder), exp2Fast(exp2), reciprocal(reciprocal) {}
+
+  llvm::Value *exp(llvm::Value *x);
+  /// 2^(x·log2 e) as it comes: the error grows to |x| ulp.
+  llvm::Value *expApproximate(llvm::Value *x);
+  llvm::Value *expm1(llvm::Value *x);
+  llvm::Value *log(llvm::Value *x);
+  llvm::Value *log2(llvm::Value *x);
+  llvm::Value *log10(llvm::Value *x);
+  llvm::Value *log1p(llvm::Value *x);
+  llvm::Value *sin(llvm::Value *x) { return sine(x, 0); }
+  llvm::Value *cos(llvm::Value *x) { return sine(x, 1); }
+  llvm::Value *tanh(llvm::Value *x);
+  llvm::Value *erf(llvm::Value *x);
+  llvm::Value *pow(llvm::Value *x, llvm::Value *y);
+
+private:
+  llvm::Value *number(double value) { return llvm::ConstantFP::get(builder.getFloatTy(), value); }
+  llvm::Value *fma(llvm::Value *a, llvm::Value *b, llvm::Value *c);
+  llvm::Value *unary(llvm::Intrinsic::ID id, llvm::Value *x) { return builder.CreateUnaryIntrinsic(id, x); }
+  llvm::Value *absolute(llvm::Value *x) { return unary(llvm::Intrinsic::fabs, x); }
+  llvm::Value *copySign(llvm::Value *x, llvm::Value *sign);
+  /// Highest power first.
+  llvm::Value *polynomial(llvm::Value *x, llvm::ArrayRef<double> coefficients);
+  llvm::Value *scaledLog(llvm::Value *x, double high, double low);
+  llvm::Value *sine(llvm::Value *x, int quarters);
+
+  llvm::IRBuilder<> &builder;
+  Unary exp2Fast, reciprocal;
+};
+
+} // namespace soliton::backend

@@ -1,0 +1,138 @@
+//===- Translator.h - The machine form as LLVM IR -----------------------------===//
+//
+// One walk over a kernel that emits LLVM IR through an IRBuilder. What is the same on all targets is here: types, arith, math,
+// vector, scf, line tables. A target derives from it and says what its `machine` ops are.
+//
+// Types: `!machine.ptr` is an address in global memory, `!machine.buffer` what `bufferType()` says, a vector of one
+// element is a scalar, small floats are integers of their width.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/backend/Backend.h"
+#include "soliton/backend/common/LineTable.h"
+#include "soliton/ir/Diagnose.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/Intrinsics.h"
+#include "llvm/IR/Module.h"
+
+namespace soliton::backend {
+
+inline constexpr unsigned kGlobalSpace = 1;
+inline constexpr unsigned kSharedSpace = 3;
+
+class Translator {
+public:
+  Translator(machine::KernelOp kernel, const Target &target, const Options &options, llvm::Module &module);
+  virtual ~Translator() = default;
+
+  /// Fills the module. The module's data layout must be the target's.
+  llvm::LogicalResult run();
+
+  /// The kernel's parameters with their places; known after `run`.
+  const std::vector<Parameter> &parameters() const { return parameterList; }
+  uint32_t parameterBytes() const { return parameterSize; }
+
+protected:
+  //===-- What a target says ------------------------------------------------===//
+  virtual void declareShared() = 0;
+  virtual void setAttributes() = 0;
+  /// Runs once at the start of the kernel's body.
+  virtual void beginBody() {}
+  virtual llvm::Type *bufferType() = 0;
+  virtual llvm::LogicalResult translateMachine(mlir::Operation *op) = 0;
+  /// 2^x, 1/x and 1/√x in f32 by the hardware's instruction, one to two ulp.
+  virtual llvm::Value *fastExp2(llvm::Value *x) = 0;
+  virtual llvm::Value *fastReciprocal(llvm::Value *x) = 0;
+  virtual llvm::Value *fastReciprocalRoot(llvm::Value *x) = 0;
+  /// The address that `buffer` begins at, for atomics.
+  virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
+
+  //===-- Values and types --------------------------------------------------===//
+  llvm::Value *get(mlir::Value value) { return values.lookup(value); }
+  void set(mlir::Value value, llvm::Value *result) { values[value] = result; }
+  /// Null, with a diagnostic at `loc`, for types that no target has.
+  llvm::Type *convert(mlir::Type type, mlir::Location loc);
+  llvm::Type *intType(unsigned bits) { return builder.getIntNTy(bits); }
+  static unsigned bitsOf(llvm::Type *type);
+  /// The same bits as another type of the same width.
+  llvm::Value *bits(llvm::Value *value, llvm::Type *type);
+  /// The bits as whole 32-bit words (`i32` or a vector of them), zero-extended if there are fewer than 32.
+  llvm::Value *toWords(llvm::Value *value);
+  llvm::Value *fromWords(llvm::Value *words, llvm::Type *type);
+  llvm::SmallVector<llvm::Value *> elements(llvm::Value *value);
+  llvm::Value *fromElements(llvm::ArrayRef<llvm::Value *> list, llvm::Type *type);
+  llvm::SmallVector<llvm::Value *> wordList(llvm::Value *value) { return elements(toWords(value)); }
+  llvm::Value *mapElements(llvm::Value *value, llvm::function_ref<llvm::Value *(llvm::Value *)> function);
+  /// A vector of that many elements; one element is a scalar.
+  static llvm::Type *vectorOf(llvm::Type *element, size_t count);
+  /// Elements of a vector or 1.
+  static unsigned countOf(llvm::Type *type);
+
+  //===-- Emission ----------------------------------------------------------===//
+  llvm::CallInst *call(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type *> overloads, llvm::ArrayRef<llvm::Value *> args);
+  llvm::Value *i32(int64_t value) { return builder.getInt32(static_cast<uint32_t>(value)); }
+  enum class AsmEffect { none, convergent, memory };
+  llvm::CallInst *assembly(llvm::Type *result, llvm::StringRef text, llvm::StringRef constraints,
+                           llvm::ArrayRef<llvm::Value *> args, AsmEffect effect);
+  /// Nothing that touches memory moves across this point in LLVM; emits no instruction.
+  void compilerFence() { assembly(builder.getVoidTy(), "", "~{memory}", {}, AsmEffect::memory); }
+  /// Emits `body` for the lanes where `condition` holds; its value (of `type`, null for none) or zero.
+  llvm::Value *predicated(llvm::Value *condition, llvm::Type *type, llvm::function_ref<llvm::Value *()> body);
+  /// lane + uniform (if there is one); without the immediate.
+  llvm::Value *addressOf(mlir::Value lane, mlir::Value uniform);
+  /// `shared block + offset + immediate`.
+  llvm::Value *sharedAddress(llvm::Value *offset, int64_t immediate);
+  llvm::Value *globalAddress(llvm::Value *base, mlir::Value lane, mlir::Value uniform, int64_t immediate);
+  llvm::LogicalResult translateAtomic(machine::AtomicOp op, llvm::StringRef scope);
+
+  //===-- Diagnostics -------------------------------------------------------===//
+  Report unsupported(mlir::Operation *op) { return report(op->getLoc(), DiagId::BackendUnsupported); }
+  /// `kind` is none of `legal`: an error that names those, nearest first.
+  llvm::LogicalResult notOnTarget(mlir::Operation *op, llvm::StringRef what, llvm::StringRef kind,
+                                  std::vector<std::string> legal);
+  /// The native matrix instructions of the target, asynchronous or not.
+  std::vector<std::string> nativeMmas(bool async) const;
+  llvm::LogicalResult requireCounter(machine::WaitOp op, CounterKind kind);
+
+  machine::KernelOp kernel;
+  const Target &target;
+  const Options &options;
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+  llvm::IRBuilder<> builder;
+  llvm::Function *function = nullptr;
+  /// Null where the kernel has no shared block.
+  llvm::GlobalVariable *shared = nullptr;
+
+private:
+  llvm::LogicalResult declareKernel();
+  bool isTensorMap(mlir::BlockArgument argument);
+  llvm::LogicalResult translateBlock(mlir::Block &block);
+  llvm::LogicalResult translate(mlir::Operation *op);
+  llvm::LogicalResult translateArith(mlir::Operation *op);
+  llvm::LogicalResult translateCast(mlir::Operation *op);
+  llvm::LogicalResult translateConstant(mlir::arith::ConstantOp op);
+  llvm::LogicalResult translateMath(mlir::Operation *op);
+  llvm::LogicalResult translateVector(mlir::Operation *op);
+  llvm::LogicalResult translateFor(mlir::scf::ForOp op);
+  llvm::LogicalResult translateIf(mlir::scf::IfOp op);
+  llvm::LogicalResult translateWhile(mlir::scf::WhileOp op);
+  /// Operands of a terminator become the incoming values of phis.
+  llvm::SmallVector<llvm::Value *> getAll(mlir::ValueRange range);
+  mlir::FailureOr<llvm::SmallVector<llvm::PHINode *>> makePhis(mlir::TypeRange types, mlir::Location loc);
+  void setFlags(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Value, llvm::Value *> values;
+  LineTable lines;
+  std::vector<Parameter> parameterList;
+  uint32_t parameterSize = 0;
+};
+
+} // namespace soliton::backend

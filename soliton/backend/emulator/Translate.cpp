@@ -1,0 +1,143 @@
+#include "soliton/backend/emulator/Translate.h"
+
+#include "soliton/backend/emulator/Translator.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Wave.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace soliton {
+
+std::pair<DType, uint32_t> slotType(Type type) {
+  uint32_t count = 1;
+  if (auto vector = dyn_cast<mlir::VectorType>(type)) {
+    count = static_cast<uint32_t>(vector.getNumElements());
+    type = vector.getElementType();
+  }
+  return {wave::dtypeOf(type).value_or(DType::i32), count};
+}
+
+/// What the target's table says about time, as the emulator wants it.
+static emu::Rules rulesOf(const Target &target) {
+  emu::Rules rules;
+  rules.barrierCompletesShared = target.barrierCompletesShared;
+  rules.globalTicksVm = target.counter(CounterKind::vm) != nullptr;
+  auto limit = [&](emu::Counter counter, CounterKind kind) {
+    if (const Counter *row = target.counter(kind))
+      rules.counterMax[static_cast<size_t>(counter)] = static_cast<uint32_t>(row->maxPending);
+  };
+  limit(emu::Counter::Shared, CounterKind::shared);
+  limit(emu::Counter::Vm, CounterKind::vm);
+  limit(emu::Counter::CpAsync, CounterKind::cpAsync);
+  limit(emu::Counter::Bulk, CounterKind::bulk);
+  limit(emu::Counter::Mma, CounterKind::mma);
+  rules.banks = static_cast<uint32_t>(target.sharedAccess(4, false).model.banks);
+  return rules;
+}
+
+EmulatorTranslator::EmulatorTranslator(machine::KernelOp kernel, const Target &target)
+    : kernel(kernel), target(target), build({.name = kernel.getSymName().str(),
+                                             .waveSize = static_cast<uint32_t>(kernel.getWaveSize()),
+                                             .waves = static_cast<uint32_t>(kernel.getWaves()),
+                                             .sharedBytes = static_cast<uint32_t>(kernel.getSharedBytes()),
+                                             .rules = rulesOf(target)}) {}
+
+void EmulatorTranslator::bindArguments() {
+  for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
+    if (isa<machine::PtrType>(argument.getType()))
+      regions[argument] = build.buffer(cast<StringAttr>(name).getValue().str());
+    else
+      define(argument, build.scalar(slotType(argument.getType()).first));
+  }
+  if (kernel.getSharedBytes() > 0)
+    sharedRegion = build.shared("shared", 0, static_cast<uint32_t>(kernel.getSharedBytes()));
+}
+
+LogicalResult EmulatorTranslator::loop(Operation *op) {
+  auto loop = cast<mlir::scf::ForOp>(op);
+  std::vector<emu::Value> inits;
+  for (Value init : loop.getInitArgs())
+    inits.push_back(value(init));
+  // Carried values differ between lanes in general; only scalars that start uniform could stay so, and need not.
+  emu::Loop state = build.beginFor(value(loop.getLowerBound()), value(loop.getUpperBound()), value(loop.getStep()), inits);
+  define(loop.getInductionVar(), state.induction);
+  for (auto [argument, slot] : llvm::zip(loop.getRegionIterArgs(), state.carried))
+    define(argument, slot);
+  if (failed(block(*loop.getBody())))
+    return failure();
+  std::vector<emu::Value> yields;
+  for (Value yielded : loop.getBody()->getTerminator()->getOperands())
+    yields.push_back(value(yielded));
+  build.endFor(state, yields);
+  for (auto [result, slot] : llvm::zip(loop.getResults(), state.carried))
+    define(result, slot);
+  return success();
+}
+
+LogicalResult EmulatorTranslator::branch(Operation *op) {
+  auto branch = cast<mlir::scf::IfOp>(op);
+  std::vector<emu::Value> results;
+  for (Value result : branch.getResults()) {
+    auto [type, count] = slotType(result.getType());
+    results.push_back(build.variable(type, count));
+    define(result, results.back());
+  }
+  auto side = [&](mlir::Region &region) -> LogicalResult {
+    if (failed(block(region.front())))
+      return failure();
+    for (auto [slot, yielded] : llvm::zip(results, region.front().getTerminator()->getOperands()))
+      build.assign(slot, value(yielded));
+    return success();
+  };
+  build.beginIf(value(branch.getCondition()));
+  if (failed(side(branch.getThenRegion())))
+    return failure();
+  if (!branch.getElseRegion().empty()) {
+    build.beginElse();
+    if (failed(side(branch.getElseRegion())))
+      return failure();
+  }
+  build.endIf();
+  return success();
+}
+
+LogicalResult EmulatorTranslator::translate(Operation *op) {
+  build.at(placeOf(op->getLoc()), op->getName().getStringRef().str());
+  if (isa<mlir::scf::YieldOp>(op))
+    return success();
+  if (isa<mlir::scf::ForOp>(op))
+    return loop(op);
+  if (isa<mlir::scf::IfOp>(op))
+    return branch(op);
+  if (isa<machine::MachineDialect>(op->getDialect()))
+    return machineOp(op);
+  if (std::optional<emu::Value> result = arithmetic(op)) {
+    define(op->getResult(0), *result);
+    return success();
+  }
+  return report(op->getLoc(), DiagId::BackendUnsupported) << "the emulator does not implement `" << op->getName() << "`";
+}
+
+LogicalResult EmulatorTranslator::block(Block &block) {
+  for (Operation &op : block)
+    if (failed(translate(&op)))
+      return failure();
+  return success();
+}
+
+FailureOr<emu::Program> EmulatorTranslator::run() {
+  try {
+    bindArguments();
+    if (failed(block(kernel.block())))
+      return failure();
+    return build.finish();
+  } catch (const emu::ProgramError &error) {
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "no emulator program: " << error.what();
+  }
+}
+
+FailureOr<emu::Program> translateToEmulator(machine::KernelOp kernel, const Target &target) {
+  return EmulatorTranslator(kernel, target).run();
+}
+
+} // namespace soliton

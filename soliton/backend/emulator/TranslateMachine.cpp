@@ -1,0 +1,253 @@
+//===- TranslateMachine.cpp - Ops of the machine dialect -------------------------------===//
+
+#include "soliton/backend/emulator/Translator.h"
+
+#include "soliton/ir/Diagnose.h"
+
+#include <set>
+
+namespace soliton {
+using namespace machine;
+
+emu::At EmulatorTranslator::globalOrShared(Value buffer, Value lane, Value uniform, int64_t immediate) {
+  emu::At at;
+  at.lane = value(lane);
+  at.immediate = immediate;
+  if (uniform)
+    at.uniform = build.asUniform(value(uniform));
+  if (!buffer) {
+    at.region = sharedRegion;
+    return at;
+  }
+  const Buffer &window = buffers.find(buffer)->second;
+  at.region = window.region;
+  at.base = window.base;
+  at.limit = window.limit;
+  return at;
+}
+
+/// Numbers the coordinates that an operand's registers hold along a dimension: 0, 1, 2, …
+static std::map<int64_t, uint32_t> ranks(std::initializer_list<std::pair<const MmaOperand *, Dim>> operands) {
+  std::set<int64_t> places;
+  for (auto [operand, dim] : operands)
+    for (int64_t reg = 0; reg < operand->nativeRegs; ++reg)
+      for (int64_t lane = 0; lane < operand->layout.lanes(); ++lane)
+        places.insert(operand->layout.coordinate(dim, reg, lane, 0));
+  std::map<int64_t, uint32_t> result;
+  for (int64_t place : places)
+    result.emplace(place, static_cast<uint32_t>(result.size()));
+  return result;
+}
+
+FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaOp mma) {
+  DType a = slotType(mma.getLhs().getType()).first, b = slotType(mma.getRhs().getType()).first,
+        acc = slotType(mma.getAcc().getType()).first;
+  std::string key = mma.getKind().str() + std::string(name(a)) + std::string(name(b));
+  if (auto found = kinds.find(key); found != kinds.end())
+    return found->second;
+  const MmaKind *kind = nullptr;
+  for (const MmaKind &row : target.mmas)
+    if (row.native.instruction == mma.getKind() && row.lhs.type == a && row.rhs.type == b && row.acc.type == acc && !row.async &&
+        row.scaleBlock == 0 && (!kind || row.pieceCount() < kind->pieceCount()))
+      kind = &row;
+  if (!kind)
+    return report(mma.getLoc(), DiagId::BackendUnsupported)
+           << "`" << target.name << "` has no matrix instruction `" << mma.getKind() << "` for these elements";
+
+  Dim m("M"), n("N"), k("K");
+  auto rows = ranks({{&kind->lhs, m}, {&kind->acc, m}}), columns = ranks({{&kind->rhs, n}, {&kind->acc, n}}),
+       depth = ranks({{&kind->lhs, k}, {&kind->rhs, k}});
+  uint32_t size = static_cast<uint32_t>(target.waveSize);
+  auto fragment = [&](const MmaOperand &operand, auto element) {
+    return emu::fragment(static_cast<uint32_t>(operand.nativeRegs), size, [&](uint32_t reg, uint32_t lane) {
+      return element([&](Dim dim) { return operand.layout.coordinate(dim, reg, lane, 0); });
+    });
+  };
+  uint32_t columnCount = static_cast<uint32_t>(columns.size()), depthCount = static_cast<uint32_t>(depth.size());
+  emu::MmaKind described;
+  described.name = mma.getKind().str();
+  described.m = static_cast<uint32_t>(rows.size());
+  described.n = columnCount;
+  described.k = depthCount;
+  described.a = a;
+  described.b = b;
+  described.acc = acc;
+  described.fragA = fragment(kind->lhs, [&](auto at) { return rows.at(at(m)) * depthCount + depth.at(at(k)); });
+  described.fragB = fragment(kind->rhs, [&](auto at) { return depth.at(at(k)) * columnCount + columns.at(at(n)); });
+  described.fragAcc = fragment(kind->acc, [&](auto at) { return rows.at(at(m)) * columnCount + columns.at(at(n)); });
+  return kinds[key] = build.mmaKind(described);
+}
+
+FailureOr<uint32_t> EmulatorTranslator::matrixKind(Operation *op, StringRef name) {
+  if (auto found = kinds.find(name.str()); found != kinds.end())
+    return found->second;
+  const MatrixAccess *row = target.matrixAccess(name.str());
+  if (!row)
+    return report(op->getLoc(), DiagId::BackendUnsupported) << "`" << target.name << "` has no matrix access `" << name << "`";
+  emu::MatrixKind kind;
+  kind.name = row->name;
+  kind.elementBits = row->elementBits;
+  kind.rowBytes = static_cast<uint32_t>(row->contiguous * row->elementBits / 8);
+  kind.registers = static_cast<uint32_t>(row->result.regs());
+  for (int64_t reg = 0; reg < row->result.regs(); ++reg)
+    for (int64_t lane = 0; lane < target.waveSize; ++lane) {
+      kind.row.push_back(static_cast<uint8_t>(row->result.coordinate(Dim("S"), reg, lane, 0)));
+      kind.column.push_back(static_cast<uint8_t>(row->result.coordinate(Dim("C"), reg, lane, 0)));
+    }
+  return kinds[name.str()] = build.matrixKind(kind);
+}
+
+static emu::Counter counterOf(machine::Counter counter) {
+  switch (counter) {
+  case machine::Counter::vm:
+    return emu::Counter::Vm;
+  case machine::Counter::shared:
+    return emu::Counter::Shared;
+  case machine::Counter::cp_async:
+    return emu::Counter::CpAsync;
+  case machine::Counter::bulk:
+    return emu::Counter::Bulk;
+  case machine::Counter::mma:
+    return emu::Counter::Mma;
+  }
+  return emu::Counter::Vm;
+}
+
+static emu::AtomicOp atomicOf(AtomicKind kind, DType type) {
+  switch (kind) {
+  case AtomicKind::add:
+    return emu::AtomicOp::Add;
+  case AtomicKind::min:
+    return isFloat(type) ? emu::AtomicOp::MinF : emu::AtomicOp::MinS;
+  case AtomicKind::max:
+    return isFloat(type) ? emu::AtomicOp::MaxF : emu::AtomicOp::MaxS;
+  }
+  return emu::AtomicOp::Add;
+}
+
+LogicalResult EmulatorTranslator::machineOp(Operation *op) {
+  auto masked = [&](Value mask) { return mask ? emu::Masked{.mask = value(mask)} : emu::Masked{}; };
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<IdOp>([&](IdOp id) {
+        define(id.getResult(), build.id(static_cast<emu::IdKind>(id.getKind())));
+        return success();
+      })
+      .Case<BufferOp>([&](BufferOp buffer) {
+        buffers[buffer.getResult()] = {regions.lookup(buffer.getBase()), build.asUniform(value(buffer.getOffset())),
+                                       build.asUniform(value(buffer.getBytes()))};
+        return success();
+      })
+      .Case<LoadOp>([&](LoadOp load) {
+        auto [type, count] = slotType(load.getType());
+        define(load.getResult(), build.load(type, count, globalOrShared(load.getBuffer(), load.getLane(), load.getUniform(), load.getImmediate()),
+                                            masked(load.getMask())));
+        return success();
+      })
+      .Case<StoreOp>([&](StoreOp store) {
+        build.store(value(store.getValue()), globalOrShared(store.getBuffer(), store.getLane(), store.getUniform(), store.getImmediate()),
+                    masked(store.getMask()));
+        return success();
+      })
+      .Case<AtomicOp>([&](AtomicOp atomic) {
+        emu::AtomicOp kind = atomicOf(atomic.getKind(), slotType(atomic.getType()).first);
+        define(atomic.getResult(),
+               build.atomic(kind, value(atomic.getValue()),
+                            globalOrShared(atomic.getBuffer(), atomic.getLane(), atomic.getUniform(), atomic.getImmediate()),
+                            masked(atomic.getMask()), /*wantOld=*/true));
+        return success();
+      })
+      .Case<CopyAsyncOp>([&](CopyAsyncOp copy) {
+        emu::At to = {.region = sharedRegion, .lane = {}, .uniform = {}, .immediate = static_cast<int64_t>(copy.getDestinationImmediate())};
+        if (copy.getLaneScatter())
+          to.uniform = build.asUniform(value(copy.getDestination()));
+        else
+          to.lane = value(copy.getDestination());
+        bool vm = target.counter(CounterKind::vm) != nullptr;
+        build.copyAsync(static_cast<uint32_t>(copy.getBytes()),
+                        globalOrShared(copy.getBuffer(), copy.getLane(), copy.getUniform(), copy.getImmediate()), to,
+                        vm ? emu::Counter::Vm : emu::Counter::CpAsync, copy.getLaneScatter(),
+                        copy.getMask() ? value(copy.getMask()) : emu::Value{}, /*zeroFill=*/true);
+        return success();
+      })
+      .Case<LoadMatrixOp>([&](LoadMatrixOp load) -> LogicalResult {
+        FailureOr<uint32_t> kind = matrixKind(op, load.getKind());
+        if (failed(kind))
+          return failure();
+        define(load.getResult(), build.loadMatrix(*kind, slotType(load.getType()).first, globalOrShared({}, load.getLane(), {}, load.getImmediate())));
+        return success();
+      })
+      .Case<StoreMatrixOp>([&](StoreMatrixOp store) -> LogicalResult {
+        FailureOr<uint32_t> kind = matrixKind(op, store.getKind());
+        if (failed(kind))
+          return failure();
+        build.storeMatrix(*kind, value(store.getValue()), globalOrShared({}, store.getLane(), {}, store.getImmediate()));
+        return success();
+      })
+      .Case<MmaOp>([&](MmaOp mma) -> LogicalResult {
+        FailureOr<uint32_t> kind = mmaKind(mma);
+        if (failed(kind))
+          return failure();
+        define(mma.getResult(), build.mma(*kind, value(mma.getLhs()), value(mma.getRhs()), value(mma.getAcc())));
+        return success();
+      })
+      .Case<ShuffleOp>([&](ShuffleOp shuffle) {
+        auto width = static_cast<uint32_t>(target.waveSize);
+        if (shuffle.getMode() == ShuffleMode::idx) {
+          define(shuffle.getResult(), build.shuffle(emu::ShuffleOp::Index, value(shuffle.getValue()), value(shuffle.getIndex()), width));
+          return success();
+        }
+        emu::ShuffleOp mode = shuffle.getMode() == ShuffleMode::bfly ? emu::ShuffleOp::Xor
+                              : shuffle.getMode() == ShuffleMode::up ? emu::ShuffleOp::Up
+                                                                     : emu::ShuffleOp::Down;
+        define(shuffle.getResult(), build.shuffle(mode, value(shuffle.getValue()), static_cast<uint32_t>(*shuffle.getOffset()), width));
+        return success();
+      })
+      .Case<UniformOp>([&](UniformOp uniform) { return define(uniform.getResult(), build.firstLane(value(uniform.getValue()))), success(); })
+      .Case<BallotOp>([&](BallotOp ballot) {
+        emu::Value bits = build.ballot(value(ballot.getPredicate()));
+        if (build.type(bits) == DType::i32)
+          bits = build.convert(emu::ConvertOp::ExtU, DType::i64, bits);
+        define(ballot.getResult(), bits);
+        return success();
+      })
+      .Case<SwapOp>([&](SwapOp swap) {
+        auto [first, second] = build.swap(value(swap.getFirst()), value(swap.getSecond()), static_cast<uint32_t>(swap.getWidth()));
+        define(swap.getNewFirst(), first);
+        define(swap.getNewSecond(), second);
+        return success();
+      })
+      .Case<ConvertOp>([&](ConvertOp convert) {
+        define(convert.getResult(), build.convert(emu::ConvertOp::FToF, slotType(convert.getType()).first, value(convert.getValue()),
+                                                  emu::Rounding::NearestEven, convert.getSaturate()));
+        return success();
+      })
+      .Case<BarrierOp>([&](BarrierOp barrier) {
+        build.barrier(static_cast<uint32_t>(barrier.getId()), static_cast<uint32_t>(barrier.getWaves().value_or(0)));
+        return success();
+      })
+      .Case<CommitOp>([&](CommitOp commit) { return build.commit(counterOf(commit.getCounter())), success(); })
+      .Case<WaitOp>([&](WaitOp wait) {
+        std::vector<emu::Value> pending;
+        for (Value v : wait.getValues())
+          pending.push_back(value(v));
+        std::vector<emu::Value> ready = build.wait(counterOf(wait.getCounter()), static_cast<uint32_t>(wait.getCount()), pending);
+        for (auto [result, slot] : llvm::zip(wait.getResults(), ready))
+          define(result, slot);
+        return success();
+      })
+      .Case<FenceOp>([&](FenceOp fence) {
+        build.fence(fence.getSpace() == FenceSpace::global ? emu::FenceOp::Global
+                    : fence.getSpace() == FenceSpace::shared ? emu::FenceOp::Shared
+                                                             : emu::FenceOp::Proxy);
+        return success();
+      })
+      .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })
+      .Case<SchedGroupOp>([&](auto) { return build.hint(emu::Hint::SchedGroup), success(); })
+      .Case<PriorityOp>([&](auto) { return build.hint(emu::Hint::Priority), success(); })
+      .Case<RegistersOp>([&](auto) { return build.hint(emu::Hint::Registers), success(); })
+      .Default([&](Operation *) {
+        return report(op->getLoc(), DiagId::BackendUnsupported) << "the emulator does not implement `" << op->getName() << "`";
+      });
+}
+
+} // namespace soliton

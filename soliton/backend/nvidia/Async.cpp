@@ -1,0 +1,214 @@
+//===- Async.cpp - Asynchronous copies, barriers and waits ------------------------------===//
+
+#include "soliton/backend/nvidia/NvidiaTranslator.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using llvm::Value;
+using mlir::failed;
+using mlir::failure;
+using mlir::success;
+namespace I = llvm::Intrinsic;
+
+void NvidiaTranslator::ptx(llvm::StringRef text, llvm::StringRef constraints, llvm::ArrayRef<Value *> args) {
+  std::string all = constraints.empty() ? "~{memory}" : constraints.str() + ",~{memory}";
+  assembly(builder.getVoidTy(), text, all, args, AsmEffect::memory);
+}
+
+//===-- Copies ------------------------------------------------------------------------===//
+
+LogicalResult NvidiaTranslator::translate(machine::CopyAsyncOp op) {
+  auto bytes = static_cast<int64_t>(op.getBytes());
+  if (!target.hasAsyncCopy(bytes)) {
+    std::vector<std::string> widths;
+    for (int64_t width : target.asyncCopyBytes)
+      widths.push_back(std::to_string(width));
+    return unsupported(op) << "an asynchronous copy of " << bytes << " bytes a lane, expected " << listOf(widths) << " on "
+                           << target.name;
+  }
+  if (failed(requireShared(op)))
+    return failure();
+  Value *destination = sharedNumber(get(op.getDestination()));
+  if (op.getLaneScatter())
+    destination = builder.CreateAdd(destination, builder.CreateMul(laneId(), i32(bytes)));
+  Value *source = globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), 0);
+  auto plus = [](int64_t immediate) { return immediate ? " + " + std::to_string(immediate) : std::string(); };
+  std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0" +
+                     plus(static_cast<int64_t>(op.getDestinationImmediate())) + "], [$1" +
+                     plus(static_cast<int64_t>(op.getImmediate())) + "], " + std::to_string(bytes);
+  if (op.getMask()) // reads that many bytes and fills up with zeros
+    ptx(text + ", $2;", "r,l,r", {destination, source, builder.CreateSelect(get(op.getMask()), i32(bytes), i32(0))});
+  else
+    ptx(text + ";", "r,l", {destination, source});
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::CopyTileOp op) {
+  size_t rank = op.getCoordinates().size();
+  if (failed(requireShared(op)))
+    return failure();
+  if (rank < 1 || rank > 5 || op.getBox().size() != rank)
+    return unsupported(op) << "a tile copy with " << rank << " coordinates and a box of rank " << op.getBox().size()
+                           << ", expected one to five of both";
+  auto *map = llvm::dyn_cast<llvm::Argument>(get(op.getMap()));
+  if (!map || !map->hasByValAttr())
+    return unsupported(op) << "a tile copy whose map is no parameter of the kernel";
+  llvm::SmallVector<Value *> args = {sharedNumber(get(op.getDestination())), map, sharedNumber(get(op.getMbarrier()))};
+  std::string text = "cp.async.bulk.tensor." + std::to_string(rank) +
+                     "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, {";
+  std::string constraints = "r,l,r";
+  for (auto [i, coordinate] : llvm::enumerate(op.getCoordinates())) {
+    text += (i ? ", $" : "$") + std::to_string(args.size());
+    constraints += ",r";
+    args.push_back(get(coordinate));
+  }
+  ptx(text + "}], [$2];", constraints, args);
+  return success();
+}
+
+//===-- Counters --------------------------------------------------------------------------===//
+
+LogicalResult NvidiaTranslator::translate(machine::CommitOp op) {
+  switch (op.getCounter()) {
+  case machine::Counter::cp_async:
+    ptx("cp.async.commit_group;");
+    return success();
+  case machine::Counter::bulk:
+    ptx("cp.async.bulk.commit_group;");
+    return success();
+  case machine::Counter::mma:
+    ptx("wgmma.commit_group.sync.aligned;");
+    return success();
+  default:
+    return unsupported(op) << "`" << machine::stringifyCounter(op.getCounter()) << "` is not counted in groups, expected "
+                           << "`cp_async`, `bulk` or `mma`";
+  }
+}
+
+/// The pending values go through the wait, so that nothing that uses them can be placed before it.
+void NvidiaTranslator::waitForMma(machine::WaitOp op) {
+  llvm::SmallVector<Value *> args;
+  llvm::SmallVector<llvm::Type *> types;
+  std::string outputs, inputs;
+  for (mlir::Value value : op.getValues())
+    for (Value *element : elements(get(value))) {
+      inputs += std::to_string(args.size()) + ",";
+      outputs += element->getType()->isFloatTy() ? "=f," : "=r,";
+      types.push_back(element->getType());
+      args.push_back(element);
+    }
+  std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getCount()) + ";";
+  llvm::Type *type = types.empty()      ? builder.getVoidTy()
+                     : types.size() == 1 ? types[0]
+                                         : static_cast<llvm::Type *>(llvm::StructType::get(context, types));
+  Value *done = assembly(type, text, outputs + inputs + "~{memory}", args, AsmEffect::memory);
+  unsigned next = 0;
+  for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults())) {
+    llvm::Type *resultType = get(value)->getType();
+    llvm::SmallVector<Value *> list;
+    for (unsigned i = 0; i < countOf(resultType); ++i, ++next)
+      list.push_back(types.size() == 1 ? done : builder.CreateExtractValue(done, next));
+    set(result, fromElements(list, resultType));
+  }
+}
+
+LogicalResult NvidiaTranslator::translate(machine::WaitOp op) {
+  CounterKind kind = op.getCounter() == machine::Counter::vm         ? CounterKind::vm
+                     : op.getCounter() == machine::Counter::shared   ? CounterKind::shared
+                     : op.getCounter() == machine::Counter::cp_async ? CounterKind::cpAsync
+                     : op.getCounter() == machine::Counter::bulk     ? CounterKind::bulk
+                                                                     : CounterKind::mma;
+  if (failed(requireCounter(op, kind)))
+    return failure();
+  if (kind == CounterKind::mma) {
+    for (mlir::Value value : op.getValues()) {
+      llvm::Type *element = get(value)->getType()->getScalarType();
+      if (!element->isFloatTy() && !element->isIntegerTy(32))
+        return unsupported(op) << "a wait returns " << value.getType() << ", expected f32 or i32 accumulators";
+    }
+    waitForMma(op);
+    return success();
+  }
+  std::string count = std::to_string(op.getCount());
+  if (kind == CounterKind::cpAsync)
+    ptx("cp.async.wait_group " + count + ";");
+  else if (kind == CounterKind::bulk)
+    ptx("cp.async.bulk.wait_group " + count + ";");
+  // The hardware itself waits for the registers of loads, and barriers for accesses to shared memory.
+  for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
+    set(result, get(value));
+  return success();
+}
+
+//===-- Barriers ----------------------------------------------------------------------------===//
+
+LogicalResult NvidiaTranslator::translate(machine::MbarrierInitOp op) {
+  if (failed(requireShared(op)))
+    return failure();
+  ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r", {sharedNumber(get(op.getAddress())), i32(static_cast<int64_t>(op.getCount()))});
+  // Seen by the copy engine before anything arrives there.
+  if (!llvm::isa_and_nonnull<machine::MbarrierInitOp>(op->getNextNode()))
+    ptx("fence.mbarrier_init.release.cluster;");
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
+  if (failed(requireShared(op)))
+    return failure();
+  Value *address = sharedNumber(get(op.getAddress()));
+  if (op.getExpect() > 0)
+    ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r", {address, i32(static_cast<int64_t>(op.getExpect()))});
+  else
+    ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", {address});
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::MbarrierWaitOp op) {
+  if (failed(requireShared(op)))
+    return failure();
+  ptx("{\n\t.reg .pred p;\n\tagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t@!p bra again;\n\t}", "r,r",
+      {sharedNumber(get(op.getAddress())), get(op.getParity())});
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::BarrierOp op) {
+  auto id = static_cast<int64_t>(op.getId());
+  auto waves = static_cast<int64_t>(op.getWaves().value_or(kernel.getWaves()));
+  if (id < 0 || id >= target.namedBarriers || waves < 1 || waves > static_cast<int64_t>(kernel.getWaves()))
+    return unsupported(op) << "barrier " << id << " of " << waves << " waves, expected an id below " << target.namedBarriers
+                           << " and at most " << static_cast<int64_t>(kernel.getWaves()) << " waves";
+  if (waves == static_cast<int64_t>(kernel.getWaves()))
+    call(I::nvvm_barrier_cta_sync_aligned_all, {}, {i32(id)});
+  else
+    call(I::nvvm_barrier_cta_sync_aligned_count, {}, {i32(id), i32(waves * target.waveSize)});
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::FenceOp op) {
+  switch (op.getSpace()) {
+  case machine::FenceSpace::shared_async:
+    ptx("fence.proxy.async.shared::cta;");
+    break;
+  case machine::FenceSpace::global:
+    ptx("fence.acq_rel.gpu;");
+    break;
+  case machine::FenceSpace::shared:
+    ptx("fence.acq_rel.cta;");
+    break;
+  }
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::RegistersOp op) {
+  auto count = static_cast<int64_t>(op.getCount());
+  if (count < 24 || count > 256 || count % 8 != 0)
+    return unsupported(op) << "a budget of " << count << " registers, expected a multiple of 8 from 24 to 256";
+  I::ID id = op.getIncrease() ? I::nvvm_setmaxnreg_inc_sync_aligned_u32 : I::nvvm_setmaxnreg_dec_sync_aligned_u32;
+  call(id, {}, {i32(count)});
+  return success();
+}
+
+} // namespace soliton::backend

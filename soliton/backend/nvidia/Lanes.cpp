@@ -1,0 +1,103 @@
+//===- Lanes.cpp - Who am I, and what do the others hold ----------------------------------===//
+
+#include "soliton/backend/nvidia/NvidiaTranslator.h"
+
+#include "llvm/IR/ConstantRange.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using llvm::Value;
+using mlir::success;
+namespace I = llvm::Intrinsic;
+
+static constexpr int64_t kAllLanes = 0xffffffff;
+
+static void setRange(llvm::CallInst *call, uint64_t end) {
+  call->addRangeRetAttr(llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, end)));
+}
+
+Value *NvidiaTranslator::threadId() {
+  llvm::CallInst *thread = call(I::nvvm_read_ptx_sreg_tid_x, {}, {});
+  setRange(thread, kernel.getWaves() * kernel.getWaveSize());
+  return thread;
+}
+
+Value *NvidiaTranslator::laneId() {
+  Value *thread = threadId();
+  return kernel.getWaves() == 1 ? thread : builder.CreateAnd(thread, i32(static_cast<int64_t>(kernel.getWaveSize()) - 1));
+}
+
+Value *NvidiaTranslator::broadcastFirst(Value *word) {
+  return call(I::nvvm_shfl_sync_idx_i32, {}, {i32(kAllLanes), word, i32(0), i32(0x1f)});
+}
+
+LogicalResult NvidiaTranslator::translate(machine::IdOp op) {
+  auto workgroup = [&](I::ID id) {
+    llvm::CallInst *value = call(id, {}, {});
+    if (auto upper = op.getUpper(); upper && *upper > 0)
+      setRange(value, *upper);
+    return value;
+  };
+  switch (op.getKind()) {
+  case machine::IdKind::lane:
+    set(op, laneId());
+    break;
+  case machine::IdKind::wave:
+    // Through a shuffle, so that ptxas knows it to be the same in all lanes.
+    set(op, kernel.getWaves() == 1 ? i32(0)
+                                   : broadcastFirst(builder.CreateLShr(threadId(), llvm::Log2_64(kernel.getWaveSize()))));
+    break;
+  case machine::IdKind::workgroup0:
+    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_x));
+    break;
+  case machine::IdKind::workgroup1:
+    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_y));
+    break;
+  case machine::IdKind::workgroup2:
+    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_z));
+    break;
+  }
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::ShuffleOp op) {
+  Value *value = get(op.getValue());
+  auto size = static_cast<int64_t>(kernel.getWaveSize());
+  auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
+  llvm::SmallVector<Value *> words = wordList(value);
+  if (op.getMode() != machine::ShuffleMode::idx && (offset < 0 || offset >= size)) {
+    set(op, value); // every source is outside the wave
+    return success();
+  }
+  I::ID id = op.getMode() == machine::ShuffleMode::bfly   ? I::nvvm_shfl_sync_bfly_i32
+             : op.getMode() == machine::ShuffleMode::up   ? I::nvvm_shfl_sync_up_i32
+             : op.getMode() == machine::ShuffleMode::down ? I::nvvm_shfl_sync_down_i32
+                                                          : I::nvvm_shfl_sync_idx_i32;
+  Value *source = i32(offset);
+  if (op.getIndex()) // the instruction counts lanes modulo 32: outside means the lane itself
+    source = builder.CreateSelect(builder.CreateICmpULT(get(op.getIndex()), i32(size)), get(op.getIndex()), laneId());
+  Value *clamp = i32(op.getMode() == machine::ShuffleMode::up ? 0 : 0x1f);
+  for (Value *&word : words)
+    word = call(id, {}, {i32(kAllLanes), word, source, clamp});
+  set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), value->getType()));
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::UniformOp op) {
+  Value *value = get(op.getValue());
+  llvm::SmallVector<Value *> words = wordList(value);
+  for (Value *&word : words)
+    word = broadcastFirst(word);
+  set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), value->getType()));
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::BallotOp op) {
+  Value *votes = call(I::nvvm_vote_ballot_sync, {}, {i32(kAllLanes), get(op.getPredicate())});
+  set(op, builder.CreateZExt(votes, builder.getInt64Ty()));
+  return success();
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,154 @@
+//===- Matrix.cpp - mma.sync and wgmma -----------------------------------------------===//
+//
+// mma.sync is an LLVM intrinsic. wgmma is inline PTX with its accumulators tied in and out; they are pending until the wait
+// that takes them and gives them back, so that no use can move before it. `wgmma.fence` comes before the first of a group
+// and before one whose left operand was computed since.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/backend/nvidia/NvidiaTranslator.h"
+
+#include "llvm/IR/IntrinsicsNVPTX.h"
+
+namespace soliton::backend {
+
+using llvm::LogicalResult;
+using llvm::Value;
+using mlir::success;
+namespace I = llvm::Intrinsic;
+
+/// `mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32` → `llvm.nvvm.mma.m16n8k16.row.col.f32.f32`: LLVM leaves out what
+/// the others imply.
+static std::string intrinsicName(llvm::StringRef kind) {
+  kind.consume_front("mma.sync.aligned.");
+  llvm::SmallVector<llvm::StringRef> parts;
+  kind.split(parts, '.');
+  if (parts.size() != 7)
+    return {};
+  std::string name = ("llvm.nvvm.mma." + parts[0] + "." + parts[1] + "." + parts[2]).str();
+  llvm::StringRef result = parts[3], lhs = parts[4], rhs = parts[5], acc = parts[6];
+  if (lhs == "f16")
+    return (name + "." + result + "." + acc).str();
+  if (lhs == "e4m3" || lhs == "e5m2")
+    return (name + "." + result + "." + lhs + "." + rhs + "." + acc).str();
+  return (name + "." + lhs + (lhs == rhs ? "" : "." + rhs.str())).str();
+}
+
+/// The registers that parameters [begin, end) take, cut from the bits of `value`; empty if they do not fit.
+static llvm::SmallVector<llvm::Type *> operandTypes(llvm::FunctionType *type, unsigned &begin, unsigned bits) {
+  llvm::SmallVector<llvm::Type *> types;
+  unsigned sum = 0;
+  while (begin < type->getNumParams() && sum < bits) {
+    types.push_back(type->getParamType(begin++));
+    sum += types.back()->getPrimitiveSizeInBits().getFixedValue();
+  }
+  if (sum != bits)
+    types.clear();
+  return types;
+}
+
+LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
+  std::vector<std::string> legal = nativeMmas(/*async=*/false);
+  I::ID id = llvm::is_contained(legal, op.getKind().str()) ? I::lookupIntrinsicID(intrinsicName(op.getKind()))
+                                                           : I::ID(I::not_intrinsic);
+  if (id == I::not_intrinsic)
+    return notOnTarget(op, "matrix instruction", op.getKind(), legal);
+  llvm::FunctionType *type = I::getType(context, id);
+  Value *operands[] = {get(op.getLhs()), get(op.getRhs()), get(op.getAcc())};
+  llvm::SmallVector<Value *> args;
+  unsigned next = 0;
+  for (auto [i, operand] : llvm::enumerate(operands)) {
+    llvm::SmallVector<llvm::Type *> types = operandTypes(type, next, bitsOf(operand->getType()));
+    if (types.empty())
+      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type " << op->getOperand(i).getType()
+                             << ", which is not what it takes";
+    Value *pieces = bits(operand, vectorOf(types[0], types.size()));
+    llvm::append_range(args, elements(pieces));
+  }
+  if (next != type->getNumParams())
+    return unsupported(op) << "`" << op.getKind() << "` takes more than the operands have";
+  Value *result = call(id, {}, args);
+  llvm::SmallVector<Value *> list;
+  for (unsigned i = 0; i < llvm::cast<llvm::StructType>(type->getReturnType())->getNumElements(); ++i)
+    list.push_back(builder.CreateExtractValue(result, i));
+  Value *joined = fromElements(list, vectorOf(list[0]->getType(), list.size()));
+  set(op, bits(joined, operands[2]->getType()));
+  return success();
+}
+
+//===-- wgmma -----------------------------------------------------------------------===//
+
+/// Whether registers may have been written since the last fence of this group.
+bool NvidiaTranslator::opensGroup(machine::MmaAsyncOp op) {
+  mlir::Operation *producer = op.getLhs() ? op.getLhs().getDefiningOp() : nullptr;
+  for (mlir::Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    if (llvm::isa<machine::MmaAsyncOp>(before))
+      return false; // that one has fenced, and nothing that this one reads came after it
+    if (before == producer || before == op.getAcc().getDefiningOp() || before->getNumRegions() > 0)
+      return true;
+    if (llvm::isa<machine::CommitOp, machine::WaitOp>(before))
+      return true;
+  }
+  return true;
+}
+
+LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
+  std::vector<std::string> legal = nativeMmas(/*async=*/true);
+  if (!llvm::is_contained(legal, op.getKind().str()))
+    return notOnTarget(op, "asynchronous matrix instruction", op.getKind(), legal);
+  const MmaKind &kind = *llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.native.instruction == op.getKind(); });
+  Value *acc = get(op.getAcc());
+  if (countOf(acc->getType()) != static_cast<unsigned>(kind.acc.nativeRegs))
+    return unsupported(op) << "the accumulator of `" << op.getKind() << "` has " << countOf(acc->getType())
+                           << " elements, expected " << kind.acc.nativeRegs;
+  if (op.getLhs() && bitsOf(get(op.getLhs())->getType()) != 128)
+    return unsupported(op) << "the left operand of `" << op.getKind() << "` has type " << op.getLhs().getType()
+                           << ", expected 128 bits a lane";
+  if (opensGroup(op))
+    ptx("wgmma.fence.sync.aligned;");
+
+  llvm::SmallVector<Value *> accs = elements(acc), args;
+  auto count = static_cast<unsigned>(accs.size());
+  std::string constraint = accs[0]->getType()->isFloatTy() ? "=f," : "=r,", constraints;
+  for (unsigned i = 0; i < count; ++i)
+    constraints += constraint;
+  if (!op.getZeroAcc())
+    for (unsigned i = 0; i < count; ++i) {
+      constraints += std::to_string(i) + ",";
+      args.push_back(accs[i]);
+    }
+  unsigned first = count + args.size(); // number of the left operand
+  auto list = [](unsigned begin, unsigned n) {
+    std::string text = "{";
+    for (unsigned i = 0; i < n; ++i)
+      text += (i ? ", $" : "$") + std::to_string(begin + i);
+    return text + "}";
+  };
+  bool inRegisters = static_cast<bool>(op.getLhs());
+  if (inRegisters)
+    llvm::append_range(args, wordList(get(op.getLhs())));
+  else
+    args.push_back(get(op.getLhsDescriptor()));
+  args.push_back(get(op.getRhsDescriptor()));
+  constraints += inRegisters ? "r,r,r,r,l" : "l,l";
+  unsigned rhs = first + (inRegisters ? 4 : 1);
+  // Signs of the operands only for floats; how they are stored only for 16-bit types, and only of those in memory.
+  bool isFloat = kind.acc.type == DType::f32, isWide = soliton::bits(kind.lhs.type) == 16;
+  std::string tail = isFloat ? ", 1, 1" : "";
+  if (isWide && !inRegisters)
+    tail += op->hasAttr("trans_lhs") ? ", 1" : ", 0";
+  if (isWide)
+    tail += op->hasAttr("trans_rhs") ? ", 1" : ", 0";
+  std::string text = std::string("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, ") + (op.getZeroAcc() ? "0" : "1") + ", 0;\n\t" +
+                     op.getKind().str() + " " + list(0, count) + ", " +
+                     (inRegisters ? list(first, 4) : "$" + std::to_string(first)) + ", $" + std::to_string(rhs) + ", p" + tail +
+                     ";\n\t}";
+  llvm::SmallVector<llvm::Type *> types(count, accs[0]->getType());
+  Value *result = assembly(llvm::StructType::get(context, types), text, constraints, args, AsmEffect::memory);
+  for (unsigned i = 0; i < count; ++i)
+    accs[i] = builder.CreateExtractValue(result, i);
+  set(op, fromElements(accs, acc->getType()));
+  return success();
+}
+
+} // namespace soliton::backend

@@ -1,0 +1,122 @@
+//===- Ptxas.cpp - PTX to cubin, and what ptxas has to say about it ----------------------===//
+
+#include "soliton/backend/Backend.h"
+#include "soliton/backend/common/Codegen.h"
+#include "soliton/ir/Diagnose.h"
+
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Program.h"
+
+namespace soliton::backend {
+
+using mlir::success;
+
+std::optional<std::string> findPtxas(const Options &options) {
+  std::vector<std::string> places;
+  if (!options.ptxas.empty())
+    return llvm::sys::fs::can_execute(options.ptxas) ? std::optional(options.ptxas) : std::nullopt;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (const char *home = std::getenv(variable))
+      places.push_back(std::string(home) + "/bin/ptxas");
+  if (auto found = llvm::sys::findProgramByName("ptxas"))
+    places.push_back(*found);
+  places.push_back("/usr/local/cuda/bin/ptxas");
+  for (const std::string &place : places)
+    if (llvm::sys::fs::can_execute(place))
+      return place;
+  return std::nullopt;
+}
+
+namespace {
+struct Run {
+  int code = -1;
+  std::string cubin, messages;
+};
+} // namespace
+
+static std::string readAll(llvm::StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  return buffer ? (*buffer)->getBuffer().str() : std::string();
+}
+
+static Run runPtxas(const std::string &program, const std::string &ptx, const std::string &chip) {
+  llvm::SmallString<128> input, output, log;
+  Run run;
+  int descriptor = -1;
+  if (llvm::sys::fs::createTemporaryFile("soliton", "ptx", descriptor, input) ||
+      llvm::sys::fs::createTemporaryFile("soliton", "cubin", output) ||
+      llvm::sys::fs::createTemporaryFile("soliton", "log", log)) {
+    run.messages = "no temporary file";
+    return run;
+  }
+  llvm::FileRemover removeInput(input), removeOutput(output), removeLog(log);
+  {
+    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
+    stream << ptx;
+  }
+  std::string architecture = "-arch=" + chip;
+  llvm::StringRef args[] = {program, "-v", architecture, input, "-o", output};
+  std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
+  std::string error;
+  run.code = llvm::sys::ExecuteAndWait(program, args, std::nullopt, redirects, 0, 0, &error);
+  run.messages = readAll(log) + error;
+  if (run.code == 0)
+    run.cubin = readAll(output);
+  return run;
+}
+
+/// The number before `what` in "… 16 bytes spill stores …", or 0.
+static uint32_t numberBefore(llvm::StringRef text, llvm::StringRef what) {
+  size_t at = text.find(what);
+  if (at == llvm::StringRef::npos)
+    return 0;
+  llvm::StringRef head = text.take_front(at).rtrim();
+  uint32_t value = 0;
+  (void)head.take_back(head.size() - (head.find_last_not_of("0123456789") + 1)).getAsInteger(10, value);
+  return value;
+}
+
+/// Messages that say that a fast instruction became a slow one.
+static bool saysSerialized(llvm::StringRef line) {
+  for (llvm::StringRef code : {"C7508", "C7509", "C7510", "C7511", "C7512", "C7513", "C7514", "C7515", "C7516", "C7518", "C7520"})
+    if (line.contains(code))
+      return true;
+  return line.contains("are serialized") || line.contains("setmaxnreg ignored");
+}
+
+llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc, const Options &options) {
+  std::optional<std::string> program = findPtxas(options);
+  if (!program)
+    return report(loc, DiagId::BackendFailed).hint("install CUDA, set CUDA_HOME, or let the driver compile the PTX")
+           << "there is no ptxas to assemble `" << code.entry << "` with";
+  Run run;
+  {
+    PhaseTimer timer(code.phases, "ptxas");
+    run = runPtxas(*program, code.assembly, target.name);
+  }
+  if (run.code != 0 || run.cubin.empty())
+    return report(loc, DiagId::BackendFailed) << "ptxas refused `" << code.entry << "`: " << run.messages;
+  code.bytes = run.cubin;
+  code.vgprs = numberBefore(run.messages, "registers");
+  code.scratchBytes = numberBefore(run.messages, "bytes stack frame");
+  code.spillBytes = std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
+  code.spilledRegisters = code.spillBytes / 4;
+  if (code.spillBytes)
+    code.warnings.push_back({Severity::warning, DiagId::RegisterSpill, placeOf(loc),
+                             "`" + code.entry + "` spills " + std::to_string(code.spillBytes) + " bytes of registers a lane",
+                             "use a smaller tile, fewer stages or more waves", {}});
+  llvm::SmallVector<llvm::StringRef> lines;
+  llvm::StringRef(run.messages).split(lines, '\n', -1, false);
+  for (llvm::StringRef line : lines) {
+    if (!saysSerialized(line))
+      continue;
+    if (!options.allowSerialization)
+      return report(loc, DiagId::MatrixSerialized) << "`" << code.entry << "`: " << line.trim();
+    code.warnings.push_back({Severity::warning, DiagId::MatrixSerialized, placeOf(loc), line.trim().str(), "", {}});
+  }
+  return success();
+}
+
+} // namespace soliton::backend

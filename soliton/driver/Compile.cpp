@@ -1,0 +1,294 @@
+//===- Compile.cpp - Trace, transform, translate ----------------------------------------===//
+//
+// One compilation: the frontend's module through Pipelines.cpp, then the back end that makes the image. Every step is
+// timed; all that MLIR or LLVM say becomes diagnostics.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/driver/Compile.h"
+
+#include "soliton/backend/Backend.h"
+#include "soliton/backend/emulator/Translate.h"
+#include "soliton/driver/LaunchInfo.h"
+#include "soliton/driver/Pipelines.h"
+#include "soliton/driver/SharedReport.h"
+#include "soliton/frontend/Emit.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/transforms/Passes.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
+
+#include <chrono>
+
+namespace soliton {
+namespace {
+using Clock = std::chrono::steady_clock;
+
+/// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of many
+/// compilations do not pile up.
+mlir::MLIRContext &threadContext() {
+  thread_local std::unique_ptr<mlir::MLIRContext> context;
+  thread_local int uses = 0;
+  if (!context || ++uses > 256) {
+    context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+    context->loadDialect<wave::WaveDialect, machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                         mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+    uses = 0;
+  }
+  return *context;
+}
+
+class Compilation {
+public:
+  Compilation(const CompileOptions &options, rt::ImageKind kind)
+      : options(options), kind(kind), context(threadContext()), collector(&context), last(Clock::now()) {}
+
+  CompileAttempt fromKernel(const Kernel &kernel) {
+    EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, options.place});
+    early = std::move(emitted.diagnostics);
+    lap("trace");
+    return finish(std::move(emitted.module));
+  }
+
+  CompileAttempt fromText(std::string_view text, std::string_view fileName) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(llvm::StringRef(text.data(), text.size()), &context,
+                                                          llvm::StringRef(fileName.data(), fileName.size()));
+    lap("parse");
+    return finish(std::move(module));
+  }
+
+private:
+  CompileAttempt finish(mlir::OwningOpRef<mlir::ModuleOp> module) {
+    CompileAttempt attempt;
+    if (module && mlir::succeeded(run(*module)))
+      attempt.result = std::move(result);
+    attempt.diagnostics = std::move(early);
+    for (Diagnostic &diagnostic : collector.take())
+      attempt.diagnostics.push_back(std::move(diagnostic));
+    if (attempt.result)
+      attempt.result->warnings.insert(attempt.result->warnings.end(), attempt.diagnostics.begin(), attempt.diagnostics.end());
+    return attempt;
+  }
+
+  mlir::LogicalResult run(mlir::ModuleOp module);
+  mlir::LogicalResult runPasses(mlir::ModuleOp module, void (*build)(mlir::OpPassManager &));
+  mlir::LogicalResult translate(machine::KernelOp kernel, const Target &target);
+  mlir::LogicalResult translateToBinary(machine::KernelOp kernel, const Target &target);
+  void describeMachine(machine::KernelOp kernel);
+  void keepText(Artefact artefact, mlir::Operation *op);
+  bool wants(Artefact artefact) const { return llvm::is_contained(options.keep, artefact); }
+  void lap(std::string name) {
+    Clock::time_point now = Clock::now();
+    result.phases.push_back({std::move(name), std::chrono::duration<double, std::milli>(now - last).count()});
+    last = now;
+  }
+
+  const CompileOptions &options;
+  rt::ImageKind kind;
+  mlir::MLIRContext &context;
+  DiagnosticCollector collector;
+  std::vector<Diagnostic> early;
+  CompileResult result;
+  Clock::time_point last;
+};
+
+void Compilation::keepText(Artefact artefact, mlir::Operation *op) {
+  if (!wants(artefact))
+    return;
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  op->print(stream);
+  result.artefacts.emplace_back(artefact, text + "\n");
+}
+
+mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module, void (*build)(mlir::OpPassManager &)) {
+  mlir::PassManager manager(&context);
+  manager.enableVerifier(false);
+  build(manager);
+  if (!options.printAfter.empty()) {
+    auto chosen = [this](mlir::Pass *pass, mlir::Operation *) {
+      return options.printAfter == "all" || pass->getArgument() == options.printAfter || pass->getName() == options.printAfter;
+    };
+    manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, chosen, /*printModuleScope=*/true,
+                             /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
+  }
+  return manager.run(module);
+}
+
+/// The alignment and the widths that the machine form relies on become what the launch checks.
+void Compilation::describeMachine(machine::KernelOp kernel) {
+  llvm::DenseMap<mlir::Value, int64_t> alignment;
+  kernel.walk([&](mlir::Operation *op) {
+    ++result.machineOps;
+    result.matrixOps += llvm::isa<machine::MmaOp, machine::MmaAsyncOp>(op);
+    auto note = [&](mlir::Value buffer, int64_t bytes) {
+      if (!buffer)
+        return;
+      int64_t &most = alignment[buffer.getDefiningOp<machine::BufferOp>().getBase()];
+      most = std::max(most, bytes);
+    };
+    if (auto load = llvm::dyn_cast<machine::LoadOp>(op))
+      note(load.getBuffer(), load.getAlignment());
+    if (auto store = llvm::dyn_cast<machine::StoreOp>(op))
+      note(store.getBuffer(), store.getAlignment());
+  });
+  size_t parameter = 0;
+  for (rt::ArgumentSpec &argument : result.image.arguments)
+    if (argument.kind == rt::ArgumentKind::buffer)
+      argument.alignment = std::max<int64_t>(1, alignment.lookup(kernel.block().getArgument(parameter++)));
+}
+
+mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, const Target &target) {
+  backend::Options wanted;
+  wanted.keepAssembly = wants(Artefact::assembly);
+  wanted.keepLlvmIr = wants(Artefact::llvm);
+  bool amd = kind == rt::ImageKind::hsaco;
+  mlir::FailureOr<backend::CodeObject> code =
+      amd ? backend::compileToHsaco(kernel, target, wanted) : backend::compileToPtx(kernel, target, wanted);
+  if (mlir::failed(code))
+    return mlir::failure();
+  if (kind == rt::ImageKind::cubin && mlir::failed(backend::assembleCubin(*code, target, kernel.getLoc(), wanted)))
+    return mlir::failure();
+  for (backend::Phase &phase : code->phases)
+    result.phases.push_back({phase.name, phase.ms});
+  last = Clock::now();
+  const std::string &bytes = kind == rt::ImageKind::ptx ? code->assembly : code->bytes;
+  const auto *begin = reinterpret_cast<const std::byte *>(bytes.data());
+  result.image.code.assign(begin, begin + bytes.size());
+  result.image.entry = code->entry;
+  (code->sharedIsDynamic ? result.image.dynamicSharedBytes : result.image.staticSharedBytes) = code->sharedBytes;
+  result.vgprs = code->vgprs;
+  result.agprs = code->agprs;
+  result.sgprs = code->sgprs;
+  result.spillBytes = code->spillBytes;
+  result.warnings = code->warnings;
+  if (wants(Artefact::llvm))
+    result.artefacts.emplace_back(Artefact::llvm, code->llvmIr);
+  for (Artefact text : {Artefact::assembly, Artefact::ptx})
+    if (wants(text) && !code->assembly.empty())
+      result.artefacts.emplace_back(text, code->assembly);
+  for (Artefact binary : {Artefact::hsaco, Artefact::cubin})
+    if (wants(binary) && !code->bytes.empty())
+      result.artefacts.emplace_back(binary, code->bytes);
+  return mlir::success();
+}
+
+mlir::LogicalResult Compilation::translate(machine::KernelOp kernel, const Target &target) {
+  result.image.kind = kind;
+  if (kind != rt::ImageKind::emulator)
+    return translateToBinary(kernel, target);
+  mlir::FailureOr<emu::Program> program = translateToEmulator(kernel, target);
+  if (mlir::failed(program))
+    return mlir::failure();
+  std::vector<uint8_t> bytes = emu::serialize(*program);
+  const auto *begin = reinterpret_cast<const std::byte *>(bytes.data());
+  result.image.code.assign(begin, begin + bytes.size());
+  result.image.staticSharedBytes = program->sharedBytes;
+  lap("emulator");
+  return mlir::success();
+}
+
+/// What an image of that kind can be made for; reported with what would be right.
+static mlir::LogicalResult checkKind(rt::ImageKind kind, const Target &target, mlir::Location loc) {
+  bool amd = target.vendor == Vendor::amd, wrong = (kind == rt::ImageKind::hsaco && !amd) ||
+                                                   ((kind == rt::ImageKind::ptx || kind == rt::ImageKind::cubin) && amd);
+  if (!wrong)
+    return mlir::success();
+  return report(loc, DiagId::WrongTarget).hint(amd ? "for this target emit `hsaco`" : "for this target emit `ptx` or `cubin`")
+         << "`" << target.name << "` has no `" << std::string(rt::name(kind)) << "`";
+}
+
+mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
+  auto kernels = module.getOps<wave::KernelOp>();
+  if (kernels.empty() || std::next(kernels.begin()) != kernels.end())
+    return report(module.getLoc(), DiagId::InvalidIr) << "the module has " << std::distance(kernels.begin(), kernels.end())
+                                                      << " kernels of the wave dialect, expected 1";
+  if (mlir::failed(runPasses(module, buildWavePipeline)))
+    return mlir::failure();
+  lap("transform");
+  wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
+  mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
+  if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())))
+    return mlir::failure();
+  const Target &target = geometry->target();
+  result.image = describeLaunch(kernel, *geometry);
+  result.bankConflicts = countSharedConflicts(kernel, *geometry);
+  keepText(Artefact::wave, module);
+  lap("describe");
+  if (mlir::failed(runPasses(module, buildMachinePipeline)))
+    return mlir::failure();
+  machine::KernelOp lowered = *module.getOps<machine::KernelOp>().begin();
+  describeMachine(lowered);
+  lap("lower");
+  keepText(Artefact::machine, module);
+  last = Clock::now();
+  return translate(lowered, target);
+}
+} // namespace
+
+double CompileResult::totalMs() const {
+  double total = 0;
+  for (const CompilePhase &phase : phases)
+    total += phase.ms;
+  return total;
+}
+
+CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind) {
+  return Compilation(options, kind).fromKernel(kernel);
+}
+
+CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options, rt::ImageKind kind) {
+  return Compilation(options, kind).fromText(text, fileName);
+}
+
+CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
+    : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {}
+
+/// The device that the options ask for: by name, or the first that runs the target, or the emulator.
+static rt::Device &chooseDevice(const CompileOptions &options, const Target *target) {
+  if (!options.device.empty())
+    return rt::device(options.device);
+  for (const std::shared_ptr<rt::Device> &device : rt::devices().devices)
+    if (device->info().kind != rt::DeviceKind::emulator && (!target || device->info().architecture == target->name))
+      return *device;
+  return rt::device("emulator");
+}
+
+static rt::ImageKind imageKindFor(const rt::Device &device) {
+  switch (device.info().kind) {
+  case rt::DeviceKind::cuda:
+    return rt::ImageKind::ptx;
+  case rt::DeviceKind::hip:
+    return rt::ImageKind::hsaco;
+  case rt::DeviceKind::emulator:
+    break;
+  }
+  return rt::ImageKind::emulator;
+}
+
+CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
+  CompileOutcome outcome;
+  try {
+    rt::Device &device = chooseDevice(options, findTarget(options.target));
+    CompileOptions complete = options;
+    if (complete.target.empty())
+      complete.target = device.info().architecture;
+    CompileAttempt attempt = compileImage(kernel, complete, imageKindFor(device));
+    outcome.diagnostics = std::move(attempt.diagnostics);
+    if (attempt)
+      outcome.kernel.emplace(std::move(*attempt.result), device);
+  } catch (const CompileError &error) {
+    outcome.diagnostics.insert(outcome.diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
+  }
+  return outcome;
+}
+
+CompiledKernel compile(const Kernel &kernel, const CompileOptions &options) {
+  CompileOutcome outcome = tryCompile(kernel, options);
+  if (!outcome)
+    throw CompileError(std::move(outcome.diagnostics));
+  return std::move(*outcome.kernel);
+}
+
+} // namespace soliton

@@ -1,0 +1,103 @@
+//===- Compile.h - From a kernel to something that runs --------------------------------===//
+//
+// The door of the compiler; no MLIR type is seen here.
+//
+//   CompiledKernel run = compile(gemm, {.target = "gfx942", .subs = {{M, 1024}, {BM, 128}, …}});
+//   run(a, b, c);                                     // tensors on the host or on a device
+//
+// `compile` throws CompileError with everything that was found; `tryCompile` returns it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/driver/BankConflicts.h"
+#include "soliton/frontend/Kernel.h"
+#include "soliton/runtime/Device.h"
+
+#include <memory>
+#include <optional>
+
+namespace soliton {
+
+/// What a compilation should leave behind.
+enum class Artefact : uint8_t { wave, machine, llvm, assembly, ptx, hsaco, cubin };
+
+struct CompileOptions {
+  /// Empty: that of the device it is compiled for.
+  std::string target = {};
+  lang::Substitutions subs = {};
+  /// Symbols that are known only at launch.
+  std::vector<sym::Expr> dynamic = {};
+  /// What loads it: `emulator`, `cuda`, `hip`, `cuda:1`; empty means the first GPU that can, otherwise the emulator.
+  std::string device = {};
+  /// Texts and binaries to keep beside the image.
+  std::vector<Artefact> keep = {};
+  /// Prints the program after this pass, or after `all`, to standard error.
+  std::string printAfter = {};
+  Place place = std::source_location::current();
+};
+
+/// How long one step of a compilation took. Steps of LLVM start with `llvm`; the assembler's is `ptxas`.
+struct CompilePhase {
+  std::string name;
+  double ms = 0;
+};
+
+/// A kernel for one target, and what is known about it.
+struct CompileResult {
+  rt::KernelImage image;
+  std::vector<CompilePhase> phases;
+  std::vector<Diagnostic> warnings;
+  /// In the order of `CompileOptions::keep`.
+  std::vector<std::pair<Artefact, std::string>> artefacts;
+  std::vector<BankConflicts> bankConflicts;
+  uint32_t vgprs = 0, agprs = 0, sgprs = 0, spillBytes = 0;
+  /// Ops of the machine form, and matrix instructions among them.
+  int64_t machineOps = 0, matrixOps = 0;
+
+  double totalMs() const;
+};
+
+/// Compiles without a device: to an image of this kind.
+struct CompileAttempt {
+  std::optional<CompileResult> result;
+  std::vector<Diagnostic> diagnostics;
+  explicit operator bool() const { return result.has_value(); }
+};
+
+/// `kind` is what the image holds. Errors are returned, never thrown.
+CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind);
+/// The same for the text of a module in form `Traced` or later that already names its target and binds its symbols.
+CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options, rt::ImageKind kind);
+
+/// A kernel that is loaded on a device and can be called.
+class CompiledKernel {
+public:
+  CompiledKernel(CompileResult result, rt::Device &device);
+
+  const CompileResult &compiled() const { return *result; }
+  rt::Device &device() const { return *where; }
+  rt::LoadedKernel &loaded() const { return *kernel; }
+
+  template <typename... Arguments>
+  void operator()(const Arguments &...arguments) const {
+    const rt::Argument list[] = {rt::Argument(arguments)...};
+    kernel->launch(list);
+  }
+
+private:
+  std::shared_ptr<CompileResult> result;
+  rt::Device *where;
+  std::shared_ptr<rt::LoadedKernel> kernel;
+};
+
+struct CompileOutcome {
+  std::optional<CompiledKernel> kernel;
+  std::vector<Diagnostic> diagnostics;
+  explicit operator bool() const { return kernel.has_value(); }
+};
+
+CompiledKernel compile(const Kernel &kernel, const CompileOptions &options);
+CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options);
+
+} // namespace soliton

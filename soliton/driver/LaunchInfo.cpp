@@ -1,0 +1,138 @@
+#include "soliton/driver/LaunchInfo.h"
+
+namespace soliton {
+using namespace wave;
+using rt::LaunchExpr;
+using rt::LaunchOp;
+
+namespace {
+/// Turns expressions into the small programs that a launch evaluates.
+class LaunchExprs {
+public:
+  explicit LaunchExprs(KernelOp kernel) {
+    for (Attribute name : kernel.getDynamic())
+      names.push_back(cast<StringAttr>(name).getValue().str());
+  }
+
+  const std::vector<std::string> &symbols() const { return names; }
+
+  LaunchExpr convert(sym::Expr expr) const {
+    if (std::optional<int64_t> value = expr.constantValue())
+      return *value;
+    if (expr.isSymbol())
+      return LaunchExpr::symbol(static_cast<uint32_t>(std::distance(names.begin(), llvm::find(names, std::string(expr.symbolName())))));
+    std::vector<LaunchExpr> operands;
+    for (sym::Expr operand : expr.operands())
+      operands.push_back(convert(operand));
+    LaunchOp op = operation(expr.kind());
+    if (rt::arity(op) != 2)
+      return LaunchExpr::apply(op, operands);
+    LaunchExpr result = operands.front();
+    for (const LaunchExpr &operand : ArrayRef(operands).drop_front())
+      result = LaunchExpr::apply(op, {result, operand});
+    return result;
+  }
+
+private:
+  static LaunchOp operation(sym::Kind kind) {
+    switch (kind) {
+    case sym::Kind::add:
+      return LaunchOp::add;
+    case sym::Kind::mul:
+      return LaunchOp::mul;
+    case sym::Kind::exactDiv:
+    case sym::Kind::floordiv:
+      return LaunchOp::floordiv;
+    case sym::Kind::ceildiv:
+      return LaunchOp::ceildiv;
+    case sym::Kind::mod:
+      return LaunchOp::mod;
+    case sym::Kind::min:
+      return LaunchOp::min;
+    case sym::Kind::max:
+      return LaunchOp::max;
+    case sym::Kind::select:
+      return LaunchOp::select;
+    case sym::Kind::lt:
+      return LaunchOp::lt;
+    case sym::Kind::le:
+      return LaunchOp::le;
+    case sym::Kind::eq:
+      return LaunchOp::eq;
+    case sym::Kind::ne:
+      return LaunchOp::ne;
+    case sym::Kind::logicalAnd:
+      return LaunchOp::logicalAnd;
+    case sym::Kind::logicalOr:
+      return LaunchOp::logicalOr;
+    case sym::Kind::logicalNot:
+      return LaunchOp::logicalNot;
+    case sym::Kind::bitXor:
+      return LaunchOp::bitXor;
+    case sym::Kind::shl:
+      return LaunchOp::shl;
+    case sym::Kind::shr:
+      return LaunchOp::shr;
+    case sym::Kind::constant:
+    case sym::Kind::symbol:
+      break;
+    }
+    return LaunchOp::constant;
+  }
+
+  std::vector<std::string> names;
+};
+} // namespace
+
+static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name, const Geometry &geometry, const LaunchExprs &exprs) {
+  rt::ArgumentSpec spec;
+  spec.name = name.str();
+  auto memory = dyn_cast<MemoryType>(argument.getType());
+  if (!memory) {
+    spec.kind = rt::ArgumentKind::scalar;
+    spec.dtype = dtypeOf(argument.getType()).value_or(DType::i32);
+    return spec;
+  }
+  spec.dtype = dtypeOf(memory.getElementType()).value_or(DType::f32);
+  for (ExprAttr extent : memory.getShape())
+    spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
+  for (Operation *user : argument.getUsers())
+    if (auto write = dyn_cast<WriteOp>(user))
+      spec.isOutput |= write.getMemory() == argument;
+  return spec;
+}
+
+/// Where a dynamic symbol's value comes from: the first argument that has it as an extent.
+static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, const Geometry &geometry) {
+  rt::SymbolSpec spec{name, std::nullopt, 0};
+  for (auto [i, argument] : llvm::enumerate(kernel.block().getArguments()))
+    if (auto memory = dyn_cast<MemoryType>(argument.getType()))
+      for (auto [d, extent] : llvm::enumerate(memory.getShape()))
+        if (!spec.argument && geometry.bind(extent.getValue()) == sym::Expr::symbol(name)) {
+          spec.argument = static_cast<uint32_t>(i);
+          spec.dim = static_cast<uint32_t>(d);
+        }
+  return spec;
+}
+
+rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
+  LaunchExprs exprs(kernel);
+  rt::KernelImage image;
+  image.kernel = image.entry = kernel.getSymName().str();
+  image.target = geometry.target().name;
+  image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
+  for (int i = 0; i < 3; ++i)
+    image.grid[i] = exprs.convert(sym::simplify(geometry.grid()[i], geometry.facts()));
+  for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames()))
+    image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));
+  for (const std::string &name : exprs.symbols())
+    image.symbols.push_back(describeSymbol(name, kernel, geometry));
+  for (Attribute attribute : kernel.getConstraints())
+    if (auto assumption = dyn_cast<AssumptionAttr>(attribute)) {
+      sym::Expr predicate = geometry.bind(assumption.getPredicate().getValue());
+      image.checks.push_back({exprs.convert(predicate), "the kernel assumes `" + sym::toString(predicate) + "`"});
+    }
+  return image;
+}
+
+} // namespace soliton

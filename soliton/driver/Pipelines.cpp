@@ -1,0 +1,46 @@
+//===- Pipelines.cpp - The road a kernel takes, as a story ---------------------------===//
+
+#include "soliton/driver/Pipelines.h"
+
+#include "soliton/ir/Wave.h"
+#include "soliton/transforms/Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+namespace soliton {
+
+void buildWavePipeline(mlir::OpPassManager &pm) {
+  mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
+
+  // Who computes what. After this every value has a layout and every access a start: `Indexed`.
+  kernel.addPass(createBindSymbolsPass());
+  kernel.addPass(createAssignLayoutsPass());
+
+  // Where data lives. Bounds come before movement is planned, since a reduction must know its whole dimension.
+  kernel.addPass(createPromoteToSharedPass());
+  kernel.addPass(createMaskAccessesPass());
+  kernel.addPass(createPlanMovementPass());
+  kernel.addPass(mlir::createCSEPass());
+  kernel.addPass(createPlaceSharedPass()); // `Placed`
+
+  // The one expansion into instructions: `Expanded`.
+  kernel.addPass(createExpandTilesPass());
+
+  // When things happen. Program order is the schedule; barriers and waits are derived last: `Synchronized`.
+  kernel.addPass(createInsertBarriersPass());
+}
+
+void buildMachinePipeline(mlir::OpPassManager &pm) {
+  // How it is said: one lane's program.
+  pm.addPass(createLowerToMachinePass());
+  pm.addPass(mlir::createCSEPass());
+}
+
+void registerPipelines() {
+  registerSolitonPasses();
+  mlir::PassPipelineRegistration<>("wave-pipeline", "from `Traced` to `Synchronized`", buildWavePipeline);
+  mlir::PassPipelineRegistration<>("machine-pipeline", "from `Synchronized` to the machine form", buildMachinePipeline);
+}
+
+} // namespace soliton

@@ -1,0 +1,15 @@
+//===- Pipelines.h - The road a kernel takes ----------------------------------------===//
+#pragma once
+
+#include "mlir/Pass/PassManager.h"
+
+namespace soliton {
+
+/// From `Traced` to `Synchronized`: everything that is decided on tiles and instructions.
+void buildWavePipeline(mlir::OpPassManager &pm);
+/// From `Synchronized` to the machine form.
+void buildMachinePipeline(mlir::OpPassManager &pm);
+/// Makes the passes and both pipelines known to the command line of `soliton-opt`.
+void registerPipelines();
+
+} // namespace soliton

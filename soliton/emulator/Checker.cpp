@@ -1,0 +1,183 @@
+//===- Checker.cpp - Judges shared-memory accesses ------------------------===//
+//
+// The scan over bytes compares numbers only; everything about a violation is looked up after one was seen.
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/emulator/Checker.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace soliton::emu {
+
+static std::string waitText(Agent agent, uint32_t pending) {
+  auto counter = static_cast<Counter>(agent % kNumCounters);
+  return "`wait " + std::string(name(counter)) + ' ' + std::to_string(pending) + '`';
+}
+
+Verdict judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
+  if (clocks.isMbarrier(agent))
+    return {FindingKind::MissingWait, "wait for that phase of the tile copy's mbarrier first"};
+  uint32_t owner = clocks.waveOf(agent);
+  auto counter = static_cast<Counter>(agent % kNumCounters);
+  bool counted = counter == Counter::Shared || counter == Counter::Vm;
+  bool isOwn = owner == actor.wave;
+  bool ordered = clocks.known(actor.wave)[agent] >= access || (isOwn && counter == Counter::Shared);
+  if (ordered && actor.proxy)
+    return {FindingKind::MissingFence, "insert `fence proxy` after it, before the waves meet"};
+  const CounterState &state = clocks.counter(agent);
+  if (isOwn)
+    return {FindingKind::MissingWait,
+            "insert " + waitText(agent, counted ? state.issued - access : 0) + " between"};
+  if (clocks.issued(actor.wave)[agent] >= access)
+    return {FindingKind::MissingWait, "insert " + waitText(agent, 0) + " between it and the barrier"};
+  if (state.done >= access || (counted && clocks.barrierCompletes()))
+    return {FindingKind::MissingBarrier, "insert `barrier` between"};
+  return {FindingKind::Race, "insert " + waitText(agent, 0) + " + `barrier` between"};
+}
+
+SharedChecker::SharedChecker(const Program &program, Clocks &clocks, Reporter &reporter)
+    : program(program), clocks(clocks), reporter(reporter) {
+  initialized.resize(program.sharedBytes);
+  atomicWrite.resize(program.sharedBytes);
+  writeAccess.resize(program.sharedBytes);
+  writeAgent.resize(program.sharedBytes);
+  bool hasBulk = false, hasMma = false;
+  for (const Instr &instr : program.code) {
+    hasBulk |= instr.op == Op::CopyTile && instr.sub != uint8_t(TileOp::Load);
+    hasMma |= instr.op == Op::MmaAsync;
+  }
+  columnOf.resize(program.waves * kNumCounters, 0xffffffffu);
+  for (uint32_t wave = 0; wave < program.waves; ++wave)
+    for (Counter counter : {Counter::Shared, Counter::Bulk, Counter::Mma}) {
+      if ((counter == Counter::Bulk && !hasBulk) || (counter == Counter::Mma && !hasMma))
+        continue;
+      columnOf[agentOf(wave, counter)] = static_cast<uint32_t>(readers.size());
+      readers.push_back(agentOf(wave, counter));
+      readAccess.emplace_back(program.sharedBytes);
+    }
+}
+
+void SharedChecker::reset(bool restarted) {
+  std::fill(initialized.begin(), initialized.end(), 0);
+  if (!restarted)
+    return;
+  std::fill(writeAccess.begin(), writeAccess.end(), 0);
+  for (std::vector<uint32_t> &column : readAccess)
+    std::fill(column.begin(), column.end(), 0);
+}
+
+void SharedChecker::begin(const Actor &who) {
+  actor = who;
+  limits = clocks.known(actor.wave);
+  Agent ownShared = agentOf(actor.wave, Counter::Shared);
+  // A wave's own ordinary accesses are in order. Those of an engine are in order with them only where the target
+  // sends both through one queue; an engine is in order with itself.
+  if (actor.agent == ownShared || clocks.barrierCompletes())
+    limits[ownShared] = 0xffffffffu;
+  if (!clocks.isMbarrier(actor.agent))
+    limits[actor.agent] = 0xffffffffu;
+  if (!actor.proxy)
+    return;
+  const std::vector<uint32_t> &visible = clocks.visible(actor.wave);
+  for (Agent agent = 0; agent < limits.size(); ++agent)
+    if (clocks.isGeneric(agent))
+      limits[agent] = std::min(limits[agent], visible[agent]);
+}
+
+void SharedChecker::read(uint32_t first, uint32_t bytes, uint32_t lane) {
+  uint32_t uninitialized = 0, unordered = 0;
+  for (uint32_t b = first; b < first + bytes; ++b) {
+    uninitialized |= initialized[b] ^ 1u;
+    unordered |= writeAccess[b] > limits[writeAgent[b]];
+  }
+  uint32_t column = columnOf[actor.agent];
+  std::fill_n(readAccess[column].begin() + first, bytes, actor.access);
+  if (!(uninitialized | unordered))
+    return;
+  for (uint32_t b = first; b < first + bytes; ++b) {
+    if (!initialized[b])
+      reportUninitialized(b, lane);
+    else if (writeAccess[b] > limits[writeAgent[b]])
+      reportUnordered(b, lane, false, true, writeAgent[b], writeAccess[b]);
+  }
+}
+
+static bool anyAbove(const uint32_t *values, uint32_t count, uint32_t limit) {
+  uint32_t found = 0;
+  for (uint32_t i = 0; i < count; ++i)
+    found |= values[i] > limit;
+  return found != 0;
+}
+
+void SharedChecker::write(uint32_t first, uint32_t bytes, uint32_t lane) {
+  for (size_t column = 0; column < readers.size(); ++column) {
+    uint32_t limit = limits[readers[column]];
+    const uint32_t *reads = readAccess[column].data();
+    if (!anyAbove(reads + first, bytes, limit))
+      continue;
+    for (uint32_t b = first; b < first + bytes; ++b)
+      if (reads[b] > limit)
+        reportUnordered(b, lane, true, false, readers[column], reads[b]);
+  }
+  for (uint32_t b = first; b < first + bytes; ++b)
+    if (writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]))
+      reportUnordered(b, lane, true, true, writeAgent[b], writeAccess[b]);
+  std::fill_n(writeAccess.begin() + first, bytes, actor.access);
+  std::fill_n(writeAgent.begin() + first, bytes, static_cast<uint16_t>(actor.agent));
+  std::memset(initialized.data() + first, 1, bytes);
+  std::memset(atomicWrite.data() + first, actor.atomic ? 1 : 0, bytes);
+}
+
+/// "shared byte 512 (byte 0 of `rhs`)".
+static std::string byteText(const Program &program, uint32_t byte) {
+  std::string text = "shared byte " + std::to_string(byte);
+  for (const Region &region : program.regions)
+    if (region.shared && byte >= region.offset && byte - region.offset < region.bytes)
+      return text + " (byte " + std::to_string(byte - region.offset) + " of `" + region.name + "`)";
+  return text;
+}
+
+void SharedChecker::reportUninitialized(uint32_t byte, uint32_t lane) {
+  if (!reporter.isNew(FindingKind::Uninitialized, actor.instruction, Finding::kNone))
+    return;
+  Finding finding;
+  finding.kind = FindingKind::Uninitialized;
+  finding.message = reporter.nameOf(actor.instruction) + " reads " + byteText(program, byte) + " in wave " +
+                    std::to_string(actor.wave) + ", lane " + std::to_string(lane) + ", which nothing has written";
+  finding.instruction = actor.instruction;
+  finding.workgroup = actor.workgroup;
+  finding.wave = actor.wave;
+  finding.lane = lane;
+  finding.address = byte;
+  finding.hint = "write it first, or mask the lanes that have nothing to read";
+  reporter.add(std::move(finding));
+}
+
+void SharedChecker::reportUnordered(uint32_t byte, uint32_t lane, bool isWrite, bool otherIsWrite, Agent agent,
+                                    uint32_t access) {
+  Verdict verdict = judge(clocks, actor, agent, access);
+  uint32_t other = clocks.instructionOf(agent, access);
+  // The byte was read before it was written only because nothing orders the two.
+  if (isWrite && !otherIsWrite)
+    reporter.withdraw(FindingKind::Uninitialized, other, actor.workgroup);
+  if (!reporter.isNew(verdict.kind, actor.instruction, other))
+    return;
+  Finding finding;
+  finding.kind = verdict.kind;
+  finding.hint = std::move(verdict.hint);
+  std::string owner = clocks.isMbarrier(agent) ? "" : " of wave " + std::to_string(clocks.waveOf(agent));
+  finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes " : " reads ") + byteText(program, byte) +
+                    " in wave " + std::to_string(actor.wave) + ", lane " + std::to_string(lane) +
+                    ", not ordered after the " + (otherIsWrite ? "write" : "read") + " by " +
+                    reporter.nameOf(other) + owner;
+  finding.instruction = actor.instruction;
+  finding.other = other;
+  finding.workgroup = actor.workgroup;
+  finding.wave = actor.wave;
+  finding.lane = lane;
+  finding.address = byte;
+  reporter.add(std::move(finding));
+}
+
+} // namespace soliton::emu

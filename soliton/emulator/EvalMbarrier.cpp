@@ -1,0 +1,177 @@
+//===- EvalMbarrier.cpp - Barriers in shared memory with phases and bytes -===//
+//
+// A phase is complete when all arrivals have come and all expected bytes are written; `wait parity` goes on when the
+// phase of that parity is complete: at first parity 0 waits and parity 1 does not. Waiting acquires what every arrival
+// released, and the bytes of the tile copies that the phase counted.
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/emulator/Wave.h"
+
+#include <algorithm>
+
+namespace soliton::emu {
+
+static void completePhases(Workgroup &group, Mbarrier &mbarrier) {
+  if (mbarrier.pending != 0 || mbarrier.bytes != 0)
+    return;
+  ++mbarrier.phase;
+  mbarrier.pending = mbarrier.count;
+  mbarrier.completed.join(mbarrier.arriving);
+  group.clocks.issue(mbarrier.agent, Finding::kNone);
+}
+
+void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes) {
+  mbarrier.bytes -= bytes;
+  completePhases(group, mbarrier);
+}
+
+Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address) {
+  Workgroup &group = wave.group;
+  uint32_t at = 0;
+  if (!wave.resolveShared(instr, address, 8, at))
+    return nullptr;
+  Mbarrier *mbarrier = group.findMbarrier(at);
+  std::string name = group.reporter.nameOf(wave.instruction(instr));
+  if (!mbarrier || !mbarrier->live) {
+    wave.report(instr, FindingKind::MbarrierMisuse,
+                name + " in wave " + std::to_string(wave.index) + " at shared byte " + std::to_string(at) +
+                    ", where no mbarrier was made",
+                "insert `mbarrier init` + `barrier` before", Finding::kNone, at);
+    return nullptr;
+  }
+  const Actor &maker = mbarrier->maker;
+  if (!group.checks || maker.wave == wave.index || group.clocks.known(wave.index)[maker.agent] >= maker.access)
+    return mbarrier;
+  Actor actor{group.linear, wave.index, 0, 0, wave.instruction(instr), false, false};
+  Verdict verdict = judge(group.clocks, actor, maker.agent, maker.access);
+  Finding finding;
+  finding.kind = verdict.kind;
+  finding.hint = verdict.hint;
+  finding.message = name + " in wave " + std::to_string(wave.index) + " is not ordered after " +
+                    group.reporter.nameOf(maker.instruction) + " of wave " + std::to_string(maker.wave);
+  finding.instruction = wave.instruction(instr);
+  finding.other = maker.instruction;
+  finding.workgroup = group.linear;
+  finding.wave = wave.index;
+  finding.address = at;
+  group.reporter.add(std::move(finding));
+  return mbarrier;
+}
+
+namespace {
+
+void evalInit(Wave &wave, const Instr &instr) {
+  Workgroup &group = wave.group;
+  uint32_t at = 0;
+  if (!wave.resolveShared(instr, wave.program.addresses[instr.index], 8, at))
+    return;
+  if (at % 8 != 0)
+    return wave.report(instr, FindingKind::Misaligned,
+                       "mbarrier at shared byte " + std::to_string(at) + ", expected a multiple of 8", "align it",
+                       Finding::kNone, at);
+  Mbarrier *mbarrier = group.findMbarrier(at);
+  if (!mbarrier) {
+    if (group.mbarriers.size() >= 1024)
+      return group.fail("more than 1024 mbarriers");
+    mbarrier = &group.mbarriers.emplace_back();
+    mbarrier->address = at;
+    mbarrier->agent = group.clocks.addAgent();
+  }
+  Agent agent = mbarrier->agent;
+  *mbarrier = {};
+  mbarrier->address = at;
+  mbarrier->agent = agent;
+  mbarrier->live = true;
+  mbarrier->count = static_cast<uint32_t>(instr.imm);
+  mbarrier->pending = instr.imm;
+  mbarrier->maker = wave.issue(instr, Counter::Shared);
+  group.clocks.issue(agent, Finding::kNone);
+  if (!group.checks)
+    return;
+  group.sharedChecker.begin(mbarrier->maker);
+  group.sharedChecker.write(at, 8, 0);
+}
+
+void arrive(Wave &wave, const Instr &instr, Mbarrier &mbarrier, int64_t arrivals) {
+  Workgroup &group = wave.group;
+  if (group.checks)
+    mbarrier.arriving.join(group.clocks.publish(wave.index));
+  mbarrier.pending -= arrivals;
+  if (mbarrier.pending < 0) {
+    wave.report(instr, FindingKind::MbarrierMisuse,
+                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
+                    " is one arrival too many for the mbarrier at shared byte " + std::to_string(mbarrier.address) +
+                    ", which expects " + std::to_string(mbarrier.count) + " in a phase",
+                "init it with the number of arrivals", Finding::kNone, mbarrier.address);
+    mbarrier.pending = 0;
+  }
+  completePhases(group, mbarrier);
+}
+
+void evalArrive(Wave &wave, const Instr &instr) {
+  int64_t each = instr.flags & kPerLane ? std::popcount(wave.active) : 1;
+  if (Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]))
+    arrive(wave, instr, *mbarrier, instr.imm * each);
+}
+
+void evalExpect(Wave &wave, const Instr &instr) {
+  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]);
+  if (!mbarrier)
+    return;
+  int64_t bytes = instr.src[0] == kNoSlot ? instr.imm : wave.words(instr.src[0])[0];
+  constexpr int64_t most = (1 << 20) - 1;
+  if (mbarrier->bytes + bytes > most)
+    wave.report(instr, FindingKind::CounterOverflow,
+                "the mbarrier at shared byte " + std::to_string(mbarrier->address) + " expects " +
+                    std::to_string(mbarrier->bytes + bytes) + " bytes in a phase, expected at most " +
+                    std::to_string(most),
+                "split the copies over several mbarriers", Finding::kNone, mbarrier->address);
+  mbarrier->bytes += std::min(bytes, most);
+  if (instr.flags & kArrive)
+    arrive(wave, instr, *mbarrier, 1);
+}
+
+bool isComplete(const Mbarrier &mbarrier, uint32_t parity) { return (mbarrier.phase & 1) != parity; }
+
+void evalWait(Wave &wave, const Instr &instr) {
+  Workgroup &group = wave.group;
+  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]);
+  if (!mbarrier)
+    return;
+  uint32_t parity = wave.words(instr.src[0])[0] & 1;
+  while (!isComplete(*mbarrier, parity) && !mbarrier->loads.empty()) {
+    auto [issuer, tile] = mbarrier->loads.front();
+    mbarrier->loads.pop_front();
+    const Instr &copy = wave.program.code[tile.instruction];
+    runTile(*group.waves[issuer], copy, tile);
+    completeBytes(group, *mbarrier, boxBytes(wave.program.maps[size_t(copy.imm)]));
+  }
+  if (!isComplete(*mbarrier, parity)) {
+    --wave.pc;
+    --group.counts[static_cast<size_t>(Op::MbarrierWait)];
+    wave.status = Status::AtMbarrier;
+    wave.stop = true;
+    return;
+  }
+  if (!group.checks)
+    return;
+  group.clocks.acquire(wave.index, mbarrier->completed);
+  group.clocks.acquireAgent(wave.index, mbarrier->agent, group.clocks.counter(mbarrier->agent).issued - 1);
+}
+
+} // namespace
+
+Handler mbarrierHandler(const Instr &instr) {
+  switch (instr.op) {
+  case Op::MbarrierInit:
+    return evalInit;
+  case Op::MbarrierArrive:
+    return evalArrive;
+  case Op::MbarrierExpect:
+    return evalExpect;
+  default:
+    return evalWait;
+  }
+}
+
+} // namespace soliton::emu

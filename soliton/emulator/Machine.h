@@ -1,0 +1,118 @@
+//===- Machine.h - Runs emulator programs ---------------------------------===//
+//
+// Executes a grid of workgroups. Waves of a workgroup interleave under a seeded scheduler, lanes run in lockstep,
+// workgroups are dealt to host threads. With `checks` every access is judged:
+//
+//   Result r = run(program, {.grid = {4, 4, 1}, .buffers = {{a, bytes}, {c, bytes}}, .checks = true});
+//   if (!r.ok()) std::cerr << format(r);
+//
+// gemm.cpp:31:11: error: `load` of shared byte 512 by wave 1 races with `store` by wave 0 [missing-barrier]
+//   gemm.cpp:28:9: note: `store` of wave 0 here
+//     hint: insert `barrier` between
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/emulator/Program.h"
+
+namespace soliton::emu {
+
+/// A global buffer: host memory that the kernel reads and writes in place.
+struct Buffer {
+  void *data = nullptr;
+  uint64_t bytes = 0;
+};
+
+struct LaunchConfig {
+  std::array<uint32_t, 3> grid{1, 1, 1};
+  std::vector<Buffer> buffers = {};
+  /// Bits of the scalar arguments.
+  std::vector<uint64_t> scalars = {};
+  /// 0: a wave runs until it blocks; otherwise waves switch at random at memory and synchronisation.
+  uint64_t seed = 0;
+  /// Judge races, initialisation, alignment, divergence. Bounds and deadlock are always judged.
+  bool checks = false;
+  /// Asynchronous work completes as late as is legal; until then its destination holds NaN patterns.
+  bool adversarial = false;
+  /// Count shared bank conflicts (lanes served in groups that fill the banks once).
+  bool bankConflicts = false;
+  /// Instructions that one wave may execute.
+  uint64_t stepLimit = 1'000'000'000;
+  /// Host threads. Workgroups are dealt in turn, so that a run is reproducible for a given number; only the order of
+  /// atomics between workgroups, and which pair of workgroups a global conflict names, depend on it.
+  uint32_t threads = 2;
+  /// Findings that are kept.
+  uint32_t maxFindings = 32;
+};
+
+enum class FindingKind : uint8_t {
+  Race,           ///< two accesses, one a write, with neither a wait nor a barrier between them
+  MissingWait,    ///< the barrier is there, or not needed, but the access was not waited for
+  MissingBarrier, ///< complete, but nothing orders the other wave after it
+  MissingFence,   ///< ordered, but not made visible to the asynchronous engines
+  LaneConflict,   ///< lanes of one store write different values to one byte
+  GlobalConflict, ///< different workgroups write one byte, or one reads what another writes
+  PendingValue,   ///< a register that an asynchronous instruction still owns
+  OutOfBounds,
+  Misaligned,
+  Uninitialized,
+  Divergent, ///< a collective instruction or uniform value with disagreeing lanes
+  Deadlock,
+  CounterOverflow,
+  MbarrierMisuse,
+};
+
+/// `race`, `missing-wait`, …
+std::string_view name(FindingKind kind);
+
+struct Finding {
+  FindingKind kind = FindingKind::Race;
+  /// What was found, lower-case, no period.
+  std::string message;
+  /// The instruction at which it was found, and the earlier one where two are involved (kNone otherwise).
+  uint32_t instruction = 0;
+  uint32_t other = kNone;
+  Origin origin, otherOrigin;
+  uint32_t workgroup = 0;
+  uint32_t wave = 0;
+  /// First lane concerned, or kNone.
+  uint32_t lane = kNone;
+  /// Byte address inside the region named in the message.
+  int64_t address = 0;
+  /// The smallest repair.
+  std::string hint;
+
+  static constexpr uint32_t kNone = 0xffffffffu;
+};
+
+struct Statistics {
+  uint64_t instructions = 0;
+  uint64_t arithmetic = 0, control = 0, lanes = 0;
+  uint64_t globalAccesses = 0, sharedAccesses = 0, asyncCopies = 0;
+  uint64_t mma = 0, barriers = 0, waits = 0;
+  /// Extra shared-memory cycles, where counted.
+  uint64_t bankConflicts = 0;
+
+  Statistics &operator+=(const Statistics &other);
+};
+
+struct Result {
+  /// Why the program could not run, or not to its end; empty otherwise.
+  std::string error;
+  /// Sorted by instruction; equal ones (same kind, same places) are reported once, where they happened first.
+  std::vector<Finding> findings;
+  /// Findings beyond maxFindings were dropped.
+  bool truncated = false;
+  Statistics statistics;
+
+  bool ok() const { return error.empty() && findings.empty(); }
+};
+
+/// Validates, then runs. Never throws for a bad program: `error` says what is wrong.
+Result run(const Program &program, const LaunchConfig &config);
+
+/// As the compiler prints diagnostics.
+std::string format(const Finding &finding);
+std::string format(const Result &result);
+
+} // namespace soliton::emu

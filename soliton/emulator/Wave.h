@@ -1,0 +1,305 @@
+//===- Wave.h - The state of a workgroup while it runs --------------------===//
+//
+// A Wave is a program counter, slots and a mask of active lanes; a Workgroup is its waves, the shared block, barriers
+// and what is in flight. Handlers (one per Op, in the Eval files) take a wave and its instruction; the program counter
+// already points behind it. Validation has made indices and types safe; addresses are checked by Lanes.cpp.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/emulator/Checker.h"
+#include "soliton/emulator/Machine.h"
+
+#include <bit>
+#include <cstddef>
+#include <mutex>
+#include <random>
+
+namespace soliton::emu {
+
+struct Wave;
+class Workgroup;
+using Handler = void (*)(Wave &, const Instr &);
+
+/// Where a slot lives in a wave's registers.
+struct SlotPlace {
+  uint64_t offset = 0;
+  /// Lanes stored: 1 if uniform.
+  uint32_t lanes = 1;
+  /// Elements times lanes.
+  uint32_t words = 1;
+  /// 64-bit words instead of 32-bit ones.
+  bool wide = false;
+};
+
+/// A program ready to run: decoded once per launch, shared by all threads.
+struct Prepared {
+  Prepared(const Program &program, const LaunchConfig &config);
+
+  const Program &program;
+  const LaunchConfig &config;
+  std::vector<SlotPlace> slots;
+  std::vector<Handler> handlers;
+  /// Where a seeded scheduler may switch waves.
+  std::vector<bool> switchPoint;
+  uint64_t waveBytes = 0;
+  /// Size of the largest slot with all lanes.
+  uint64_t scratchBytes = 0;
+  bool hasMmaAsync = false;
+  /// Asynchronous work is queued until its wait.
+  bool late = false;
+  mutable std::mutex atomics;
+};
+
+enum class Status : uint8_t { Ready, AtBarrier, AtMbarrier, Ended };
+
+struct MaskEntry {
+  uint64_t outer = 0, condition = 0;
+};
+
+/// Shared bytes that a copy_async will write.
+struct PendingCopy {
+  Counter counter = Counter::Vm;
+  uint32_t access = 0;
+  uint32_t bytes = 0;
+  std::vector<uint32_t> to;
+  std::vector<uint8_t> data;
+};
+
+/// A tile copy that is not done: a load until its mbarrier is waited for, a store until its group is.
+struct PendingTile {
+  uint32_t instruction = 0;
+  uint32_t access = 0;
+  std::array<int64_t, 5> start{};
+  uint32_t shared = 0;
+};
+
+/// An mma_async whose result nobody may look at yet.
+struct PendingMma {
+  uint32_t job = 0;
+  uint32_t access = 0;
+  const MmaKind *kind = nullptr;
+  std::vector<uint32_t> a;
+  uint32_t tileA = 0, tileB = 0, startA = 0, startB = 0;
+  bool aInShared = false;
+  /// The job whose result is the accumulator, or 0 with `acc` captured.
+  uint32_t accJob = 0;
+  std::vector<uint32_t> acc;
+};
+
+/// Which lanes take part in an access, and how.
+struct AccessOptions {
+  Slot mask = kNoSlot;
+  /// One access for the wave instead of one per lane.
+  bool uniform = false;
+  /// kClamp
+  uint8_t flags = 0;
+  /// Added to the address once per lane number.
+  uint32_t laneStride = 0;
+  uint64_t only = ~0ull;
+};
+
+/// Byte addresses of one access, relative to `base`, for the lanes that take part.
+struct LaneAccess {
+  std::byte *base = nullptr;
+  const Region *region = nullptr;
+  /// Distance of `base` from the start of the shared block or buffer.
+  int64_t origin = 0;
+  uint64_t mask = 0;
+  uint32_t lanes = 0;
+  uint32_t bytes = 0;
+  std::array<int64_t, 64> at{};
+};
+
+struct Wave {
+  Wave(Workgroup &group, uint32_t index);
+
+  void reset();
+  /// Runs until it blocks, ends, fails or gives way.
+  void run();
+
+  uint64_t allLanes() const { return lanes == 64 ? ~0ull : (1ull << lanes) - 1; }
+  uint32_t *words(Slot slot) { return reinterpret_cast<uint32_t *>(registers.get() + prepared.slots[slot].offset); }
+  uint64_t *wideWords(Slot slot) {
+    return reinterpret_cast<uint64_t *>(registers.get() + prepared.slots[slot].offset);
+  }
+  /// The slot's words, broadcast to all lanes into scratch buffer `which` where it is uniform and `perLane`.
+  template <typename T>
+  const T *read(Slot slot, bool perLane, int which);
+  template <typename T>
+  T *write(Slot slot) {
+    return reinterpret_cast<T *>(registers.get() + prepared.slots[slot].offset);
+  }
+  /// First element of a uniform slot, sign-extended if it is an integer.
+  int64_t uniformInt(Slot slot);
+  uint32_t instruction(const Instr &instr) const { return static_cast<uint32_t>(&instr - program.code.data()); }
+
+  /// Lanes and addresses of an access; reports and removes those out of bounds.
+  LaneAccess resolve(const Instr &instr, const Address &address, uint32_t bytes, const AccessOptions &options);
+  /// Start of a uniform shared access of `bytes` bytes, or nothing (reported).
+  bool resolveShared(const Instr &instr, const Address &address, uint32_t bytes, uint32_t &start);
+  /// A collective instruction needs all lanes.
+  void requireConverged(const Instr &instr);
+  void report(const Instr &instr, FindingKind kind, std::string message, std::string hint, uint32_t lane,
+              int64_t address);
+  /// Numbers an access on the wave's own counter.
+  Actor issue(const Instr &instr, Counter counter);
+
+  /// mma_async bookkeeping of slots, where results are queued.
+  void checkPending(const Instr &instr);
+
+  Workgroup &group;
+  const Prepared &prepared;
+  const Program &program;
+  uint32_t index;
+  uint32_t lanes;
+  uint32_t pc = 0;
+  uint64_t fuel = 0;
+  Status status = Status::Ready;
+  /// Leave the loop of `run`.
+  bool stop = false;
+  uint64_t active = 0;
+  std::vector<MaskEntry> masks;
+  uint32_t barrier = 0;
+  std::vector<uint32_t> pendingOf;
+  std::deque<PendingCopy> copies;
+  std::deque<PendingTile> tileStores;
+  std::deque<PendingMma> mmas;
+  uint32_t nextJob = 1;
+
+private:
+  struct Free {
+    void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(64)); }
+  };
+  std::unique_ptr<std::byte[], Free> registers;
+};
+
+struct BarrierState {
+  uint32_t arrived = 0;
+  uint32_t expected = 0;
+  std::vector<uint32_t> waiting;
+};
+
+struct Mbarrier {
+  uint32_t address = 0;
+  bool live = false;
+  uint32_t count = 0;
+  int64_t pending = 0;
+  int64_t bytes = 0;
+  /// Completed phases since it was made.
+  uint32_t phase = 0;
+  Agent agent = 0;
+  Actor maker;
+  ClockSet arriving, completed;
+  std::deque<std::pair<uint32_t, PendingTile>> loads;
+};
+
+class Workgroup {
+public:
+  Workgroup(const Prepared &prepared, Reporter &reporter);
+
+  void run(uint32_t linear, std::array<uint32_t, 3> id);
+
+  const Prepared &prepared;
+  const Program &program;
+  Reporter &reporter;
+  Clocks clocks;
+  SharedChecker sharedChecker;
+  GlobalChecker globalChecker;
+  bool checks;
+  uint32_t linear = 0;
+  std::array<uint32_t, 3> id{};
+  std::vector<uint8_t> shared;
+  std::array<BarrierState, 16> barriers;
+  std::vector<Mbarrier> mbarriers;
+  std::vector<std::unique_ptr<Wave>> waves;
+  /// Why the launch cannot go on.
+  std::string error;
+  std::array<uint64_t, kNumOps> counts{};
+  uint64_t globalAccesses = 0, sharedAccesses = 0, bankConflicts = 0;
+  /// Scratch of the handlers: four of the largest slot, and matrices.
+  std::array<std::vector<uint64_t>, 4> scratch;
+  std::vector<float> matrixA, matrixB, matrixC, conversion;
+  std::vector<double> wideA, wideB, wideC;
+  std::vector<int32_t> intA, intB, intC;
+  std::mt19937_64 random;
+
+  void fail(std::string message);
+  Mbarrier *findMbarrier(uint32_t address);
+
+private:
+  bool runRound();
+  void reportDeadlock();
+};
+
+/// The handler of an instruction.
+Handler handlerOf(const Program &program, const Instr &instr);
+
+// What the Eval files offer each other.
+
+/// Judges and counts an access to shared memory or a global buffer.
+void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite, bool atomic);
+void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access);
+/// Hands the lanes of an access that is already numbered to the checker of its memory.
+void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite);
+/// What an atomic leaves in memory.
+uint64_t combine(AtomicOp op, DType type, uint64_t old, uint64_t value);
+/// Completes what `wait` of that counter has made complete.
+void retire(Wave &wave, Counter counter);
+/// Completes everything that is still in flight when a wave ends.
+void drain(Wave &wave);
+/// Tile copies.
+void evalCopyTile(Wave &wave, const Instr &instr);
+/// Moves the box of a tile copy.
+void runTile(Wave &wave, const Instr &instr, const PendingTile &tile);
+/// Bytes of the box of a map.
+uint32_t boxBytes(const TensorMap &map);
+
+/// The mbarrier of an instruction, or null (reported).
+Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address);
+/// `bytes` of the current phase have been written.
+void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes);
+Handler mbarrierHandler(const Instr &instr);
+
+/// Asynchronous products.
+void evalMmaAsync(Wave &wave, const Instr &instr);
+/// The words of the accumulator fragment after a queued product.
+std::vector<uint32_t> runMma(Wave &wave, PendingMma &mma);
+/// Hands the result of the oldest queued product to the slots that wait for it.
+void finishMma(Wave &wave, PendingMma &mma);
+/// Fragment words into the workgroup's dense matrix of one operand ('a', 'b', 'c'), and the accumulator back.
+void toMatrix(Workgroup &group, char operand, DType type, const Fragment &fragment, const void *words, size_t size);
+void fromMatrix(Workgroup &group, DType type, const Fragment &fragment, void *words);
+/// C += A·B on the workgroup's dense matrices, by kind.
+void multiply(Workgroup &group, const MmaKind &kind, uint32_t rows);
+
+/// The lanes of the wave in which a one-element i1 slot is set.
+uint64_t lanesWhere(Wave &wave, Slot slot);
+
+Handler binaryHandler(const Program &program, const Instr &instr);
+Handler unaryHandler(const Program &program, const Instr &instr);
+Handler compareHandler(const Program &program, const Instr &instr);
+Handler convertHandler(const Program &program, const Instr &instr);
+Handler vectorHandler(const Program &program, const Instr &instr);
+Handler controlHandler(const Program &program, const Instr &instr);
+Handler memoryHandler(const Program &program, const Instr &instr);
+Handler asyncHandler(const Program &program, const Instr &instr);
+Handler matrixHandler(const Program &program, const Instr &instr);
+Handler mmaHandler(const Program &program, const Instr &instr);
+Handler syncHandler(const Program &program, const Instr &instr);
+Handler lanesHandler(const Program &program, const Instr &instr);
+
+template <typename T>
+const T *Wave::read(Slot slot, bool perLane, int which) {
+  const SlotPlace &place = prepared.slots[slot];
+  const T *from = reinterpret_cast<const T *>(registers.get() + place.offset);
+  if (!perLane || place.lanes != 1)
+    return from;
+  T *to = reinterpret_cast<T *>(group.scratch[static_cast<size_t>(which)].data());
+  for (uint32_t element = 0; element < place.words; ++element)
+    for (uint32_t lane = 0; lane < lanes; ++lane)
+      to[element * lanes + lane] = from[element];
+  return to;
+}
+
+} // namespace soliton::emu

@@ -1,0 +1,366 @@
+#include "soliton/frontend/Bind.h"
+
+#include <algorithm>
+#include <set>
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+namespace {
+
+/// An expression of the kernel's text and where it stands.
+struct Use {
+  Expr expr;
+  Place place;
+  /// Says what it is: "the workgroup tile of `M`".
+  std::string what;
+  enum Role { size, tile, other } role = other;
+};
+
+/// Every expression of a program, in the author's order.
+std::vector<Use> collectUses(const Program &program) {
+  std::vector<Use> uses;
+  for (const Parameter &parameter : program.parameters)
+    for (Expr extent : parameter.shape)
+      uses.push_back({extent, parameter.place, "the shape of " + quoted(parameter.name), Use::size});
+  auto add = [&](const std::optional<Expr> &expr, const Place &place, std::string what, Use::Role role = Use::other) {
+    if (expr)
+      uses.push_back({*expr, place, std::move(what), role});
+  };
+  Expr x = Expr::symbol("$x");
+  for (const Constraint &constraint : program.constraints) {
+    if (auto *each = std::get_if<WorkgroupConstraint>(&constraint)) {
+      add(each->tile, each->place, "the workgroup tile of " + quoted(each->dim), Use::tile);
+      add(each->options.iters, each->place, "the workgroups of " + quoted(each->dim));
+    } else if (auto *each = std::get_if<TilingConstraint>(&constraint)) {
+      add(each->tile, each->place, "the loop tile of " + quoted(each->dim), Use::tile);
+      add(each->options.iters, each->place, "the iterations of " + quoted(each->dim));
+      add(each->options.start, each->place, "the loop's start along " + quoted(each->dim));
+    } else if (auto *each = std::get_if<WaveConstraint>(&constraint)) {
+      add(each->tile, each->place, "the wave tile of " + quoted(each->dim), Use::tile);
+    } else if (auto *each = std::get_if<HardwareConstraint>(&constraint)) {
+      for (const auto &[dim, shape] : each->vector_shapes)
+        add(shape, each->place, "the vector shape of " + quoted(dim), Use::tile);
+    } else if (auto *each = std::get_if<GridConstraint>(&constraint)) {
+      add(each->size, each->place, "the grid");
+    } else if (auto *each = std::get_if<ReorderingConstraint>(&constraint)) {
+      add(each->equation, each->place, "the reordering of workgroups");
+    } else if (auto *each = std::get_if<SymbolicAlias>(&constraint)) {
+      add(each->source_to_target(x), each->place, "the alias of " + quoted(each->source));
+    } else if (auto *each = std::get_if<Assumption>(&constraint)) {
+      add(each->predicate, each->place, "the assumption");
+    }
+  }
+  for (const OpRecord &op : program.ops) {
+    add(op.elementsPerThread, op.place, "`elements_per_thread`", Use::tile);
+    if (op.kind == OpKind::applyExpr)
+      add(op.expr, op.place, "the expression of `apply_expr`");
+    for (Expr index : op.indices.value_or(std::vector<Expr>()))
+      add(index, op.place, "the mapping");
+    if (op.bounds)
+      for (const std::optional<Expr> &bound : *op.bounds)
+        add(bound, op.place, "`bounds`");
+  }
+  for (const ValueInfo &value : program.values)
+    for (Expr dim : value.tile.dims)
+      if (!value.poisoned)
+        uses.push_back({dim, value.place, "a dimension of a tile", Use::size});
+  return uses;
+}
+
+class Binder {
+public:
+  Binder(const Program &program, const BindOptions &options, std::vector<Diagnostic> &diagnostics)
+      : program(program), options(options), diagnostics(diagnostics), uses(collectUses(program)) {}
+
+  Bindings run() {
+    selectTheTarget();
+    resolveSubs();
+    bindSpaces();
+    bindUses();
+    if (!failed) {
+      checkSizes();
+      checkWaves();
+      checkDistributed();
+    }
+    if (bindings.target)
+      checkTarget();
+    return std::move(bindings);
+  }
+
+private:
+  void selectTheTarget() {
+    if (options.target.empty())
+      return;
+    TargetChoice choice = selectTarget(options.target, options.place);
+    bindings.target = choice.target;
+    if (choice.error) {
+      diagnostics.push_back(*choice.error);
+      failed = true;
+    }
+  }
+
+  //===- Symbols ------------------------------------------------------------------===//
+
+  /// Numbers for everything in `subs`; values may refer to other entries in any order.
+  void resolveSubs() {
+    sym::Substitution chain;
+    for (const auto &[symbol, value] : options.subs) {
+      if (!symbol.isSymbol()) {
+        error(DiagId::SubstitutionInvalid, options.place, "`subs` binds " + quoted(symbol) + ", which is no symbol");
+        continue;
+      }
+      if (const Expr *earlier = chain.find(symbol); earlier && *earlier != value)
+        error(DiagId::SubstitutionInvalid, options.place,
+              "`subs` binds " + quoted(symbol) + " to " + quoted(*earlier) + " and to " + quoted(value),
+              "remove one of them");
+      chain.set(symbol, value);
+    }
+    for (const auto &[symbol, value] : chain.pairs())
+      resolveOne(symbol, value, chain);
+  }
+
+  void resolveOne(Expr symbol, Expr value, const sym::Substitution &chain) {
+    std::string name(symbol.symbolName());
+    try {
+      // A chain is no longer than the number of entries; what remains after that refers to itself.
+      for (size_t i = 0; i <= chain.pairs().size() && !value.isConstant() && !isSpace(value); ++i)
+        value = sym::simplify(sym::substitute(value, chain));
+      if (auto number = value.constantValue())
+        resolved[name] = *number;
+      else if (isSpace(value))
+        spaces[name] = value == Expr(shared) ? AddressSpace::Shared : AddressSpace::Global;
+      else
+        unresolved[name] = value;
+    } catch (const sym::ExprError &problem) {
+      error(problem.kind() == sym::ErrorKind::inexactDivision ? DiagId::DivisionInexact : DiagId::ExpressionInvalid,
+            options.place, "`subs` binds " + quoted(symbol) + " to " + quoted(value) + ": " + problem.what());
+    }
+  }
+
+  static bool isSpace(Expr value) { return value == Expr(shared) || value == Expr(global); }
+
+  void bindSpaces() {
+    for (const Parameter &parameter : program.parameters) {
+      if (parameter.isScalar || !parameter.space.isSymbol() || isSpace(parameter.space))
+        continue;
+      std::string name(parameter.space.symbolName());
+      if (auto found = spaces.find(name); found != spaces.end()) {
+        bindings.spaces[name] = found->second;
+        continue;
+      }
+      error(DiagId::AddressSpaceUnknown, parameter.place,
+            "the address space of " + quoted(parameter.name) + " is the symbol " + quoted(name) +
+                ", which `subs` does not bind to an address space",
+            "add `{" + name + ", shared}` or `{" + name + ", global}` to `subs`");
+    }
+  }
+
+  void bindUses() {
+    std::set<std::string> seen;
+    for (const Use &use : uses)
+      for (Expr symbol : sym::symbolsOf(use.expr)) {
+        std::string name(symbol.symbolName());
+        if (name.starts_with("$"))
+          continue;
+        bool dynamic = std::find(options.dynamic.begin(), options.dynamic.end(), symbol) != options.dynamic.end();
+        if (dynamic && use.role == Use::tile && tileReported.insert(name).second)
+          error(DiagId::TileDynamic, use.place, use.what + " depends on " + quoted(name) + ", which is dynamic",
+                "bind tiles in `subs`; only sizes may be dynamic");
+        if (seen.insert(name).second)
+          bindSymbol(name, dynamic, use);
+      }
+    std::sort(bindings.dynamic.begin(), bindings.dynamic.end());
+  }
+
+  void bindSymbol(const std::string &name, bool dynamic, const Use &use) {
+    auto value = resolved.find(name);
+    if (dynamic && (value != resolved.end() || unresolved.contains(name))) {
+      error(DiagId::SymbolBoundAndDynamic, use.place, quoted(name) + " is both bound in `subs` and dynamic",
+            "remove it from one of them");
+    } else if (dynamic) {
+      bindings.dynamic.push_back(name);
+    } else if (value != resolved.end()) {
+      bindings.values[name] = value->second;
+    } else if (auto open = unresolved.find(name); open != unresolved.end()) {
+      error(DiagId::SubstitutionInvalid, use.place,
+            "`subs` binds " + quoted(name) + " to " + quoted(open->second) + ", which is no number",
+            "bind the symbols in it, and let none refer to itself");
+    } else if (spaces.contains(name)) {
+      error(DiagId::SubstitutionInvalid, use.place, "`subs` binds the size " + quoted(name) + " to an address space");
+    } else {
+      reportUnbound(name, use);
+    }
+  }
+
+  void reportUnbound(const std::string &name, const Use &use) {
+    std::vector<std::string> unused; // bound by `subs` but not used: probably a misspelling
+    for (const auto &[bound, value] : resolved)
+      if (std::none_of(uses.begin(), uses.end(),
+                       [&, key = Expr::symbol(bound)](const Use &each) { return sym::contains(each.expr, key); }))
+        unused.push_back(bound);
+    std::string hint = "add `{" + name + ", …}` to `subs`";
+    hint += use.role == Use::tile ? "" : ", or " + name + " to `dynamic`";
+    if (auto guess = nearest(name, unused))
+      hint = "`subs` binds " + quoted(*guess) + ", which the kernel does not use; did you mean " + quoted(name) + "?";
+    error(DiagId::SymbolUnbound, use.place,
+          quoted(name) + " in " + use.what + " is neither bound in `subs` nor dynamic", hint);
+  }
+
+  //===- Numbers ------------------------------------------------------------------===//
+
+  /// The value of an expression without dynamic symbols; reports an inexact division or an overflow.
+  std::optional<int64_t> evaluate(const Use &use) {
+    sym::Environment environment;
+    for (Expr symbol : sym::symbolsOf(use.expr)) {
+      auto value = bindings.values.find(std::string(symbol.symbolName()));
+      if (value == bindings.values.end())
+        return std::nullopt;
+      environment.set(symbol, value->second);
+    }
+    try {
+      return sym::evaluate(use.expr, environment);
+    } catch (const sym::ExprError &problem) {
+      bool inexact = problem.kind() == sym::ErrorKind::inexactDivision;
+      error(inexact ? DiagId::DivisionInexact : DiagId::ExpressionInvalid, use.place,
+            use.what + " is " + quoted(use.expr) + withValues(use.expr) + ": " + problem.what(),
+            inexact ? "choose a multiple, or write `floordiv` or `ceildiv`" : "");
+      return std::nullopt;
+    }
+  }
+
+  /// " with BM = 48", for messages.
+  std::string withValues(Expr expr) const {
+    std::string text;
+    for (Expr symbol : sym::symbolsOf(expr))
+      if (auto value = bindings.values.find(std::string(symbol.symbolName())); value != bindings.values.end())
+        text += (text.empty() ? " with " : ", ") + value->first + " = " + std::to_string(value->second);
+    return text;
+  }
+
+  void checkSizes() {
+    std::set<std::string> reported;
+    for (const Use &use : uses) {
+      if (use.role == Use::other ||
+          !reported.insert(sym::toString(use.expr) + (use.role == Use::tile ? use.what : "")).second)
+        continue;
+      auto value = evaluate(use);
+      if (value && *value < 1)
+        error(DiagId::SizeNotPositive, use.place,
+              quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected at least 1");
+    }
+  }
+
+  std::optional<int64_t> number(Expr expr) const { return bindings.evaluate(expr); }
+
+  void checkWaves() {
+    auto *hardware = program.findAny<HardwareConstraint>();
+    for (const Constraint &constraint : program.constraints) {
+      auto *wave = std::get_if<WaveConstraint>(&constraint);
+      auto *workgroup = wave ? program.findFor<WorkgroupConstraint>(wave->dim) : nullptr;
+      if (!workgroup)
+        continue;
+      auto outer = number(workgroup->tile), inner = number(wave->tile);
+      if (!outer || !inner || *inner < 1)
+        continue;
+      if (*outer % *inner != 0) {
+        error(DiagId::WaveTileIndivisible, wave->place,
+              "the workgroup tile of " + quoted(wave->dim) + " is " + std::to_string(*outer) +
+                  ", which is no multiple of the wave tile " + std::to_string(*inner),
+              "choose tiles that divide", {{workgroup->place, "the workgroup constraint"}});
+        continue;
+      }
+      size_t at = static_cast<size_t>(std::min(workgroup->workgroup_dim, 2));
+      if (hardware && !hardware->waves_per_block.empty() &&
+          (at >= hardware->waves_per_block.size() ? 1 : hardware->waves_per_block[at]) != *outer / *inner)
+        error(DiagId::WavesMismatch, hardware->place,
+              "`waves_per_block` disagrees with the constraints of " + quoted(wave->dim) + ", which make " +
+                  std::to_string(*outer / *inner) + " waves along workgroup dimension " + std::to_string(at),
+              "leave `waves_per_block` out", {{wave->place, "the wave constraint"}});
+    }
+  }
+
+  /// A dimension without constraints is held whole, so its size must be known.
+  void checkDistributed() {
+    std::set<std::string> reported;
+    for (const ValueInfo &value : program.values)
+      for (Expr dim : value.tile.dims) {
+        std::string name(dim.symbolName());
+        bool dynamic = std::find(bindings.dynamic.begin(), bindings.dynamic.end(), name) != bindings.dynamic.end();
+        bool constrained = program.findFor<WorkgroupConstraint>(dim) || program.findFor<TilingConstraint>(dim) ||
+                           program.find<SymbolicAlias>([&](const SymbolicAlias &each) { return each.source == dim; });
+        if (!dynamic || constrained || value.poisoned || !reported.insert(name).second)
+          continue;
+        error(DiagId::ConstraintMissing, value.place,
+              quoted(name) + " is dynamic and has neither a workgroup nor a tiling constraint, so one workgroup would "
+                             "hold all of it",
+              "add `WorkgroupConstraint(" + name + ", BLOCK_" + name + ", 0)`, or bind " + name + " in `subs`");
+      }
+  }
+
+  //===- Target -------------------------------------------------------------------===//
+
+  void checkTarget() {
+    auto *hardware = program.findAny<HardwareConstraint>();
+    if (hardware && hardware->threads_per_wave && *hardware->threads_per_wave != bindings.target->waveSize)
+      error(DiagId::WaveSizeMismatch, hardware->place,
+            "`threads_per_wave` is " + std::to_string(*hardware->threads_per_wave) + ", but waves of " +
+                quoted(bindings.target->name) + " have " + std::to_string(bindings.target->waveSize),
+            "leave it out for the target's default");
+    for (const OpRecord &op : program.ops)
+      if (op.kind == OpKind::mma)
+        checkMma(op, hardware);
+  }
+
+  void checkMma(const OpRecord &op, const HardwareConstraint *hardware) {
+    std::optional<std::string_view> name;
+    if (op.mma)
+      name = *op.mma;
+    else if (hardware && hardware->mma)
+      name = hardware->mma->name;
+    auto type = [&](size_t i) { return bindings.resolve(program.values[op.operands[i]].tile.type); };
+    MmaChoice choice = selectMma(*bindings.target, name, {type(0), type(1), type(2)}, op.place);
+    if (choice.error)
+      diagnostics.push_back(*choice.error);
+  }
+
+  void error(DiagId id, const Place &place, std::string message, std::string hint = {}, std::vector<Note> notes = {}) {
+    failed = true;
+    if (options.place.known() && !(place == options.place))
+      notes.push_back({options.place, "compiled here"});
+    diagnostics.push_back({Severity::error, id, place, std::move(message), std::move(hint), std::move(notes)});
+  }
+
+  const Program &program;
+  const BindOptions &options;
+  std::vector<Diagnostic> &diagnostics;
+  std::vector<Use> uses;
+  Bindings bindings;
+  std::map<std::string, int64_t> resolved;
+  std::map<std::string, Expr> unresolved;
+  std::map<std::string, AddressSpace::Kind> spaces;
+  std::set<std::string> tileReported;
+  bool failed = false;
+};
+
+} // namespace
+
+std::optional<int64_t> Bindings::evaluate(Expr expr) const {
+  sym::Environment environment;
+  for (Expr symbol : sym::symbolsOf(expr)) {
+    auto value = values.find(std::string(symbol.symbolName()));
+    if (value == values.end())
+      return std::nullopt;
+    environment.set(symbol, value->second);
+  }
+  try {
+    return sym::evaluate(expr, environment);
+  } catch (const sym::ExprError &) {
+    return std::nullopt;
+  }
+}
+
+Bindings frontend::bindProgram(const Program &program, const BindOptions &options,
+                               std::vector<Diagnostic> &diagnostics) {
+  return Binder(program, options, diagnostics).run();
+}

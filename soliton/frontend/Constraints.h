@@ -1,0 +1,147 @@
+//===- Constraints.h - How a kernel's dimensions are distributed ----------------===//
+//
+// Constraints say *who* computes what, apart from the kernel's text: workgroups, waves, loop iterations, hardware.
+//
+//   WorkgroupConstraint(M, BM, 0)        workgroup i of grid dimension 0 has rows BM*i … BM*(i + 1)
+//   WaveConstraint(M, BM / 2)            two waves share them
+//   TilingConstraint(K, BK)              a loop over K takes BK columns an iteration
+//   HardwareConstraint{.mma = F32_16x16x16_F16}
+//
+// Each remembers where it was written.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/frontend/Symbols.h"
+#include "soliton/support/Diagnostics.h"
+
+#include <functional>
+#include <optional>
+#include <variant>
+
+namespace soliton {
+inline namespace lang {
+
+/// A map of index expressions, e.g. from a workgroup's number to where its tile starts.
+using ExprFunction = std::function<Expr(Expr)>;
+
+struct WorkgroupOptions {
+  /// From the workgroup's number to the start of its tile; unset means number × tile.
+  ExprFunction apply_fn = {};
+  /// Only primary constraints count workgroups; several dimensions may share a workgroup dimension.
+  bool primary = true;
+  /// How many workgroups; unset means ceil(dim / tile).
+  std::optional<Expr> iters = {};
+};
+
+/// Distributes `dim` over workgroups, `tile` elements each.
+struct WorkgroupConstraint {
+  Expr dim, tile;
+  int workgroup_dim;
+  WorkgroupOptions options;
+  Place place;
+  WorkgroupConstraint(Expr dim, Expr tile, int workgroupDim, WorkgroupOptions options = {},
+                      Place place = std::source_location::current())
+      : dim(dim), tile(tile), workgroup_dim(workgroupDim), options(std::move(options)), place(std::move(place)) {}
+};
+
+struct TilingOptions {
+  /// Iterations; unset means ceil(dim / tile).
+  std::optional<Expr> iters = {};
+  /// Where the first tile starts.
+  std::optional<Expr> start = {};
+};
+
+/// A loop over `dim` takes `tile` elements an iteration.
+struct TilingConstraint {
+  Expr dim, tile;
+  TilingOptions options;
+  Place place;
+  TilingConstraint(Expr dim, Expr tile = 1, TilingOptions options = {}, Place place = std::source_location::current())
+      : dim(dim), tile(tile), options(std::move(options)), place(std::move(place)) {}
+};
+
+/// Distributes a workgroup's tile of `dim` over its waves, `tile` elements each.
+struct WaveConstraint {
+  Expr dim, tile;
+  Place place;
+  WaveConstraint(Expr dim, Expr tile, Place place = std::source_location::current())
+      : dim(dim), tile(tile), place(std::move(place)) {}
+};
+
+/// Splits `dim` over several devices. Part of the language; not supported by this version.
+struct DeviceConstraint {
+  Expr dim, tile;
+  int device_dim;
+  Place place;
+  DeviceConstraint(Expr dim, Expr tile, int deviceDim, Place place = std::source_location::current())
+      : dim(dim), tile(tile), device_dim(deviceDim), place(std::move(place)) {}
+};
+
+/// What the hardware does; whatever is unset is the target's default.
+struct HardwareConstraint {
+  std::optional<int64_t> threads_per_wave = {};
+  /// Waves of a workgroup along its three dimensions; unset means what the wave constraints say.
+  std::vector<int64_t> waves_per_block = {};
+  /// Workgroups that share a cluster. Not supported by this version.
+  std::vector<int64_t> workgroups_per_cluster = {};
+  /// The matrix instruction of every `mma` that names no other.
+  std::optional<MmaType> mma = {};
+  /// Elements of a dimension that one wave takes at a time; for kernels without matrix instructions.
+  DimMap vector_shapes = {};
+  int64_t max_bits_per_load = 128;
+  /// Waves that only move data. Not supported by this version.
+  int64_t n_service_waves = 0;
+  Place place = std::source_location::current();
+};
+
+/// A fixed number of workgroups, for persistent kernels.
+struct GridConstraint {
+  Expr size;
+  Place place;
+  GridConstraint(Expr size, Place place = std::source_location::current()) : size(size), place(std::move(place)) {}
+};
+
+/// Replaces the number of a workgroup along one dimension by an expression in all of them.
+struct ReorderingConstraint {
+  Expr equation;
+  int workgroup_dim;
+  Place place;
+  ReorderingConstraint(Expr equation, int workgroupDim, Place place = std::source_location::current())
+      : equation(equation), workgroup_dim(workgroupDim), place(std::move(place)) {}
+};
+
+/// `source` is distributed as `target` is, with tiles mapped by a function.
+struct SymbolicAlias {
+  Expr source, target;
+  ExprFunction source_to_target;
+  Place place;
+  SymbolicAlias(Expr source, Expr target, ExprFunction sourceToTarget, Place place = std::source_location::current())
+      : source(source), target(target), source_to_target(std::move(sourceToTarget)), place(std::move(place)) {}
+};
+
+/// A predicate over sizes that holds at every launch; the launch checks it.
+struct Assumption {
+  Expr predicate;
+  Place place;
+  Assumption(Expr predicate, Place place = std::source_location::current())
+      : predicate(predicate), place(std::move(place)) {}
+};
+
+/// Which dimension each iterator of a `source`/`target` access stands for.
+struct IteratorBindings {
+  DimMap bindings;
+  Place place;
+  IteratorBindings(DimMap bindings, Place place = std::source_location::current())
+      : bindings(std::move(bindings)), place(std::move(place)) {}
+};
+
+using Constraint =
+    std::variant<WorkgroupConstraint, TilingConstraint, WaveConstraint, HardwareConstraint, GridConstraint,
+                 ReorderingConstraint, SymbolicAlias, Assumption, IteratorBindings, DeviceConstraint>;
+
+/// Where a constraint was written.
+const Place &placeOf(const Constraint &constraint);
+
+} // namespace lang
+} // namespace soliton

@@ -1,0 +1,368 @@
+#include "soliton/frontend/Emit.h"
+
+#include "soliton/frontend/Tracer.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/ir/Wave.h"
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+namespace {
+
+/// Builds one `wave.kernel` from a program without mistakes.
+class Emitter {
+public:
+  Emitter(const Program &program, const Bindings &bindings, mlir::MLIRContext &context)
+      : program(program), bindings(bindings), context(&context), builder(&context), values(program.values.size()) {}
+
+  mlir::OwningOpRef<mlir::ModuleOp> run() {
+    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(location(program.place));
+    builder.setInsertionPointToEnd(module->getBody());
+    wave::KernelOp kernel = emitKernelOp();
+    emitParameters(kernel);
+    emitRegion(0);
+    return module;
+  }
+
+private:
+  //===- Attributes, types, locations -------------------------------------------------===//
+
+  mlir::Location location(const Place &place) {
+    if (!place.known())
+      return builder.getUnknownLoc();
+    return mlir::FileLineColLoc::get(context, place.file, place.line, place.column);
+  }
+
+  mlir::Location location(const Place &place, const std::string &name) {
+    mlir::Location loc = location(place);
+    return name.empty() ? loc : mlir::NameLoc::get(builder.getStringAttr(name), loc);
+  }
+
+  /// The place of an op, with the name of its result.
+  mlir::Location location(const OpRecord &op) {
+    return location(op.place, op.results.size() == 1 ? program.values[op.results[0]].name : std::string());
+  }
+
+  wave::ExprAttr attr(Expr expr) { return wave::exprAttr(context, expr); }
+  wave::ExprAttr attr(const std::optional<Expr> &expr) { return expr ? attr(*expr) : wave::ExprAttr(); }
+  mlir::StringAttr nameOf(Expr symbol) {
+    std::string_view name = symbol.symbolName();
+    return builder.getStringAttr(llvm::StringRef(name.data(), name.size()));
+  }
+  mlir::Type type(ElementType element) { return wave::mlirType(context, bindings.resolve(element)); }
+
+  wave::TileType type(const TileInfo &tile) {
+    llvm::SmallVector<mlir::StringAttr> dims;
+    for (Expr dim : tile.dims)
+      dims.push_back(nameOf(dim));
+    return wave::TileType::get(context, dims, type(tile.type), wave::LayoutAttr());
+  }
+
+  wave::MemoryType type(const Parameter &memory) {
+    llvm::SmallVector<wave::ExprAttr> shape;
+    for (Expr extent : memory.shape)
+      shape.push_back(attr(extent));
+    bool isShared = memory.space == Expr(shared);
+    if (auto bound = bindings.spaces.find(std::string(memory.space.symbolName())); bound != bindings.spaces.end())
+      isShared = bound->second == AddressSpace::Shared;
+    return wave::MemoryType::get(context, shape, type(memory.type),
+                                 isShared ? wave::AddressSpace::Shared : wave::AddressSpace::Global,
+                                 wave::SharedMapAttr());
+  }
+
+  mlir::ArrayAttr strings(const std::vector<std::string> &texts) {
+    llvm::SmallVector<llvm::StringRef> refs(texts.begin(), texts.end());
+    return builder.getStrArrayAttr(refs);
+  }
+  mlir::ArrayAttr tags(const OpRecord &op) { return op.tags.empty() ? mlir::ArrayAttr() : strings(op.tags); }
+
+  //===- Constraints ------------------------------------------------------------------===//
+
+  mlir::Attribute emit(const WorkgroupConstraint &c) {
+    wave::ExprAttr apply;
+    if (c.options.apply_fn)
+      apply = attr(c.options.apply_fn(Expr::symbol("$WG")));
+    return wave::WorkgroupConstraintAttr::get(context, nameOf(c.dim), attr(c.tile), c.workgroup_dim, c.options.primary,
+                                              apply, attr(c.options.iters));
+  }
+  mlir::Attribute emit(const TilingConstraint &c) {
+    return wave::TilingConstraintAttr::get(context, nameOf(c.dim), attr(c.tile), attr(c.options.iters),
+                                           attr(c.options.start));
+  }
+  mlir::Attribute emit(const WaveConstraint &c) {
+    return wave::WaveConstraintAttr::get(context, nameOf(c.dim), attr(c.tile));
+  }
+  mlir::Attribute emit(const HardwareConstraint &c) {
+    mlir::IntegerAttr threads;
+    if (c.threads_per_wave)
+      threads = builder.getI64IntegerAttr(*c.threads_per_wave);
+    mlir::DenseI64ArrayAttr waves;
+    if (!c.waves_per_block.empty())
+      waves = builder.getDenseI64ArrayAttr(c.waves_per_block);
+    mlir::StringAttr mma;
+    if (c.mma)
+      mma = builder.getStringAttr(c.mma->name);
+    mlir::DictionaryAttr shapes;
+    if (!c.vector_shapes.empty()) {
+      llvm::SmallVector<mlir::NamedAttribute> entries;
+      for (const auto &[dim, shape] : c.vector_shapes)
+        entries.emplace_back(nameOf(dim), attr(shape));
+      shapes = builder.getDictionaryAttr(entries);
+    }
+    return wave::HardwareConstraintAttr::get(context, threads, waves, mma, shapes, c.max_bits_per_load);
+  }
+  mlir::Attribute emit(const GridConstraint &c) { return wave::GridConstraintAttr::get(context, attr(c.size)); }
+  mlir::Attribute emit(const ReorderingConstraint &c) {
+    return wave::ReorderingConstraintAttr::get(context, attr(c.equation), c.workgroup_dim);
+  }
+  mlir::Attribute emit(const SymbolicAlias &c) {
+    return wave::SymbolicAliasAttr::get(context, nameOf(c.source), nameOf(c.target),
+                                        attr(c.source_to_target(Expr::symbol("$x"))));
+  }
+  mlir::Attribute emit(const Assumption &c) { return wave::AssumptionAttr::get(context, attr(c.predicate)); }
+  /// Tracing has resolved the iterators.
+  mlir::Attribute emit(const IteratorBindings &) { return {}; }
+  /// Refused while tracing.
+  mlir::Attribute emit(const DeviceConstraint &) { return {}; }
+
+  //===- The kernel -------------------------------------------------------------------===//
+
+  wave::KernelOp emitKernelOp() {
+    std::vector<std::string> names;
+    for (const Parameter &parameter : program.parameters)
+      names.push_back(parameter.name);
+    llvm::SmallVector<mlir::Attribute> constraints;
+    for (const Constraint &constraint : program.constraints)
+      if (mlir::Attribute attribute = std::visit([&](const auto &each) { return emit(each); }, constraint))
+        constraints.push_back(attribute);
+    llvm::SmallVector<mlir::NamedAttribute> subs;
+    for (const auto &[name, value] : bindings.values)
+      subs.emplace_back(builder.getStringAttr(name), builder.getI64IntegerAttr(value));
+    mlir::StringAttr target;
+    if (bindings.target)
+      target = builder.getStringAttr(bindings.target->name);
+    return wave::KernelOp::create(builder, location(program.place), builder.getStringAttr(program.name), strings(names),
+                                  builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
+                                  strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target);
+  }
+
+  void emitParameters(wave::KernelOp kernel) {
+    mlir::Block *block = builder.createBlock(&kernel.getBody());
+    for (const Parameter &parameter : program.parameters) {
+      mlir::Type argument = parameter.isScalar ? type(parameter.type) : mlir::Type(type(parameter));
+      mlir::Value value = block->addArgument(argument, location(parameter.place, parameter.name));
+      parameters.push_back(value);
+      if (parameter.isScalar)
+        values[parameter.value] = value;
+    }
+    builder.setInsertionPointToEnd(block);
+  }
+
+  //===- Ops --------------------------------------------------------------------------===//
+
+  void emitRegion(RegionId region) {
+    for (uint32_t index : program.regions[region].ops)
+      emitOp(program.ops[index]);
+  }
+
+  llvm::SmallVector<mlir::Value> operands(const OpRecord &op, size_t first = 0) {
+    llvm::SmallVector<mlir::Value> result;
+    for (size_t i = first; i < op.operands.size(); ++i)
+      result.push_back(values[op.operands[i]]);
+    return result;
+  }
+  mlir::Value operand(const OpRecord &op, size_t index) { return values[op.operands[index]]; }
+  wave::TileType resultType(const OpRecord &op) { return type(program.values[op.results[0]].tile); }
+
+  void emitOp(const OpRecord &op) {
+    mlir::Value result;
+    switch (op.kind) {
+    case OpKind::write:
+      return emitWrite(op);
+    case OpKind::iterate:
+      return emitIterate(op);
+    case OpKind::read:
+      result = emitRead(op);
+      break;
+    case OpKind::fill:
+    case OpKind::splat:
+    case OpKind::selfIndex:
+    case OpKind::applyExpr:
+      result = emitSource(op);
+      break;
+    case OpKind::mma:
+    case OpKind::reduce:
+      result = emitContraction(op);
+      break;
+    case OpKind::unary:
+    case OpKind::binary:
+    case OpKind::compare:
+    case OpKind::select:
+      result = emitElementwise(op);
+      break;
+    case OpKind::cast:
+    case OpKind::broadcast:
+    case OpKind::permute:
+      result = emitView(op);
+      break;
+    }
+    values[op.results[0]] = result;
+  }
+
+  /// What `read` and `write` have in common.
+  struct AccessAttrs {
+    mlir::IntegerAttr elementsPerThread;
+    mlir::ArrayAttr indices, bounds;
+  };
+  AccessAttrs accessAttrs(const OpRecord &op) {
+    AccessAttrs attrs;
+    if (op.elementsPerThread)
+      attrs.elementsPerThread = builder.getI64IntegerAttr(*bindings.evaluate(*op.elementsPerThread));
+    if (op.indices)
+      attrs.indices = wave::exprArrayAttr(context, *op.indices);
+    if (op.bounds) {
+      llvm::SmallVector<mlir::Attribute> entries;
+      for (const std::optional<Expr> &bound : *op.bounds)
+        entries.push_back(bound ? mlir::Attribute(attr(*bound)) : builder.getStringAttr(wave::kUnbounded));
+      attrs.bounds = builder.getArrayAttr(entries);
+    }
+    return attrs;
+  }
+
+  mlir::Value emitRead(const OpRecord &op) {
+    AccessAttrs attrs = accessAttrs(op);
+    return wave::ReadOp::create(builder, location(op), resultType(op), parameters[op.memory], operands(op),
+                                attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
+                                /*origin=*/nullptr);
+  }
+
+  void emitWrite(const OpRecord &op) {
+    AccessAttrs attrs = accessAttrs(op);
+    wave::WriteOp::create(builder, location(op), operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic),
+                          attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
+                          /*origin=*/nullptr);
+  }
+
+  mlir::TypedAttr constant(const OpRecord &op) {
+    mlir::Type element = resultType(op).getElementType();
+    const double *real = std::get_if<double>(&op.constant);
+    int64_t integer = real ? 0 : std::get<int64_t>(op.constant);
+    if (llvm::isa<mlir::FloatType>(element))
+      return builder.getFloatAttr(element, real ? *real : static_cast<double>(integer));
+    return builder.getIntegerAttr(element, real ? static_cast<int64_t>(*real) : integer);
+  }
+
+  mlir::Value emitSource(const OpRecord &op) {
+    mlir::Location loc = location(op);
+    wave::TileType result = resultType(op);
+    if (op.kind == OpKind::fill)
+      return wave::FillOp::create(builder, loc, result, constant(op), tags(op), nullptr);
+    if (op.kind == OpKind::splat)
+      return wave::SplatOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
+    if (op.kind == OpKind::selfIndex)
+      return wave::SelfIndexOp::create(builder, loc, result, nameOf(op.expr), nullptr, tags(op), nullptr);
+    return wave::ApplyExprOp::create(builder, loc, result, attr(op.expr), operands(op), tags(op), nullptr);
+  }
+
+  mlir::Value emitContraction(const OpRecord &op) {
+    mlir::Location loc = location(op);
+    if (op.kind == OpKind::mma) {
+      mlir::StringAttr kind = op.mma ? builder.getStringAttr(*op.mma) : mlir::StringAttr();
+      return wave::MmaOp::create(builder, loc, resultType(op), operand(op, 0), operand(op, 1), operand(op, 2), kind,
+                                 tags(op), nullptr);
+    }
+    return wave::ReduceOp::create(builder, loc, resultType(op), *wave::symbolizeReduceKind(op.function), operand(op, 0),
+                                  op.hasInit ? operand(op, 1) : mlir::Value(), nameOf(op.expr), nullptr, tags(op),
+                                  nullptr);
+  }
+
+  mlir::Value emitElementwise(const OpRecord &op) {
+    mlir::Location loc = location(op);
+    wave::TileType result = resultType(op);
+    if (op.kind == OpKind::unary)
+      return wave::UnaryOp::create(builder, loc, result, *wave::symbolizeUnaryKind(op.function), operand(op, 0),
+                                   tags(op), nullptr);
+    if (op.kind == OpKind::binary)
+      return wave::BinaryOp::create(builder, loc, result, *wave::symbolizeBinaryKind(op.function), operand(op, 0),
+                                    operand(op, 1), tags(op), nullptr);
+    if (op.kind == OpKind::compare)
+      return wave::CompareOp::create(builder, loc, result, *wave::symbolizeComparePredicate(op.function),
+                                     operand(op, 0), operand(op, 1), tags(op), nullptr);
+    return wave::SelectOp::create(builder, loc, result, operand(op, 0), operand(op, 1), operand(op, 2), tags(op),
+                                  nullptr);
+  }
+
+  mlir::Value emitView(const OpRecord &op) {
+    mlir::Location loc = location(op);
+    wave::TileType result = resultType(op);
+    // `f8` and the target's own type are one type once resolved.
+    if (op.kind == OpKind::cast && operand(op, 0).getType() == result)
+      return operand(op, 0);
+    if (op.kind == OpKind::cast)
+      return wave::CastOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
+    if (op.kind == OpKind::broadcast)
+      return wave::BroadcastOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
+    return wave::PermuteOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
+  }
+
+  void emitIterate(const OpRecord &op) {
+    const Region &region = program.regions[op.body];
+    llvm::SmallVector<mlir::Type> types;
+    llvm::SmallVector<mlir::Location> locations;
+    for (ValueId id : region.arguments) {
+      types.push_back(type(program.values[id].tile));
+      locations.push_back(location(program.values[id].place, program.values[id].name));
+    }
+    auto loop = wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), nullptr, tags(op));
+    mlir::OpBuilder::InsertionGuard guard(builder);
+    mlir::Block *body = builder.createBlock(&loop.getBody(), {}, types, locations);
+    for (auto [id, argument] : llvm::zip(region.arguments, body->getArguments()))
+      values[id] = argument;
+    emitRegion(op.body);
+    llvm::SmallVector<mlir::Value> yields;
+    for (ValueId id : region.yields)
+      yields.push_back(values[id]);
+    wave::YieldOp::create(builder, location(region.place), yields);
+    for (auto [id, result] : llvm::zip(op.results, loop.getResults()))
+      values[id] = result;
+  }
+
+  const Program &program;
+  const Bindings &bindings;
+  mlir::MLIRContext *context;
+  mlir::OpBuilder builder;
+  llvm::SmallVector<mlir::Value> parameters;
+  std::vector<mlir::Value> values;
+};
+
+bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
+  return llvm::any_of(diagnostics, [](const Diagnostic &each) { return each.severity == Severity::error; });
+}
+
+void checkEffect(const Program &program, std::vector<Diagnostic> &diagnostics) {
+  for (const OpRecord &op : program.ops)
+    if (op.kind == OpKind::write)
+      return;
+  diagnostics.push_back({Severity::error,
+                         DiagId::KernelWritesNothing,
+                         program.place,
+                         "kernel " + quoted(program.name) + " writes nothing, expected at least one `write`",
+                         "write its result to a memory",
+                         {}});
+}
+
+} // namespace
+
+EmittedKernel soliton::emitKernel(const Kernel &kernel, mlir::MLIRContext &context, const EmitOptions &options) {
+  const Program &program = *kernel.program();
+  EmittedKernel result{.module = {}, .diagnostics = program.diagnostics};
+  // A write that was refused is no missing write.
+  if (!hasErrors(result.diagnostics))
+    checkEffect(program, result.diagnostics);
+  Bindings bindings = bindProgram(program, options, result.diagnostics);
+  if (hasErrors(result.diagnostics))
+    return result;
+  context.loadDialect<wave::WaveDialect>();
+  result.module = Emitter(program, bindings, context).run();
+  return result;
+}

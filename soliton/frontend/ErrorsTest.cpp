@@ -1,0 +1,459 @@
+//===- ErrorsTest.cpp - Mistakes found while tracing ------------------------------===//
+#include "soliton/frontend/TestSupport.h"
+
+#include <cmath>
+
+using namespace soliton;
+
+namespace {
+
+class ErrorsTest : public LanguageTest {};
+
+//===- Constraints --------------------------------------------------------------------===//
+
+TEST_F(ErrorsTest, ConstraintRepeated) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(M, BN, 0, {.primary = false})}};
+  expectMistake(bad.diagnostics(), DiagId::ConstraintRepeated, "a second workgroup constraint for `M`",
+                "remove one of them");
+}
+
+TEST_F(ErrorsTest, HardwareRepeated) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {HardwareConstraint{}, HardwareConstraint{.mma = F32_16x16x16_F16}}};
+  expectMistake(bad.diagnostics(), DiagId::HardwareRepeated, "a second hardware constraint",
+                "put everything into one of them");
+}
+
+TEST_F(ErrorsTest, HardwareValue) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {HardwareConstraint{.max_bits_per_load = 96}}};
+  expectMistake(bad.diagnostics(), DiagId::HardwareValue, "`max_bits_per_load` is 96, expected 8, 16, 32, 64 or 128");
+}
+
+TEST_F(ErrorsTest, WaveWithoutWorkgroup) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WaveConstraint(N, BN)}};
+  expectMistake(bad.diagnostics(), DiagId::WaveWithoutWorkgroup,
+                "a wave constraint for `N`, which has no workgroup constraint; those with one are `M`",
+                "distribute the dimension over workgroups first");
+}
+
+TEST_F(ErrorsTest, WorkgroupDimsLeaveAGap) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 2)}};
+  expectMistake(bad.diagnostics(), DiagId::WorkgroupDims, "`N` takes workgroup dimension 2, but nothing takes 1",
+                "number workgroup dimensions 0, 1, 2 without gaps");
+}
+
+TEST_F(ErrorsTest, WorkgroupDimOutOfRange) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, -1, {.primary = false})}};
+  expectMistake(bad.diagnostics(), DiagId::WorkgroupDims, "`N` takes workgroup dimension -1, expected 0 to 4");
+}
+
+TEST_F(ErrorsTest, WorkgroupDimShared) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 0)}};
+  expectMistake(bad.diagnostics(), DiagId::WorkgroupDimShared, "`M` and `N` both take workgroup dimension 0",
+                "use another workgroup dimension, or `{.primary = false}` for the one that does not count workgroups");
+}
+
+TEST_F(ErrorsTest, ConstraintDim) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {TilingConstraint(M + 1, BM)}};
+  expectMistake(bad.diagnostics(), DiagId::ConstraintDim, "a tiling constraint on `M + 1`, which is no symbol",
+                "constrain the dimension itself");
+}
+
+TEST_F(ErrorsTest, AliasOfAnUnconstrainedDimension) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {SymbolicAlias(M, N, [](Expr x) { return x; })}};
+  expectMistake(bad.diagnostics(), DiagId::ConstraintMissing,
+                "`M` is an alias of `N`, which has neither a workgroup nor a tiling constraint", "constrain `N`");
+}
+
+TEST_F(ErrorsTest, AssumptionInvalid) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {Assumption(M + 1)}};
+  expectMistake(bad.diagnostics(), DiagId::AssumptionInvalid, "the assumption `M + 1` is no comparison",
+                "write e.g. `eq(M % 64, 0)` or `M > 0`");
+}
+
+TEST_F(ErrorsTest, NotSupportedHere) {
+  line = __LINE__ + 1;
+  Kernel devices{"devices", {DeviceConstraint(M, BM, 0)}};
+  expectMistake(devices.diagnostics(), DiagId::NotSupportedHere,
+                "`DeviceConstraint` is part of the language, but this version does not implement it");
+  line = __LINE__ + 1;
+  Kernel cluster{"cluster", {HardwareConstraint{.workgroups_per_cluster = {2, 1, 1}}}};
+  expectMistake(cluster.diagnostics(), DiagId::NotSupportedHere,
+                "`workgroups_per_cluster` is part of the language, but this version does not implement it");
+  line = __LINE__ + 1;
+  Kernel service{"service", {HardwareConstraint{.n_service_waves = 1}}};
+  expectMistake(service.diagnostics(), DiagId::NotSupportedHere,
+                "`n_service_waves` is part of the language, but this version does not implement it");
+}
+
+//===- Names and parameters -----------------------------------------------------------===//
+
+TEST_F(ErrorsTest, NameInvalid) {
+  line = __LINE__ + 1;
+  Kernel bad{"2 gemms", {}};
+  expectMistake(bad.diagnostics(), DiagId::NameInvalid, "the kernel's name `2 gemms` is no identifier",
+                "use letters, digits and `_`, starting with a letter");
+  line = __LINE__ + 1;
+  k.memory("a-b", {M}, global, f32);
+  expectMistake(DiagId::NameInvalid, "the parameter's name `a-b` is no identifier",
+                "use letters, digits and `_`, starting with a letter");
+}
+
+TEST_F(ErrorsTest, MemoryRepeated) {
+  line = __LINE__ + 1;
+  k.memory("a", {M}, global, f32);
+  expectMistake(DiagId::MemoryRepeated, "kernel `k` has two parameters named `a`", "give one another name");
+  EXPECT_EQ(k.diagnostics()[0].notes.size(), 1u);
+}
+
+TEST_F(ErrorsTest, MemoryRank) {
+  line = __LINE__ + 1;
+  k.memory("x", {}, global, f32);
+  expectMistake(DiagId::MemoryRank, "memory `x` has no dimensions, expected at least one",
+                "give it a shape, e.g. `{M, K}`; numbers are passed with `Kernel::scalar`");
+}
+
+TEST_F(ErrorsTest, MemoryDims) {
+  line = __LINE__ + 1;
+  k.memory("x", {M, M}, global, f32);
+  expectMistake(DiagId::MemoryDims, "memory `x` has the dimension `M` twice in `[M, M]`",
+                "use another symbol with the same size");
+}
+
+TEST_F(ErrorsTest, MemoryWithoutNamedDimensions) {
+  auto x = k.memory("x", {M, 64}, global, f32);
+  line = __LINE__ + 1;
+  read(x);
+  expectMistake(DiagId::MemoryDims, "dimension 1 of `x` is `64`, which names no dimension of a tile",
+                "use a symbol and bind it in `subs`, or give a mapping");
+}
+
+TEST_F(ErrorsTest, AddressSpace) {
+  line = __LINE__ + 1;
+  k.memory("x", {M}, 3, f32);
+  expectMistake(DiagId::AddressSpaceUnknown,
+                "the address space of `x` is `3`, expected `global`, `shared` or a symbol");
+}
+
+TEST_F(ErrorsTest, TileDims) {
+  line = __LINE__ + 1;
+  k.fill({M, M}, f32, 0);
+  expectMistake(DiagId::TileDims, "the tile has the dimension `M` twice in `[M, M]`",
+                "use another symbol with the same size");
+}
+
+//===- Values -------------------------------------------------------------------------===//
+
+TEST_F(ErrorsTest, ForeignValue) {
+  Kernel other{"other", constraints()};
+  auto x = other.memory("x", {M, N}, global, f32);
+  Value mine = read(x);
+  line = __LINE__ + 1;
+  write(mine, a);
+  expectMistake(DiagId::ForeignValue, "`write` in kernel `k` uses the tile of `x` of kernel `other`",
+                "write it to a memory in one kernel and read it in the other");
+  EXPECT_EQ(other.diagnostics().size(), 1u);
+}
+
+TEST_F(ErrorsTest, UndefinedValue) {
+  line = __LINE__ + 1;
+  write(Value(), a);
+  expectMistake(DiagId::UndefinedValue, "`write` got a value that was never assigned",
+                "values come from `read`, `fill` and other ops");
+}
+
+TEST_F(ErrorsTest, ValueOutOfLoop) {
+  Value leaked;
+  k.iterate(K, [&] { leaked = read(lhs); });
+  line = __LINE__ + 1;
+  exp(leaked);
+  expectMistake(DiagId::ValueOutOfLoop, "`exp` uses the tile of `lhs`, which exists only inside the loop over `K`",
+                "return it from the loop's body and use the loop's result");
+}
+
+TEST_F(ErrorsTest, OneMistakeIsReportedOnce) {
+  line = __LINE__ + 1;
+  Value bad = read(a) + read(b);
+  write(exp(bad) * 2.0 + sum(bad, N), a);
+  auto result = k.iterate(K, bad, [&](Value acc) { return acc + 1.0; });
+  EXPECT_TRUE(result.isPoisoned());
+  expectMistake(DiagId::ElementwiseTypeMismatch, "`+` of `f32` and `f16`, expected one element type",
+                "`cast` one of them");
+}
+
+TEST_F(ErrorsTest, EveryMistakeIsReported) {
+  read(a) + read(b);
+  exp(read(ints));
+  k.memory("a", {M}, global, f32);
+  EXPECT_EQ(k.diagnostics().size(), 3u);
+}
+
+//===- Loops --------------------------------------------------------------------------===//
+
+TEST_F(ErrorsTest, IterateWithoutTiling) {
+  Value zero = k.fill({M}, f32, 0);
+  line = __LINE__ + 1;
+  k.iterate(N, zero, [&](Value acc) { return acc; });
+  expectMistake(DiagId::IterateWithoutTiling, "a loop over `N`, which has no tiling constraint; those with one are `K`",
+                "add `TilingConstraint(N, BLOCK_N)`");
+}
+
+TEST_F(ErrorsTest, IterateNested) {
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    k.iterate(K, [&] {});
+  });
+  expectMistake(DiagId::IterateNested, "a loop over `K` inside a loop over `K`",
+                "split the dimension into two symbols");
+}
+
+TEST_F(ErrorsTest, LoopTypeMismatch) {
+  Value zero = k.fill({M, N}, f32, 0);
+  k.iterate(K, zero, [&](Value acc) {
+    line = __LINE__ + 1;
+    return cast(acc, f16);
+  });
+  expectMistake(DiagId::LoopTypeMismatch, "the loop carries `f32[M, N]` but its body returns `f16[M, N]`",
+                "cast the result to `f32`");
+}
+
+TEST_F(ErrorsTest, LoopCount) {
+  Value zero = k.fill({M, N}, f32, 0);
+  line = __LINE__ + 1;
+  k.iterate(K, {zero, zero}, [&](Value x, Value) { return x; });
+  expectMistake(DiagId::LoopCount, "the loop's body returns 1 values, expected 2, one for each that it carries");
+}
+
+TEST_F(ErrorsTest, TilingOutsideLoop) {
+  line = __LINE__ + 1;
+  read(lhs);
+  expectMistake(DiagId::TilingOutsideLoop,
+                "`read` of `K` outside a loop over it, but its tiling constraint says that a loop walks it",
+                "move it into `iterate(K, …)`, or remove the tiling constraint");
+}
+
+//===- Matrices and reductions --------------------------------------------------------===//
+
+TEST_F(ErrorsTest, MmaShapeMismatch) {
+  Value acc = k.fill({M, N}, f32, 0);
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    mma(read(rhs), read(lhs), acc);
+  });
+  expectMistake(DiagId::MmaShapeMismatch, "the left operand of `mma` has the dimensions `[N, K]`, expected `M` and `K`",
+                "swap the operands");
+  EXPECT_EQ(k.diagnostics()[0].notes.size(), 3u);
+}
+
+TEST_F(ErrorsTest, MmaContractsNothing) {
+  Value acc = k.fill({M, N}, f32, 0);
+  line = __LINE__ + 1;
+  mma(read(a), read(a), acc);
+  expectMistake(
+      DiagId::MmaShapeMismatch,
+      "`mma` contracts `[]`, expected exactly one dimension that both operands have and the accumulator lacks",
+      "the left operand has rows and K, the right one columns and K");
+}
+
+TEST_F(ErrorsTest, MmaOperandTypes) {
+  Value acc = k.fill({M, N}, i32, 0);
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    mma(read(lhs), read(rhs), acc);
+  });
+  expectMistake(DiagId::MmaOperandTypes,
+                "`mma` of `f16` and `f16` into `i32`, expected floats with floats or integers with integers",
+                "accumulate in `f32`");
+}
+
+TEST_F(ErrorsTest, ReduceDim) {
+  line = __LINE__ + 1;
+  sum(read(v), N);
+  expectMistake(DiagId::ReduceDim, "`sum` along `N`, but the tile has the dimensions `[M]`");
+}
+
+TEST_F(ErrorsTest, ReduceInit) {
+  line = __LINE__ + 1;
+  max(read(a), read(w), N);
+  expectMistake(DiagId::ReduceInit, "`max` starts from `f32[N]`, expected `f32[M]`");
+}
+
+//===- Element-wise -------------------------------------------------------------------===//
+
+TEST_F(ErrorsTest, ElementwiseDims) {
+  Value x = read(v), y = read(w);
+  line = __LINE__ + 1;
+  x *y;
+  expectMistake(DiagId::ElementwiseDims,
+                "`*` of tiles with the dimensions `[M]` and `[N]`, expected one to contain the other",
+                "`broadcast` both to the dimensions of the result");
+}
+
+TEST_F(ErrorsTest, PartialOverlapIsNoBroadcast) {
+  auto x = k.memory("x", {M, symbol("P")}, global, f32);
+  line = __LINE__ + 1;
+  read(a) + read(x);
+  expectMistake(DiagId::ElementwiseDims,
+                "`+` of tiles with the dimensions `[M, N]` and `[M, P]`, expected one to contain the other",
+                "`broadcast` both to the dimensions of the result");
+}
+
+TEST_F(ErrorsTest, ElementwiseType) {
+  line = __LINE__ + 1;
+  sqrt(read(ints));
+  expectMistake(DiagId::ElementwiseType, "`sqrt` of `i32`, expected a float type", "cast it to `f32` first");
+}
+
+TEST_F(ErrorsTest, IntegerDivision) {
+  line = __LINE__ + 1;
+  read(ints) / read(ints);
+  expectMistake(DiagId::ElementwiseType, "`/` of `i32`, expected a float type",
+                "use `floordiv` for integers, or cast them to `f32`");
+}
+
+TEST_F(ErrorsTest, ConstantRange) {
+  line = __LINE__ + 1;
+  read(ints) + 0.5;
+  expectMistake(DiagId::ConstantRange, "the number 0.5 is no `i32`",
+                "cast the tile to a float type first, or use an integer");
+}
+
+TEST_F(ErrorsTest, ConstantTooLarge) {
+  line = __LINE__ + 1;
+  read(b) * 1e6;
+  expectMistake(DiagId::ConstantRange, "the number 1000000.0 is no `f16`", "use a wider type");
+}
+
+TEST_F(ErrorsTest, SelectCondition) {
+  line = __LINE__ + 1;
+  select(read(ints), read(a), 0.0);
+  expectMistake(DiagId::SelectCondition, "the condition of `select` is `i32`, expected `i1`",
+                "compare it, e.g. `x != 0`");
+}
+
+TEST_F(ErrorsTest, ApplyExprType) {
+  line = __LINE__ + 1;
+  apply_expr(read(v), [](Expr x) { return 2 * x; });
+  expectMistake(DiagId::ApplyExprType,
+                "operand 0 of `apply_expr` is `f32[M]`, expected integers with dimensions among the first one's, `[M]`",
+                "cast it to `i32`");
+}
+
+TEST_F(ErrorsTest, ExpressionInvalid) {
+  line = __LINE__ + 1;
+  apply_expr(read(ints), [](Expr x) { return floordiv(x, 0); });
+  ASSERT_EQ(k.diagnostics().size(), 1u);
+  EXPECT_EQ(k.diagnostics()[0].id, DiagId::ExpressionInvalid);
+  EXPECT_EQ(k.diagnostics()[0].place.line, line);
+  EXPECT_TRUE(k.diagnostics()[0].message.starts_with("the expression of `apply_expr` is wrong: "));
+}
+
+//===- Types and dimensions -----------------------------------------------------------===//
+
+TEST_F(ErrorsTest, CastImpossible) {
+  line = __LINE__ + 1;
+  cast(read(a), i1);
+  expectMistake(DiagId::CastImpossible, "`cast` from `f32` to `i1`", "compare instead, e.g. `x != 0.0`");
+}
+
+TEST_F(ErrorsTest, BroadcastDims) {
+  line = __LINE__ + 1;
+  broadcast(read(a), {M, K});
+  expectMistake(DiagId::BroadcastDims, "`broadcast` from `[M, N]` to `[M, K]`, which lacks dimensions of the tile",
+                "name every dimension of the tile");
+}
+
+TEST_F(ErrorsTest, PermuteDims) {
+  line = __LINE__ + 1;
+  permute(read(v), {N, M});
+  expectMistake(DiagId::PermuteDims, "`permute` from `[M]` to `[N, M]`, expected the same dimensions in another order",
+                "use `broadcast` to add dimensions");
+}
+
+TEST_F(ErrorsTest, SplatScalar) {
+  line = __LINE__ + 1;
+  k.splat({M, N}, read(v));
+  expectMistake(DiagId::SplatScalar, "`splat` got a tile of `f32[M]`, expected a scalar parameter",
+                "use `broadcast` for tiles");
+}
+
+//===- Memory -------------------------------------------------------------------------===//
+
+TEST_F(ErrorsTest, WriteDims) {
+  Value x = permute(read(a), {N, M});
+  line = __LINE__ + 1;
+  write(x, a);
+  expectMistake(DiagId::WriteDims, "`write` of a tile with the dimensions `[N, M]` to `a`, expected `[M, N]`",
+                "`permute(value, {M, N})` first");
+}
+
+TEST_F(ErrorsTest, WriteDimsBroadcast) {
+  line = __LINE__ + 1;
+  write(read(v), a);
+  expectMistake(DiagId::WriteDims, "`write` of a tile with the dimensions `[M]` to `a`, expected `[M, N]`",
+                "`broadcast(value, {M, N})` first");
+}
+
+TEST_F(ErrorsTest, WriteType) {
+  line = __LINE__ + 1;
+  write(read(a), ints);
+  expectMistake(DiagId::WriteType, "`write` of `f32` to `ints`, which holds `i32`", "cast the value to `i32`");
+}
+
+TEST_F(ErrorsTest, BoundsDim) {
+  line = __LINE__ + 1;
+  read(v, {.bounds = DimMap{{N, 5}}});
+  expectMistake(DiagId::BoundsDim, "`bounds` has an entry for `N`, but the tile has the dimensions `[M]`");
+}
+
+TEST_F(ErrorsTest, MappingArity) {
+  auto i = IndexMapping::iterator(0), j = IndexMapping::iterator(1);
+  IndexMapping mapping{.num_iterators = 1, .inputs = {{M, i}, {N, j}}, .outputs = {{M, i}, {N, j}}};
+  line = __LINE__ + 1;
+  read(a, {.mapping = mapping});
+  expectMistake(DiagId::MappingArity, "a mapping with 1 iterators has 2 outputs, expected one for each iterator");
+}
+
+TEST_F(ErrorsTest, MappingUsesAnUnknownDynamicValue) {
+  auto i = IndexMapping::iterator(0);
+  IndexMapping mapping{.num_iterators = 1, .inputs = {{M, IndexMapping::dynamic_val(0)}}, .outputs = {{M, i}}};
+  line = __LINE__ + 1;
+  read(v, {.mapping = mapping});
+  expectMistake(DiagId::MappingArity, "the mapping uses `$dynamic_val0`, but it has 1 iterators and 0 dynamic values");
+}
+
+TEST_F(ErrorsTest, MappingIdentity) {
+  auto i = IndexMapping::iterator(0);
+  IndexMapping mapping{.num_iterators = 1, .inputs = {{M, i}}, .outputs = {{M, i + 1}}};
+  line = __LINE__ + 1;
+  read(v, {.mapping = mapping});
+  expectMistake(DiagId::MappingIdentity,
+                "the outputs of a read map `M` to `$index0 + 1`, expected a bare iterator that is used once",
+                "move the arithmetic to the inputs");
+}
+
+TEST_F(ErrorsTest, MappingDims) {
+  auto i = IndexMapping::iterator(0);
+  IndexMapping mapping{.num_iterators = 1, .inputs = {{N, i}}, .outputs = {{M, i}}};
+  line = __LINE__ + 1;
+  read(v, {.mapping = mapping});
+  expectMistake(DiagId::MappingDims, "the inputs of the mapping index `[N]`, expected the dimensions `[M]` of `v`");
+}
+
+TEST_F(ErrorsTest, SourceWithoutBindings) {
+  line = __LINE__ + 1;
+  read(v, {.source = {symbol("i")}, .target = {symbol("i")}});
+  expectMistake(DiagId::MappingIdentity, "`source`/`target` without iterator bindings",
+                "add `IteratorBindings({{i, M}, {j, N}})` to the constraints");
+}
+
+} // namespace

@@ -1,0 +1,233 @@
+#include "soliton/frontend/Tracer.h"
+
+#include <algorithm>
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+Kernel::Kernel(std::string name, std::vector<Constraint> constraints, Place place)
+    : owner(std::make_shared<Program>()) {
+  owner->name = std::move(name);
+  owner->place = place;
+  owner->regions[0].place = std::move(place);
+  owner->constraints = std::move(constraints);
+  if (!isIdentifier(owner->name))
+    report(*owner, DiagId::NameInvalid, owner->place, "the kernel's name " + quoted(owner->name) + " is no identifier",
+           "use letters, digits and `_`, starting with a letter");
+  checkConstraints(*owner);
+}
+
+const std::string &Kernel::name() const {
+  return owner->name;
+}
+
+const std::vector<Diagnostic> &Kernel::diagnostics() const {
+  return owner->diagnostics;
+}
+
+/// Reports a parameter whose name is no identifier or taken.
+static void checkParameterName(Program &program, const std::string &name, const Place &place) {
+  if (!isIdentifier(name))
+    report(program, DiagId::NameInvalid, place, "the parameter's name " + quoted(name) + " is no identifier",
+           "use letters, digits and `_`, starting with a letter");
+  for (const Parameter &other : program.parameters)
+    if (other.name == name) {
+      report(program, DiagId::MemoryRepeated, place,
+             "kernel " + quoted(program.name) + " has two parameters named " + quoted(name), "give one another name",
+             {{other.place, "the first one"}});
+      return;
+    }
+}
+
+MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type, Place place) {
+  checkParameterName(*owner, name, place);
+  if (shape.empty())
+    report(*owner, DiagId::MemoryRank, place, "memory " + quoted(name) + " has no dimensions, expected at least one",
+           "give it a shape, e.g. `{M, K}`; numbers are passed with `Kernel::scalar`");
+  if (!space.isSymbol())
+    report(*owner, DiagId::AddressSpaceUnknown, place,
+           "the address space of " + quoted(name) + " is " + quoted(space) +
+               ", expected `global`, `shared` or a symbol");
+  for (size_t i = 0; i != shape.size(); ++i)
+    if (shape[i].isSymbol() && std::find(shape.begin(), shape.begin() + i, shape[i]) != shape.begin() + i)
+      report(*owner, DiagId::MemoryDims, place,
+             "memory " + quoted(name) + " has the dimension " + quoted(shape[i]) + " twice in " +
+                 quoted(frontend::toString(shape)),
+             "use another symbol with the same size");
+  owner->parameters.push_back(
+      {.name = std::move(name), .shape = std::move(shape), .space = space, .type = type, .place = std::move(place)});
+  return {owner, static_cast<uint32_t>(owner->parameters.size() - 1)};
+}
+
+Value Kernel::scalar(std::string name, ElementType type, Place place) {
+  checkParameterName(*owner, name, place);
+  uint32_t index = static_cast<uint32_t>(owner->parameters.size());
+  ValueId id = addValue(*owner, {.tile = {{}, type}, .place = place, .parameter = index});
+  owner->parameters.push_back(
+      {.name = std::move(name), .isScalar = true, .type = type, .place = std::move(place), .value = id});
+  return {owner, id};
+}
+
+Value Kernel::fill(std::vector<Expr> dims, ElementType type, Operand number, OpOptions options, Place place) {
+  if (!number.isNumber())
+    return splat(std::move(dims), number.value, std::move(options), std::move(place));
+  if (!checkDims(*owner, DiagId::TileDims, "the tile", dims, place))
+    return poisonedValue(owner, place);
+  return constantTile(owner, dims, type, number, options.tag, place);
+}
+
+Value Kernel::splat(std::vector<Expr> dims, Value scalar, OpOptions options, Place place) {
+  Tracer tracer("splat", place, {scalar});
+  if (!tracer.ok() || !checkDims(*owner, DiagId::TileDims, "the tile", dims, place))
+    return tracer.poison();
+  if (!tracer.info(0).parameter) {
+    tracer.error(DiagId::SplatScalar,
+                 "`splat` got a tile of " + quoted(frontend::toString(tracer.tile(0))) +
+                     ", expected a scalar parameter",
+                 "use `broadcast` for tiles");
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::splat}, {std::move(dims), tracer.tile(0).type}, options.tag);
+}
+
+Value Kernel::self_index(Expr dim, ElementType type, OpOptions options, Place place) {
+  Tracer tracer("self_index", place, owner);
+  if (!checkDims(*owner, DiagId::TileDims, "`self_index`", {dim}, place))
+    return tracer.poison();
+  if (isFloat(type) || type == i1) {
+    tracer.error(DiagId::ElementwiseType,
+                 "`self_index` of " + quoted(lang::toString(type)) + ", expected an integer type",
+                 "use `i32` and cast the result");
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::selfIndex, .expr = dim}, {{dim}, type}, options.tag);
+}
+
+//===- Loops --------------------------------------------------------------------------===//
+
+/// Whether a loop over `axis` can start here; reports why not.
+static bool checkLoop(Tracer &tracer, Expr axis) {
+  Program &program = tracer.program();
+  for (RegionId region = program.current; region != 0; region = program.regions[region].parent)
+    if (program.regions[region].axis == axis) {
+      tracer.error(DiagId::IterateNested, "a loop over " + quoted(axis) + " inside a loop over " + quoted(axis),
+                   "split the dimension into two symbols", {{program.regions[region].place, "the outer loop"}});
+      return false;
+    }
+  if (program.findFor<TilingConstraint>(axis) || program.find<SymbolicAlias>([&](const SymbolicAlias &alias) {
+        return alias.source == axis && program.findFor<TilingConstraint>(alias.target);
+      }))
+    return true;
+  std::vector<std::string> tiled;
+  for (const Constraint &constraint : program.constraints)
+    if (auto *tiling = std::get_if<TilingConstraint>(&constraint))
+      tiled.push_back(sym::toString(tiling->dim));
+  std::string message = "a loop over " + quoted(axis) + ", which has no tiling constraint";
+  if (!tiled.empty())
+    message += "; those with one are " + listOf(tiled);
+  tracer.error(DiagId::IterateWithoutTiling, message,
+               "add `TilingConstraint(" + sym::toString(axis) + ", BLOCK_" + sym::toString(axis) + ")`");
+  return false;
+}
+
+/// Compares what the body returned with what it was given.
+static bool checkYields(Program &program, const std::vector<Value> &inits, const std::vector<Value> &yields,
+                        const Place &place) {
+  if (yields.size() != inits.size()) {
+    report(program, DiagId::LoopCount, place,
+           "the loop's body returns " + std::to_string(yields.size()) + " values, expected " +
+               std::to_string(inits.size()) + ", one for each that it carries");
+    return false;
+  }
+  bool good = true;
+  for (size_t i = 0; i != inits.size(); ++i) {
+    const ValueInfo &first = program.values[inits[i].id()];
+    if (yields[i].program().get() != &program) {
+      report(program, DiagId::UndefinedValue, place, "the loop's body returns a value that this kernel did not make");
+      good = false;
+      continue;
+    }
+    const ValueInfo &next = program.values[yields[i].id()];
+    if (next.poisoned) {
+      good = false;
+      continue;
+    }
+    if (!program.encloses(next.region, program.current)) {
+      report(program, DiagId::ValueOutOfLoop, place,
+             "the loop's body returns " + describe(program, yields[i].id()) + ", which exists only inside another loop",
+             "return it from that loop's body", {{next.place, "it is made here"}});
+      good = false;
+    } else if (next.tile != first.tile) {
+      report(program, DiagId::LoopTypeMismatch, next.place,
+             "the loop carries " + quoted(toString(first.tile)) + " but its body returns " +
+                 quoted(toString(next.tile)),
+             next.tile.dims == first.tile.dims ? "cast the result to " + quoted(lang::toString(first.tile.type))
+                                               : "start with a tile of the result's dimensions",
+             {{first.place, "the first value"}});
+      good = false;
+    }
+  }
+  return good;
+}
+
+namespace {
+/// Ops go to `inner` while this lives, also if the author's body throws.
+struct RegionScope {
+  RegionScope(Program &program, RegionId inner) : program(program), outer(program.current) { program.current = inner; }
+  ~RegionScope() { program.current = outer; }
+  Program &program;
+  RegionId outer;
+};
+} // namespace
+
+std::vector<Value> Kernel::iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body,
+                                      const OpOptions &options, const Place &place) {
+  Program &program = *owner;
+  Tracer tracer = inits.empty() ? Tracer("iterate", place, owner) : Tracer("iterate", place, inits);
+  for (size_t i = 0; i != inits.size(); ++i)
+    inits[i] = tracer.operand(i);
+  bool good = tracer.ok() && checkLoop(tracer, axis);
+
+  RegionId inner = static_cast<RegionId>(program.regions.size());
+  program.regions.push_back({.parent = program.current, .axis = axis, .place = place});
+  std::vector<Value> yields, arguments;
+  for (const Value &init : inits) {
+    bool known = init.program() == owner && !init.isPoisoned();
+    ValueInfo info{.tile = known ? program.values[init.id()].tile : TileInfo(),
+                   .region = inner,
+                   .place = place,
+                   .poisoned = !known};
+    arguments.push_back({owner, addValue(program, std::move(info))});
+    program.regions[inner].arguments.push_back(arguments.back().id());
+  }
+  // The body is traced even if the loop is wrong, so that its own mistakes are found too.
+  bool initsKnown = std::all_of(inits.begin(), inits.end(), [&](const Value &v) { return v.program() == owner; });
+  {
+    RegionScope scope(program, inner);
+    yields = body(arguments);
+    good = initsKnown && checkYields(program, inits, yields, place) && good;
+  }
+  return closeLoop(tracer, axis, inner, inits, yields, good, options);
+}
+
+std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32_t body,
+                                     const std::vector<Value> &inits, const std::vector<Value> &yields, bool good,
+                                     const OpOptions &options) {
+  std::vector<Value> results;
+  if (!good) {
+    for (size_t i = 0; i != inits.size(); ++i)
+      results.push_back(tracer.poison());
+    return results;
+  }
+  for (const Value &value : yields)
+    owner->regions[body].yields.push_back(value.id());
+  uint32_t index = tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .body = body}, options.tag);
+  for (const Value &init : inits) {
+    TileInfo tile = owner->values[init.id()].tile;
+    ValueId id = addValue(
+        *owner, {.tile = std::move(tile), .region = owner->current, .place = owner->ops[index].place, .op = index});
+    owner->ops[index].results.push_back(id);
+    results.push_back({owner, id});
+  }
+  return results;
+}

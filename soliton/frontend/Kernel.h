@@ -1,0 +1,121 @@
+//===- Kernel.h - A kernel as its author writes it -------------------------------===//
+//
+// Constructing a `Kernel` and calling ops on its values records a program; nothing is computed. Mistakes are collected
+// with their places and reported when the kernel is compiled.
+//
+//   Kernel copy{"copy", {WorkgroupConstraint(M, BM, 0), HardwareConstraint{}}};
+//   auto a = copy.memory("a", {M}, global, f32), b = copy.memory("b", {M}, global, f32);
+//   write(read(a), b);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/frontend/Value.h"
+
+#include <tuple>
+#include <type_traits>
+
+namespace soliton {
+inline namespace lang {
+
+/// A kernel; copies share one program.
+class Kernel {
+public:
+  Kernel(std::string name, std::vector<Constraint> constraints, Place place = std::source_location::current());
+
+  /// The kernel that a value or memory belongs to.
+  explicit Kernel(std::shared_ptr<frontend::Program> program) : owner(std::move(program)) {}
+
+  /// A tensor parameter. `space` is `global`, `shared` or a symbol that `subs` binds to one of them.
+  MemoryRef memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type,
+                   Place place = std::source_location::current());
+  /// A number passed at launch.
+  Value scalar(std::string name, ElementType type, Place place = std::source_location::current());
+
+  /// A tile whose elements are all `number`, a constant.
+  Value fill(std::vector<Expr> dims, ElementType type, Operand number, OpOptions options = {},
+             Place place = std::source_location::current());
+  /// A tile whose elements are all `scalar`.
+  Value splat(std::vector<Expr> dims, Value scalar, OpOptions options = {},
+              Place place = std::source_location::current());
+  /// Each element's own index along `dim`.
+  Value self_index(Expr dim, ElementType type = i32, OpOptions options = {},
+                   Place place = std::source_location::current());
+
+  /// A loop over `axis` that carries one value from iteration to iteration; the result is the last one.
+  template <typename Body>
+    requires std::is_invocable_v<Body, Value>
+  Value iterate(Expr axis, Value init, Body &&body, OpOptions options = {},
+                Place place = std::source_location::current()) {
+    return iterateAll(
+        axis, {std::move(init)}, [&](const auto &args) { return pack(body(args[0])); }, options, place)[0];
+  }
+
+  /// The same with several values: `auto [m, s] = k.iterate(N, {m0, s0}, [&](Value m, Value s) { …; return
+  /// std::tuple{m, s}; })`.
+  template <size_t N, typename Body>
+  std::array<Value, N> iterate(Expr axis, const Value (&inits)[N], Body &&body, OpOptions options = {},
+                               Place place = std::source_location::current()) {
+    auto call = [&](const std::vector<Value> &args) {
+      return
+          [&]<size_t... I>(std::index_sequence<I...>) { return pack(body(args[I]...)); }(std::make_index_sequence<N>());
+    };
+    std::vector<Value> values = iterateAll(axis, {inits, inits + N}, call, options, place);
+    std::array<Value, N> results;
+    for (size_t i = 0; i != N; ++i)
+      results[i] = values[i];
+    return results;
+  }
+
+  /// The same with a number of values known only when the kernel is traced.
+  template <typename Body>
+    requires std::is_invocable_v<Body, const std::vector<Value> &>
+  std::vector<Value> iterate(Expr axis, const std::vector<Value> &inits, Body &&body, OpOptions options = {},
+                             Place place = std::source_location::current()) {
+    return iterateAll(axis, inits, [&](const std::vector<Value> &args) { return pack(body(args)); }, options, place);
+  }
+
+  /// A loop that carries nothing and acts through what it writes.
+  template <typename Body>
+    requires std::is_invocable_v<Body>
+  void iterate(Expr axis, Body &&body, OpOptions options = {}, Place place = std::source_location::current()) {
+    auto call = [&](const std::vector<Value> &) {
+      body();
+      return std::vector<Value>();
+    };
+    iterateAll(axis, {}, call, options, place);
+  }
+
+  const std::string &name() const;
+  /// The mistakes found so far; what needs bound symbols or a target is found at compile.
+  const std::vector<Diagnostic> &diagnostics() const;
+  const std::shared_ptr<frontend::Program> &program() const { return owner; }
+
+private:
+  using LoopBody = std::function<std::vector<Value>(const std::vector<Value> &)>;
+  /// One result per init, poisoned where the loop is wrong.
+  std::vector<Value> iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body, const OpOptions &options,
+                                const Place &place);
+  std::vector<Value> closeLoop(frontend::Tracer &tracer, Expr axis, uint32_t body, const std::vector<Value> &inits,
+                               const std::vector<Value> &yields, bool good, const OpOptions &options);
+
+  static std::vector<Value> pack(Value value) { return {std::move(value)}; }
+  static std::vector<Value> pack(std::vector<Value> values) { return values; }
+  template <size_t N>
+  static std::vector<Value> pack(const std::array<Value, N> &values) {
+    return {values.begin(), values.end()};
+  }
+  template <typename... Values>
+  static std::vector<Value> pack(const std::tuple<Values...> &values) {
+    return std::apply([](const auto &...each) { return std::vector<Value>{each...}; }, values);
+  }
+  template <typename First, typename Second>
+  static std::vector<Value> pack(const std::pair<First, Second> &values) {
+    return {values.first, values.second};
+  }
+
+  std::shared_ptr<frontend::Program> owner;
+};
+
+} // namespace lang
+} // namespace soliton

@@ -1,0 +1,347 @@
+//===- Ops.cpp - Memory, matrices, reductions, dimensions -------------------------===//
+//
+// Types and checks of the ops that are not element-wise; those are in Elementwise.cpp.
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/frontend/Tracer.h"
+
+#include "soliton/frontend/Ops.h"
+
+#include <algorithm>
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+//===- Memory -------------------------------------------------------------------------===//
+
+/// A dimension that only a loop distributes has a tile only inside that loop.
+static bool checkInsideLoops(Tracer &tracer, const std::vector<Expr> &dims) {
+  Program &program = tracer.program();
+  for (Expr dim : dims) {
+    const TilingConstraint *tiling = program.findFor<TilingConstraint>(dim);
+    if (!tiling || program.findFor<WorkgroupConstraint>(dim))
+      continue;
+    bool inside = false;
+    for (RegionId region = program.current; region != 0; region = program.regions[region].parent)
+      inside |= program.regions[region].axis == dim;
+    if (inside)
+      continue;
+    tracer.error(DiagId::TilingOutsideLoop,
+                 "`" + tracer.what() + "` of " + quoted(dim) +
+                     " outside a loop over it, but its tiling constraint says that a loop walks it",
+                 "move it into `iterate(" + sym::toString(dim) + ", …)`, or remove the tiling constraint",
+                 {{tiling->place, "the tiling constraint"}});
+    return false;
+  }
+  return true;
+}
+
+/// `bounds` as one entry per dimension of the tile.
+static bool resolveBounds(Tracer &tracer, const AccessOptions &options, const std::vector<Expr> &dims, OpRecord &op) {
+  if (!options.bounds)
+    return true;
+  op.bounds.emplace(dims.size());
+  for (const auto &[dim, bound] : *options.bounds) {
+    auto at = std::find(dims.begin(), dims.end(), dim);
+    if (at == dims.end()) {
+      tracer.error(DiagId::BoundsDim, "`bounds` has an entry for " + quoted(dim) +
+                                          ", but the tile has the dimensions " + quoted(frontend::toString(dims)));
+      return false;
+    }
+    (*op.bounds)[at - dims.begin()] = bound;
+  }
+  return true;
+}
+
+static std::vector<Value> operandsOfAccess(const Value *value, const AccessOptions &options) {
+  std::vector<Value> operands;
+  if (value)
+    operands.push_back(*value);
+  operands.insert(operands.end(), options.mapping_dynamic_vals.begin(), options.mapping_dynamic_vals.end());
+  const std::vector<IndexEntry> &memorySide = value ? options.target : options.source;
+  for (const IndexEntry &entry : memorySide)
+    if (entry.value.program())
+      operands.push_back(entry.value);
+  return operands;
+}
+
+Value lang::read(const MemoryRef &memory, AccessOptions options, Place place) {
+  Tracer tracer("read", place, operandsOfAccess(nullptr, options), &memory);
+  if (!tracer.ok())
+    return tracer.poison();
+  Program &program = tracer.program();
+  const Parameter &parameter = program.parameters[memory.id()];
+  auto mapping = resolveMapping(program, parameter, options, /*isRead=*/true, place);
+  OpRecord op{.kind = OpKind::read, .memory = memory.id(), .elementsPerThread = options.elements_per_thread};
+  if (!mapping || !checkInsideLoops(tracer, mapping->dims) || !resolveBounds(tracer, options, mapping->dims, op))
+    return tracer.poison();
+  op.indices = mapping->indices;
+  return tracer.record(std::move(op), {mapping->dims, parameter.type}, options.tag);
+}
+
+/// The value with the memory's element type: floats round, anything else that differs is a mistake.
+static std::optional<Value> convertForWrite(Tracer &tracer, const Value &value, const Parameter &memory,
+                                            const Place &place) {
+  ElementType from = tracer.tile(0).type;
+  if (from == memory.type)
+    return value;
+  if (isFloat(from) && isFloat(memory.type))
+    return cast(value, memory.type, {}, place);
+  tracer.error(DiagId::WriteType,
+               "`write` of " + quoted(lang::toString(from)) + " to " + quoted(memory.name) + ", which holds " +
+                   quoted(lang::toString(memory.type)),
+               "cast the value to " + quoted(lang::toString(memory.type)),
+               {{memory.place, quoted(memory.name) + " is declared here"}});
+  return std::nullopt;
+}
+
+static void reportWriteDims(Tracer &tracer, const Parameter &memory, const std::vector<Expr> &expected) {
+  const std::vector<Expr> &dims = tracer.tile(0).dims;
+  bool permutation = dims.size() == expected.size() && isSubset(dims, expected);
+  std::string target = frontend::toString(expected);
+  std::string braces = "{" + target.substr(1, target.size() - 2) + "}";
+  std::string hint = permutation                ? "`permute(value, " + braces + ")` first"
+                     : isSubset(dims, expected) ? "`broadcast(value, " + braces + ")` first"
+                                                : "";
+  tracer.error(DiagId::WriteDims,
+               "`write` of a tile with the dimensions " + quoted(frontend::toString(dims)) + " to " +
+                   quoted(memory.name) + ", expected " + quoted(target),
+               hint, {tracer.noteOn(0), {memory.place, quoted(memory.name) + " is declared here"}});
+}
+
+void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  Tracer tracer("write", place, operandsOfAccess(&value, options), &memory);
+  if (!tracer.ok())
+    return;
+  Program &program = tracer.program();
+  Parameter parameter = program.parameters[memory.id()];
+  auto mapping = resolveMapping(program, parameter, options, /*isRead=*/false, place);
+  OpRecord op{.kind = OpKind::write,
+              .memory = memory.id(),
+              .firstDynamic = 1,
+              .elementsPerThread = options.elements_per_thread};
+  if (!mapping)
+    return;
+  if (tracer.tile(0).dims != mapping->dims)
+    return reportWriteDims(tracer, parameter, mapping->dims);
+  if (!checkInsideLoops(tracer, mapping->dims) || !resolveBounds(tracer, options, mapping->dims, op))
+    return;
+  auto converted = convertForWrite(tracer, tracer.operand(0), parameter, place);
+  if (!converted)
+    return;
+  op.indices = mapping->indices;
+  Tracer("write", place, operandsOfAccess(&*converted, options), &memory).recordEffect(std::move(op), options.tag);
+}
+
+//===- Matrices --------------------------------------------------------------------------===//
+
+/// Which dimension is contracted; reports what does not fit.
+static bool checkMmaDims(Tracer &tracer) {
+  const std::vector<Expr> &lhs = tracer.tile(0).dims, &rhs = tracer.tile(1).dims, &acc = tracer.tile(2).dims;
+  std::vector<Note> notes{tracer.noteOn(0), tracer.noteOn(1), tracer.noteOn(2)};
+  auto fail = [&](std::string message, std::string hint = {}) {
+    tracer.error(DiagId::MmaShapeMismatch, std::move(message), std::move(hint), notes);
+    return false;
+  };
+  if (acc.size() < 2)
+    return fail("the accumulator of `mma` has the dimensions " + quoted(frontend::toString(acc)) +
+                ", expected at least two");
+  Expr m = acc[acc.size() - 2], n = acc[acc.size() - 1];
+  std::vector<Expr> contracted;
+  for (Expr dim : lhs)
+    if (hasDim(rhs, dim) && !hasDim(acc, dim))
+      contracted.push_back(dim);
+  if (contracted.size() != 1)
+    return fail("`mma` contracts " + quoted(frontend::toString(contracted)) +
+                    ", expected exactly one dimension that both operands have and the accumulator lacks",
+                "the left operand has rows and K, the right one columns and K");
+  for (auto [dims, row, side] : {std::tuple{&lhs, m, "left"}, std::tuple{&rhs, n, "right"}}) {
+    if (!hasDim(*dims, row))
+      return fail(std::string("the ") + side + " operand of `mma` has the dimensions " +
+                      quoted(frontend::toString(*dims)) + ", expected " + quoted(row) + " and " + quoted(contracted[0]),
+                  hasDim(*dims, row == m ? n : m) ? "swap the operands" : "");
+    for (Expr dim : *dims)
+      if (dim != row && dim != contracted[0] && (!hasDim(acc, dim) || dim == m || dim == n))
+        return fail(std::string("the ") + side + " operand of `mma` has the dimension " + quoted(dim) +
+                    ", which is neither " + quoted(row) + " nor " + quoted(contracted[0]) +
+                    " nor a batch of the accumulator");
+  }
+  return true;
+}
+
+/// What no target can do, whatever its tables: integers with floats, and accumulators narrower than the operands.
+static bool checkMmaTypes(Tracer &tracer) {
+  ElementType lhs = tracer.tile(0).type, rhs = tracer.tile(1).type, acc = tracer.tile(2).type;
+  bool floats = isFloat(lhs) && isFloat(rhs) && isFloat(acc);
+  bool integers = isInteger(lhs) && isInteger(rhs) && isInteger(acc);
+  bool wide = bits(acc.resolve()) >= std::max(bits(lhs.resolve()), bits(rhs.resolve()));
+  if ((floats || integers) && wide)
+    return true;
+  tracer.error(DiagId::MmaOperandTypes,
+               "`mma` of " + quoted(lang::toString(lhs)) + " and " + quoted(lang::toString(rhs)) + " into " +
+                   quoted(lang::toString(acc)) +
+                   (floats || integers ? ", expected a wider accumulator"
+                                       : ", expected floats with floats or integers with integers"),
+               isInteger(lhs) ? "accumulate in `i32`" : "accumulate in `f32`",
+               {tracer.noteOn(0), tracer.noteOn(1), tracer.noteOn(2)});
+  return false;
+}
+
+Value lang::mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions options, Place place) {
+  Tracer tracer("mma", place, {lhs, rhs, acc});
+  if (!tracer.ok() || !checkMmaDims(tracer) || !checkMmaTypes(tracer))
+    return tracer.poison();
+  OpRecord op{.kind = OpKind::mma};
+  if (options.mma_type)
+    op.mma = options.mma_type->name;
+  return tracer.record(std::move(op), tracer.tile(2), options.tag);
+}
+
+//===- Reductions ---------------------------------------------------------------------------===//
+
+static Value reduce(std::string_view function, const Value &source, const Value *init, Expr dim,
+                    const ReduceOptions &options, const Place &place) {
+  std::vector<Value> operands{source};
+  if (init)
+    operands.push_back(*init);
+  Tracer tracer(std::string(function), place, operands);
+  if (!tracer.ok())
+    return tracer.poison();
+  TileInfo result = tracer.tile(0);
+  auto at = std::find(result.dims.begin(), result.dims.end(), dim);
+  if (at == result.dims.end()) {
+    tracer.error(DiagId::ReduceDim,
+                 quoted(function) + " along " + quoted(dim) + ", but the tile has the dimensions " +
+                     quoted(frontend::toString(result.dims)),
+                 "", {tracer.noteOn(0)});
+    return tracer.poison();
+  }
+  result.dims.erase(at);
+  if (result.type == i1) {
+    tracer.error(DiagId::ElementwiseType, quoted(function) + " of `i1`, expected numbers", "cast to `i32` first");
+    return tracer.poison();
+  }
+  if (init && tracer.tile(1) != result) {
+    tracer.error(DiagId::ReduceInit,
+                 quoted(function) + " starts from " + quoted(frontend::toString(tracer.tile(1))) + ", expected " +
+                     quoted(frontend::toString(result)),
+                 "", {tracer.noteOn(0), tracer.noteOn(1)});
+    return tracer.poison();
+  }
+  OpRecord op{.kind = OpKind::reduce, .function = function, .expr = dim, .hasInit = init != nullptr};
+  return tracer.record(std::move(op), std::move(result), options.tag);
+}
+
+#define SOLITON_REDUCE(NAME)                                                                                           \
+  Value lang::NAME(const Value &source, Expr dim, ReduceOptions options, Place place) {                                \
+    return reduce(#NAME, source, nullptr, dim, options, place);                                                        \
+  }                                                                                                                    \
+  Value lang::NAME(const Value &source, const Value &init, Expr dim, ReduceOptions options, Place place) {             \
+    return reduce(#NAME, source, &init, dim, options, place);                                                          \
+  }
+SOLITON_REDUCE(sum)
+SOLITON_REDUCE(max)
+SOLITON_REDUCE(min)
+#undef SOLITON_REDUCE
+
+//===- Types and dimensions -------------------------------------------------------------------===//
+
+Value lang::cast(const Value &value, ElementType type, OpOptions options, Place place) {
+  Tracer tracer("cast", place, {value});
+  if (!tracer.ok())
+    return tracer.poison();
+  const TileInfo &tile = tracer.tile(0);
+  if (tile.type == type)
+    return value;
+  if (type == i1 && isFloat(tile.type)) {
+    tracer.error(DiagId::CastImpossible, "`cast` from " + quoted(lang::toString(tile.type)) + " to `i1`",
+                 "compare instead, e.g. `x != 0.0`", {tracer.noteOn(0)});
+    return tracer.poison();
+  }
+  for (ElementType side : {tile.type, type})
+    if (side == f4e2m1fn || side == f6e2m3fn || side == f8e8m0fnu || side == i4) {
+      tracer.error(DiagId::CastImpossible,
+                   "`cast` from " + quoted(lang::toString(tile.type)) + " to " + quoted(lang::toString(type)) + "; " +
+                       quoted(lang::toString(side)) +
+                       " exists only in memory and as an operand of scaled matrix instructions");
+      return tracer.poison();
+    }
+  return tracer.record({.kind = OpKind::cast}, {tile.dims, type}, options.tag);
+}
+
+Value lang::broadcast(const Value &value, std::vector<Expr> dims, OpOptions options, Place place) {
+  Tracer tracer("broadcast", place, {value});
+  if (!tracer.ok() || !checkDims(tracer.program(), DiagId::BroadcastDims, "the result of `broadcast`", dims, place))
+    return tracer.poison();
+  const TileInfo &tile = tracer.tile(0);
+  if (!isSubset(tile.dims, dims)) {
+    tracer.error(DiagId::BroadcastDims,
+                 "`broadcast` from " + quoted(frontend::toString(tile.dims)) + " to " +
+                     quoted(frontend::toString(dims)) + ", which lacks dimensions of the tile",
+                 "name every dimension of the tile", {tracer.noteOn(0)});
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::broadcast}, {std::move(dims), tile.type}, options.tag);
+}
+
+Value lang::permute(const Value &value, std::vector<Expr> dims, OpOptions options, Place place) {
+  Tracer tracer("permute", place, {value});
+  if (!tracer.ok() || !checkDims(tracer.program(), DiagId::PermuteDims, "the result of `permute`", dims, place))
+    return tracer.poison();
+  const TileInfo &tile = tracer.tile(0);
+  if (tile.dims.size() != dims.size() || !isSubset(tile.dims, dims)) {
+    tracer.error(DiagId::PermuteDims,
+                 "`permute` from " + quoted(frontend::toString(tile.dims)) + " to " + quoted(frontend::toString(dims)) +
+                     ", expected the same dimensions in another order",
+                 isSubset(tile.dims, dims) ? "use `broadcast` to add dimensions" : "", {tracer.noteOn(0)});
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::permute}, {std::move(dims), tile.type}, options.tag);
+}
+
+Value lang::apply_expr(const Value &value, const ExprFunction &function, OpOptions options, Place place) {
+  return apply_expr(
+      std::vector<Value>{value}, [&](const std::vector<Expr> &arguments) { return function(arguments[0]); },
+      std::move(options), std::move(place));
+}
+
+Value lang::apply_expr(const std::vector<Value> &values, const std::function<Expr(const std::vector<Expr> &)> &function,
+                       OpOptions options, Place place) {
+  Tracer tracer("apply_expr", place, values);
+  if (!tracer.ok())
+    return tracer.poison();
+  std::vector<Expr> arguments;
+  for (size_t k = 0; k != values.size(); ++k) {
+    arguments.push_back(Expr::symbol("$APPLY_EXPR_ARG_" + std::to_string(k)));
+    const TileInfo &tile = tracer.tile(k);
+    if (isInteger(tile.type) && isSubset(tile.dims, tracer.tile(0).dims))
+      continue;
+    tracer.error(DiagId::ApplyExprType,
+                 "operand " + std::to_string(k) + " of `apply_expr` is " + quoted(frontend::toString(tile)) +
+                     ", expected integers with dimensions among the first one's, " +
+                     quoted(frontend::toString(tracer.tile(0).dims)),
+                 isFloat(tile.type) ? "cast it to `i32`" : "", {tracer.noteOn(k)});
+    return tracer.poison();
+  }
+  try {
+    return tracer.record({.kind = OpKind::applyExpr, .expr = function(arguments)}, tracer.tile(0), options.tag);
+  } catch (const sym::ExprError &error) {
+    tracer.error(DiagId::ExpressionInvalid, std::string("the expression of `apply_expr` is wrong: ") + error.what());
+    return tracer.poison();
+  }
+}
+
+//===- Annotations --------------------------------------------------------------------------------===//
+
+Value lang::tag(const Value &value, std::string_view name) {
+  if (!value.isPoisoned() && !name.empty())
+    if (auto op = value.program()->values[value.id()].op)
+      value.program()->ops[*op].tags.emplace_back(name);
+  return value;
+}
+
+Value lang::named(const Value &value, std::string_view name) {
+  if (value.program())
+    value.program()->values[value.id()].name = name;
+  return value;
+}

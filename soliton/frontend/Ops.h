@@ -1,0 +1,147 @@
+//===- Ops.h - The operations of the kernel language ------------------------------===//
+//
+// What can be said about tiles. Operands of element-wise operations have the same element type; their dimensions are
+// equal, or one's contain the other's, which is then repeated. Numbers take the other side's type.
+//
+//   Value p = exp2(x - maximum(m, 0.0));
+//   Value s = sum(p, N);                     // removes N
+//   write(cast(p / s, f16), c);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/frontend/Kernel.h"
+
+namespace soliton {
+inline namespace lang {
+
+//===- Memory ----------------------------------------------------------------===//
+
+/// The workgroup's tile of `memory`; elements outside the tensor are 0.
+Value read(const MemoryRef &memory, AccessOptions options = {}, Place place = std::source_location::current());
+/// Writes a tile; elements outside the tensor are dropped. Rounds to the memory's float type.
+void write(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+           Place place = std::source_location::current());
+
+//===- Matrices and reductions -------------------------------------------------===//
+
+/// acc[…, M, N] + the sum over K of lhs[…, M, K] · rhs[…, N, K].
+Value mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions options = {},
+          Place place = std::source_location::current());
+
+/// Combines along `dim`, which the result lacks.
+Value sum(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
+Value max(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
+Value min(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
+/// The same, starting from `init`.
+Value sum(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
+          Place place = std::source_location::current());
+Value max(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
+          Place place = std::source_location::current());
+Value min(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
+          Place place = std::source_location::current());
+
+//===- Types and dimensions ----------------------------------------------------===//
+
+/// Converts every element: floats round to nearest even, float to integer towards zero, integers wrap.
+Value cast(const Value &value, ElementType type, OpOptions options = {}, Place place = std::source_location::current());
+/// `condition ? ifTrue : ifFalse`, element by element.
+Value select(const Value &condition, Operand ifTrue, Operand ifFalse, OpOptions options = {},
+             Place place = std::source_location::current());
+/// Repeats a tile along further dimensions.
+Value broadcast(const Value &value, std::vector<Expr> dims, OpOptions options = {},
+                Place place = std::source_location::current());
+/// Lists the dimensions in another order.
+Value permute(const Value &value, std::vector<Expr> dims, OpOptions options = {},
+              Place place = std::source_location::current());
+
+/// Evaluates an index expression on the elements of integer tiles: `apply_expr(x, [](Expr x) { return 2 * x + 1; })`.
+Value apply_expr(const Value &value, const ExprFunction &function, OpOptions options = {},
+                 Place place = std::source_location::current());
+Value apply_expr(const std::vector<Value> &values, const std::function<Expr(const std::vector<Expr> &)> &function,
+                 OpOptions options = {}, Place place = std::source_location::current());
+
+//===- Element-wise: operators ---------------------------------------------------===//
+
+Value operator+(Operand lhs, Operand rhs);
+Value operator-(Operand lhs, Operand rhs);
+Value operator*(Operand lhs, Operand rhs);
+/// Division of floats; integers have `floordiv`.
+Value operator/(Operand lhs, Operand rhs);
+/// Floor modulus of integers.
+Value operator%(Operand lhs, Operand rhs);
+Value operator&(Operand lhs, Operand rhs);
+Value operator|(Operand lhs, Operand rhs);
+Value operator^(Operand lhs, Operand rhs);
+Value operator-(Operand operand);
+/// Logical not of `i1`, bitwise not of integers.
+Value operator~(Operand operand);
+Value operator<(Operand lhs, Operand rhs);
+Value operator<=(Operand lhs, Operand rhs);
+Value operator>(Operand lhs, Operand rhs);
+Value operator>=(Operand lhs, Operand rhs);
+Value operator==(Operand lhs, Operand rhs);
+Value operator!=(Operand lhs, Operand rhs);
+
+//===- Element-wise: functions -----------------------------------------------------===//
+
+#define SOLITON_BINARY(NAME)                                                                                           \
+  Value NAME(Operand lhs, Operand rhs, OpOptions options = {}, Place place = std::source_location::current());
+SOLITON_BINARY(floordiv)
+SOLITON_BINARY(maximum)
+SOLITON_BINARY(minimum)
+SOLITON_BINARY(pow)
+SOLITON_BINARY(atan2)
+SOLITON_BINARY(lt)
+SOLITON_BINARY(le)
+SOLITON_BINARY(gt)
+SOLITON_BINARY(ge)
+SOLITON_BINARY(eq)
+SOLITON_BINARY(ne)
+#undef SOLITON_BINARY
+
+#define SOLITON_UNARY(NAME)                                                                                            \
+  Value NAME(const Value &operand, OpOptions options = {}, Place place = std::source_location::current());
+SOLITON_UNARY(abs)
+SOLITON_UNARY(exp)
+SOLITON_UNARY(exp2)
+SOLITON_UNARY(log)
+SOLITON_UNARY(log2)
+SOLITON_UNARY(log10)
+SOLITON_UNARY(sqrt)
+SOLITON_UNARY(rsqrt)
+SOLITON_UNARY(reciprocal)
+SOLITON_UNARY(sin)
+SOLITON_UNARY(cos)
+SOLITON_UNARY(sinh)
+SOLITON_UNARY(tanh)
+SOLITON_UNARY(erf)
+SOLITON_UNARY(cbrt)
+SOLITON_UNARY(floor)
+SOLITON_UNARY(ceil)
+/// Half away from zero.
+SOLITON_UNARY(round)
+SOLITON_UNARY(roundeven)
+/// sign(x) · (1 - t) / (1 + t) with t = exp2(-2 · log2(e) · |x|).
+SOLITON_UNARY(tanh_approx)
+#undef SOLITON_UNARY
+
+struct SoftsignOptions {
+  double logit_cap = 30.0;
+  /// Divides the cap by the square root of `head_dim`.
+  bool apply_scaling = false;
+  std::optional<int64_t> head_dim = {};
+  std::string tag = {};
+};
+/// x / (1 + |x / cap|).
+Value softsign(const Value &operand, SoftsignOptions options = {}, Place place = std::source_location::current());
+
+//===- Annotations -------------------------------------------------------------------===//
+
+/// Gives the op that made `value` one more tag, by which schedules find it.
+Value tag(const Value &value, std::string_view name);
+/// Names a value for messages and printed programs.
+Value named(const Value &value, std::string_view name);
+
+} // namespace lang
+} // namespace soliton

@@ -1,0 +1,118 @@
+#include "soliton/frontend/Program.h"
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+bool Program::encloses(RegionId outer, RegionId inner) const {
+  while (inner != outer) {
+    if (inner == 0)
+      return false;
+    inner = regions[inner].parent;
+  }
+  return true;
+}
+
+std::string frontend::toString(const std::vector<Expr> &dims) {
+  std::string text = "[";
+  for (Expr dim : dims)
+    text += (text.size() > 1 ? ", " : "") + sym::toString(dim);
+  return text + "]";
+}
+
+std::string frontend::toString(const TileInfo &tile) {
+  return soliton::toString(tile.type) + toString(tile.dims);
+}
+
+std::string frontend::quoted(std::string_view text) {
+  return "`" + std::string(text) + "`";
+}
+
+std::string frontend::quoted(Expr expr) {
+  return quoted(sym::toString(expr));
+}
+
+std::string frontend::describe(const Program &program, ValueId id) {
+  const ValueInfo &value = program.values[id];
+  if (!value.name.empty())
+    return quoted(value.name);
+  if (value.parameter)
+    return quoted(program.parameters[*value.parameter].name);
+  if (!value.op)
+    return "the loop's value";
+  const OpRecord &op = program.ops[*value.op];
+  switch (op.kind) {
+  case OpKind::read:
+    return "the tile of " + quoted(program.parameters[op.memory].name);
+  case OpKind::unary:
+  case OpKind::binary:
+  case OpKind::compare:
+  case OpKind::reduce:
+    return "the result of " + quoted(op.function);
+  case OpKind::mma:
+    return "the result of `mma`";
+  case OpKind::iterate:
+    return "the result of the loop over " + quoted(op.expr);
+  default:
+    return "the value";
+  }
+}
+
+//===- Handles ------------------------------------------------------------------===//
+
+std::vector<Expr> Value::dims() const {
+  return owner ? owner->values[number].tile.dims : std::vector<Expr>();
+}
+
+ElementType Value::type() const {
+  return owner ? owner->values[number].tile.type : ElementType();
+}
+
+bool Value::isPoisoned() const {
+  return !owner || owner->values[number].poisoned;
+}
+
+std::vector<Expr> MemoryRef::shape() const {
+  return owner ? owner->parameters[number].shape : std::vector<Expr>();
+}
+
+ElementType MemoryRef::type() const {
+  return owner ? owner->parameters[number].type : ElementType();
+}
+
+std::string MemoryRef::name() const {
+  return owner ? owner->parameters[number].name : std::string();
+}
+
+Expr IndexMapping::iterator(int k) {
+  return Expr::symbol("$index" + std::to_string(k));
+}
+
+Expr IndexMapping::dynamic_val(int k) {
+  return Expr::symbol("$dynamic_val" + std::to_string(k));
+}
+
+//===- Words ----------------------------------------------------------------------===//
+
+std::string lang::toString(ElementType type) {
+  return type.isNativeF8() ? "f8" : std::string(name(type.resolve()));
+}
+
+bool lang::isFloat(ElementType type) {
+  return soliton::isFloat(type.resolve());
+}
+
+std::optional<ElementType> lang::parseElementType(std::string_view text) {
+  if (text == "f8")
+    return f8;
+  if (auto type = parseDType(text))
+    return ElementType(*type);
+  return std::nullopt;
+}
+
+AddressSpace::operator Expr() const {
+  return Expr::symbol(kind == Shared ? "$SHARED_ADDRESS_SPACE" : "$GLOBAL_ADDRESS_SPACE");
+}
+
+const Place &lang::placeOf(const Constraint &constraint) {
+  return std::visit([](const auto &each) -> const Place & { return each.place; }, constraint);
+}

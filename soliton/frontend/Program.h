@@ -1,0 +1,150 @@
+//===- Program.h - The recorded text of a kernel ------------------------------===//
+//
+// What tracing leaves behind: parameters, constraints, regions of ops, values, mistakes. Plain data without MLIR;
+// Emit.h turns it into a `wave.kernel`. Only the frontend's own files (and the Python binding) include it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/frontend/Kernel.h"
+
+namespace soliton::frontend {
+
+using ValueId = uint32_t;
+using RegionId = uint32_t;
+inline constexpr ValueId kNoValue = ~0u;
+
+/// Dimensions and element type of a tile.
+struct TileInfo {
+  std::vector<Expr> dims = {};
+  ElementType type = {};
+  bool operator==(const TileInfo &) const = default;
+};
+
+struct ValueInfo {
+  TileInfo tile = {};
+  /// The loop body (or the kernel's own) in which it may be used.
+  RegionId region = 0;
+  Place place = {};
+  std::string name = {};
+  bool poisoned = false;
+  /// The op that made it; none for loop arguments and scalar parameters.
+  std::optional<uint32_t> op = {};
+  /// The parameter it is, for scalars.
+  std::optional<uint32_t> parameter = {};
+};
+
+enum class OpKind : uint8_t {
+  read,
+  write,
+  fill,
+  splat,
+  mma,
+  unary,
+  binary,
+  compare,
+  select,
+  cast,
+  broadcast,
+  permute,
+  selfIndex,
+  applyExpr,
+  reduce,
+  iterate
+};
+
+/// One op. Which fields mean something depends on the kind.
+struct OpRecord {
+  OpKind kind = OpKind::read;
+  Place place = {};
+  std::vector<std::string> tags = {};
+  std::vector<ValueId> operands = {};
+  std::vector<ValueId> results = {};
+  /// unary, binary, compare, reduce: which, by the dialect's word.
+  std::string_view function = {};
+  /// read, write: the parameter.
+  uint32_t memory = 0;
+  /// read, write: operands from here on are dynamic values.
+  size_t firstDynamic = 0;
+  std::optional<Expr> elementsPerThread = {};
+  /// read, write: one index per dimension of the memory in `$index<k>`; unset means the dimensions in order.
+  std::optional<std::vector<Expr>> indices = {};
+  /// read, write: one bound per dimension of the tile; an unset entry is not checked.
+  std::optional<std::vector<std::optional<Expr>>> bounds = {};
+  /// fill.
+  std::variant<int64_t, double> constant = int64_t(0);
+  /// mma.
+  std::optional<std::string> mma = {};
+  /// reduce, selfIndex, iterate: the dimension. applyExpr: the expression.
+  Expr expr = {};
+  /// reduce: the second operand is where it starts.
+  bool hasInit = false;
+  /// iterate.
+  RegionId body = 0;
+};
+
+struct Region {
+  std::vector<uint32_t> ops = {};
+  std::vector<ValueId> arguments = {};
+  std::vector<ValueId> yields = {};
+  RegionId parent = 0;
+  /// The dimension of the loop; unset for the kernel's own region.
+  std::optional<Expr> axis = {};
+  Place place = {};
+};
+
+struct Parameter {
+  std::string name = {};
+  bool isScalar = false;
+  std::vector<Expr> shape = {};
+  /// A symbol: one of the two address spaces, or the author's.
+  Expr space = {};
+  ElementType type = {};
+  Place place = {};
+  /// scalars.
+  ValueId value = kNoValue;
+};
+
+struct Program {
+  std::string name;
+  Place place;
+  std::vector<Constraint> constraints;
+  std::vector<Parameter> parameters;
+  std::vector<ValueInfo> values;
+  std::vector<OpRecord> ops;
+  std::vector<Region> regions = std::vector<Region>(1);
+  RegionId current = 0;
+  std::vector<Diagnostic> diagnostics;
+
+  /// The first constraint of that kind for which `matches` holds, or null.
+  template <typename C, typename Predicate>
+  const C *find(Predicate matches) const {
+    for (const Constraint &constraint : constraints)
+      if (const C *each = std::get_if<C>(&constraint); each && matches(*each))
+        return each;
+    return nullptr;
+  }
+  template <typename C>
+  const C *findFor(Expr dim) const {
+    return find<C>([&](const C &each) { return each.dim == dim; });
+  }
+  template <typename C>
+  const C *findAny() const {
+    return find<C>([](const C &) { return true; });
+  }
+
+  /// Whether `inner` is `outer` or nested in it.
+  bool encloses(RegionId outer, RegionId inner) const;
+};
+
+/// `[M, N]`, for messages.
+std::string toString(const std::vector<Expr> &dims);
+/// `f16[M, K]`, for messages.
+std::string toString(const TileInfo &tile);
+std::string quoted(std::string_view text);
+std::string quoted(Expr expr);
+
+/// What a value or memory is called in messages: its name, or what made it.
+std::string describe(const Program &program, ValueId id);
+
+} // namespace soliton::frontend

@@ -1,0 +1,209 @@
+#include "soliton/frontend/Tracer.h"
+
+#include "soliton/support/Float.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace soliton;
+using namespace soliton::frontend;
+
+void frontend::report(Program &program, DiagId id, const Place &place, std::string message, std::string hint,
+                      std::vector<Note> notes) {
+  program.diagnostics.push_back({.severity = Severity::error,
+                                 .id = id,
+                                 .place = place,
+                                 .message = std::move(message),
+                                 .hint = std::move(hint),
+                                 .notes = std::move(notes)});
+}
+
+ValueId frontend::addValue(Program &program, ValueInfo info) {
+  program.values.push_back(std::move(info));
+  return static_cast<ValueId>(program.values.size() - 1);
+}
+
+Value frontend::poisonedValue(const std::shared_ptr<Program> &program, const Place &place) {
+  if (!program)
+    return {};
+  return {program, addValue(*program, {.region = program->current, .place = place, .poisoned = true})};
+}
+
+//===- Tracer -----------------------------------------------------------------------===//
+
+Tracer::Tracer(std::string what, Place place, std::shared_ptr<Program> program)
+    : op(std::move(what)), place(std::move(place)), owner(std::move(program)) {}
+
+Tracer::Tracer(std::string what, Place place, std::vector<Value> values, const MemoryRef *memory)
+    : op(std::move(what)), place(std::move(place)), operands(std::move(values)) {
+  if (memory)
+    owner = memory->program();
+  for (const Value &operand : operands)
+    if (!owner)
+      owner = operand.program();
+  if (memory && !memory->program()) {
+    good = false;
+    if (owner)
+      error(DiagId::UndefinedValue, "`" + op + "` got a memory that no kernel made", "make it with `Kernel::memory`");
+  }
+  if (!owner)
+    good = false;
+  for (const Value &operand : operands)
+    if (owner)
+      checkOperand(operand);
+  // Ops compute on tiles: a scalar parameter becomes one without dimensions.
+  for (Value &operand : operands)
+    if (good && op != "splat" && owner->values[operand.id()].parameter)
+      operand = Kernel(owner).splat({}, operand, {}, this->place);
+}
+
+void Tracer::checkOperand(const Value &operand) {
+  if (!operand.program()) {
+    error(DiagId::UndefinedValue, "`" + op + "` got a value that was never assigned",
+          "values come from `read`, `fill` and other ops");
+    return;
+  }
+  Program &other = *operand.program();
+  if (operand.program() != owner) {
+    std::string message = "`" + op + "` in kernel " + quoted(owner->name) + " uses " + describe(other, operand.id()) +
+                          " of kernel " + quoted(other.name);
+    std::vector<Note> notes{{other.values[operand.id()].place, "it is made here"}};
+    error(DiagId::ForeignValue, message, "write it to a memory in one kernel and read it in the other", notes);
+    report(other, DiagId::ForeignValue, place, message, {}, notes);
+    return;
+  }
+  const ValueInfo &value = owner->values[operand.id()];
+  if (value.poisoned) {
+    good = false;
+    return;
+  }
+  if (!owner->encloses(value.region, owner->current)) {
+    const Region &loop = owner->regions[value.region];
+    error(DiagId::ValueOutOfLoop,
+          "`" + op + "` uses " + describe(*owner, operand.id()) + ", which exists only inside the loop over " +
+              quoted(*loop.axis),
+          "return it from the loop's body and use the loop's result", {{value.place, "it is made here"}});
+  }
+}
+
+void Tracer::error(DiagId id, std::string message, std::string hint, std::vector<Note> notes) {
+  good = false;
+  if (owner)
+    report(*owner, id, place, std::move(message), std::move(hint), std::move(notes));
+}
+
+Note Tracer::noteOn(size_t operand) const {
+  ValueId id = operands[operand].id();
+  return {info(operand).place, describe(*owner, id) + " is " + frontend::toString(tile(operand))};
+}
+
+Value Tracer::poison() {
+  return poisonedValue(owner, place);
+}
+
+uint32_t Tracer::append(OpRecord record, const std::string &tag) {
+  record.place = place;
+  if (!tag.empty())
+    record.tags.push_back(tag);
+  for (const Value &operand : operands)
+    record.operands.push_back(operand.id());
+  uint32_t index = static_cast<uint32_t>(owner->ops.size());
+  owner->regions[owner->current].ops.push_back(index);
+  owner->ops.push_back(std::move(record));
+  return index;
+}
+
+Value Tracer::record(OpRecord op, TileInfo result, const std::string &tag) {
+  uint32_t index = append(std::move(op), tag);
+  ValueId id = addValue(*owner, {.tile = std::move(result), .region = owner->current, .place = place, .op = index});
+  owner->ops[index].results.push_back(id);
+  return {owner, id};
+}
+
+uint32_t Tracer::recordEffect(OpRecord op, const std::string &tag) {
+  return append(std::move(op), tag);
+}
+
+//===- Constants, names, dimensions -----------------------------------------------------===//
+
+/// The least and greatest integer of a type, as doubles that are exact or beyond.
+static bool holdsInteger(DType type, int64_t number) {
+  if (type == DType::i1)
+    return number == 0 || number == 1;
+  int width = bits(type);
+  if (width >= 64)
+    return true;
+  int64_t limit = int64_t(1) << (width - 1);
+  return number >= -limit && number < limit;
+}
+
+static bool holds(DType type, const Operand &number) {
+  if (isFloat(type)) {
+    const double *real = std::get_if<double>(&number.number);
+    double value = real ? *real : static_cast<double>(std::get<int64_t>(number.number));
+    if (!std::isfinite(value))
+      return bits(type) >= 16;
+    return std::abs(value) <= largestFinite(type);
+  }
+  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
+    return holdsInteger(type, *integer);
+  double real = std::get<double>(number.number);
+  return std::trunc(real) == real && std::abs(real) < 0x1p62 && holdsInteger(type, static_cast<int64_t>(real));
+}
+
+static std::string textOf(const Operand &number) {
+  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
+    return std::to_string(*integer);
+  std::string text = std::to_string(std::get<double>(number.number));
+  while (text.find('.') != std::string::npos && text.back() == '0' && text[text.size() - 2] != '.')
+    text.pop_back();
+  return text;
+}
+
+Value frontend::constantTile(const std::shared_ptr<Program> &program, const std::vector<Expr> &dims, ElementType type,
+                             const Operand &number, const std::string &tag, const Place &place) {
+  Tracer tracer("fill", place, program);
+  DType resolved = type.resolve();
+  if (!holds(resolved, number)) {
+    tracer.error(DiagId::ConstantRange, "the number " + textOf(number) + " is no " + quoted(lang::toString(type)),
+                 isInteger(resolved) ? "cast the tile to a float type first, or use an integer" : "use a wider type");
+    return tracer.poison();
+  }
+  OpRecord op{.kind = OpKind::fill};
+  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
+    op.constant = *integer;
+  else
+    op.constant = std::get<double>(number.number);
+  return tracer.record(std::move(op), {dims, type}, tag);
+}
+
+bool frontend::isIdentifier(std::string_view text) {
+  auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  return !text.empty() && letter(text.front()) &&
+         std::all_of(text.begin(), text.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+}
+
+bool frontend::hasDim(const std::vector<Expr> &dims, Expr dim) {
+  return std::find(dims.begin(), dims.end(), dim) != dims.end();
+}
+
+bool frontend::isSubset(const std::vector<Expr> &inner, const std::vector<Expr> &outer) {
+  return std::all_of(inner.begin(), inner.end(), [&](Expr dim) { return hasDim(outer, dim); });
+}
+
+bool frontend::checkDims(Program &program, DiagId id, const std::string &what, const std::vector<Expr> &dims,
+                         const Place &place) {
+  for (size_t i = 0; i != dims.size(); ++i) {
+    if (!dims[i].isSymbol()) {
+      report(program, id, place, what + " has the dimension " + quoted(dims[i]) + ", which is no symbol",
+             "dimensions are symbols; bind them to numbers in `subs`");
+      return false;
+    }
+    if (std::find(dims.begin(), dims.begin() + i, dims[i]) != dims.begin() + i) {
+      report(program, id, place, what + " has the dimension " + quoted(dims[i]) + " twice in " + quoted(toString(dims)),
+             "use another symbol with the same size");
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,171 @@
+//===- Contract.cpp - The meaning of mma and reduce --------------------------===//
+//
+// Sums are taken in f64, or in integers modulo 2^64, and rounded once at the end.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/interpreter/Compute.h"
+#include "soliton/interpreter/Failure.h"
+#include "soliton/interpreter/Numbers.h"
+
+#include <algorithm>
+
+namespace soliton::interp {
+using namespace wave;
+
+static Dim dimOf(mlir::StringAttr name) {
+  return Dim(name.getValue().str());
+}
+static double fit(DType type, double value) {
+  return round(type, value);
+}
+static int64_t fit(DType type, int64_t value) {
+  return wrap(type, value);
+}
+
+//===-- mma -------------------------------------------------------------------===//
+
+/// The coordinates along the contracted dimension that both operands cover and that are within its size.
+static Places contracted(const Tile &lhs, const Tile &rhs, Dim dim, llvm::function_ref<bool(int64_t)> isInside) {
+  const Places &a = lhs.domain.places[*lhs.domain.find(dim)], &b = rhs.domain.places[*rhs.domain.find(dim)];
+  Places both;
+  std::ranges::set_intersection(a, b, std::back_inserter(both));
+  std::erase_if(both, [&](int64_t place) { return !isInside(place); });
+  return both;
+}
+
+/// acc[b][m][n] += lhs[b][m][k] * rhs[b][k][n], all dense.
+template <typename T>
+static void multiply(size_t batches, size_t rows, size_t columns, size_t depth, const T *lhs, const T *rhs, T *acc) {
+  for (size_t b = 0; b < batches; ++b, rhs += depth * columns)
+    for (size_t m = 0; m < rows; ++m, lhs += depth, acc += columns)
+      for (size_t k = 0; k < depth; ++k) {
+        T factor = lhs[k];
+        const T *row = rhs + k * columns;
+        for (size_t n = 0; n < columns; ++n) {
+          if constexpr (std::is_same_v<T, int64_t>)
+            acc[n] = static_cast<int64_t>(static_cast<uint64_t>(acc[n]) +
+                                          static_cast<uint64_t>(factor) * static_cast<uint64_t>(row[n]));
+          else
+            acc[n] += factor * row[n];
+        }
+      }
+}
+
+Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm::function_ref<bool(int64_t)> isInside) {
+  if (isFloat(lhs.type) != isFloat(acc.type) || isFloat(rhs.type) != isFloat(acc.type))
+    fail(op.getLoc(), DiagId::ReferenceUndefined, "`wave.mma` mixes integers and floats");
+  Dim k = dimOf(op.getContractedDim());
+  Places depth = contracted(lhs, rhs, k, isInside);
+  size_t rank = acc.domain.rank();
+  size_t rows = acc.domain.places[rank - 2].size(), columns = acc.domain.places[rank - 1].size();
+
+  // [batches, M, K] and [batches, K, N].
+  Domain left = acc.domain, right = acc.domain;
+  left.dims[rank - 1] = k;
+  left.places[rank - 1] = depth;
+  right.dims[rank - 2] = k;
+  right.places[rank - 2] = depth;
+  Tile a = reindex(op, lhs, left), b = reindex(op, rhs, right), result = acc;
+  size_t batches = rows * columns == 0 ? 0 : acc.domain.size() / (rows * columns);
+  auto compute = [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> &sums = result.as<T>();
+    multiply<T>(batches, rows, columns, depth.size(), a.as<T>().data(), b.as<T>().data(), sums.data());
+    for (T &sum : sums)
+      sum = fit(acc.type, sum);
+  };
+  if (isFloat(acc.type))
+    compute(double());
+  else
+    compute(int64_t());
+  return result;
+}
+
+//===-- reduce ----------------------------------------------------------------===//
+
+static Domain without(const Domain &domain, Dim dim) {
+  Domain result;
+  for (size_t d = 0; d < domain.rank(); ++d)
+    if (domain.dims[d] != dim) {
+      result.dims.push_back(domain.dims[d]);
+      result.places.push_back(domain.places[d]);
+    }
+  return result;
+}
+
+/// For each source coordinate along `dim`, the largest one of `kept` that is not beyond it.
+static std::vector<size_t> bucketSteps(ReduceOp op, const Places &source, const Places &kept, size_t stride) {
+  std::vector<size_t> steps;
+  for (int64_t place : source) {
+    auto next = std::ranges::upper_bound(kept, place);
+    if (next == kept.begin())
+      fail(op.getLoc(), DiagId::ReferenceUndefined,
+           "the partial reduction has no place for coordinate " + std::to_string(place));
+    steps.push_back(static_cast<size_t>(next - kept.begin() - 1) * stride);
+  }
+  return steps;
+}
+
+/// Where each source coordinate goes in the result.
+static Alignment targets(ReduceOp op, const Domain &source, const Domain &result, Dim dim) {
+  Domain rest = without(source, dim), restOfResult = without(result, dim);
+  bool same = rest.size() == restOfResult.size() && align(rest, restOfResult) && align(restOfResult, rest);
+  if (!same)
+    fail(op.getLoc(), DiagId::ReferenceUndefined, "source and result of `wave.reduce` cover different coordinates");
+  Alignment to;
+  for (size_t d = 0; d < source.rank(); ++d) {
+    std::optional<size_t> at = result.find(source.dims[d]);
+    std::vector<size_t> steps(source.places[d].size(), 0);
+    if (at) {
+      size_t stride = 1;
+      for (size_t later = *at + 1; later < result.rank(); ++later)
+        stride *= result.places[later].size();
+      steps = bucketSteps(op, source.places[d], result.places[*at], stride);
+    }
+    to.steps.push_back(std::move(steps));
+  }
+  return to;
+}
+
+template <typename T>
+static void reduceInto(ReduceOp op, const Tile &source, const Tile *init, Dim dim, const Alignment &to, Tile &tile,
+                       llvm::function_ref<bool(int64_t)> isInside) {
+  std::vector<T> &sums = tile.as<T>();
+  std::ranges::fill(sums, identity(op.getKind(), tile.type, T()));
+  if (init)
+    sums = reindex(op, *init, tile.domain).as<T>();
+  const Places &along = source.domain.places[*source.domain.find(dim)];
+  std::vector<bool> inside;
+  for (int64_t place : along)
+    inside.push_back(isInside(place));
+  // The position along `dim` of each element, from an alignment that only that dimension has.
+  Alignment where;
+  for (size_t d = 0; d < source.domain.rank(); ++d) {
+    std::vector<size_t> steps(source.domain.places[d].size(), 0);
+    for (size_t i = 0; i < steps.size() && source.domain.dims[d] == dim; ++i)
+      steps[i] = i;
+    where.steps.push_back(std::move(steps));
+  }
+  const std::vector<T> &values = source.as<T>();
+  forEach<2>(source.domain, {&to, &where}, [&](size_t at, const auto &offsets) {
+    if (inside[offsets[1]])
+      sums[offsets[0]] = combine(op.getKind(), sums[offsets[0]], values[at]);
+  });
+  for (T &sum : sums)
+    sum = fit(tile.type, sum);
+}
+
+Tile reduce(ReduceOp op, const Tile &source, const Tile *init, const Domain &result,
+            llvm::function_ref<bool(int64_t)> isInside) {
+  Dim dim(op.getDim().str());
+  Tile tile(result, source.type);
+  Alignment to = targets(op, source.domain, result, dim);
+  if (isFloat(source.type))
+    reduceInto<double>(op, source, init, dim, to, tile, isInside);
+  else
+    reduceInto<int64_t>(op, source, init, dim, to, tile, isInside);
+  return tile;
+}
+
+} // namespace soliton::interp

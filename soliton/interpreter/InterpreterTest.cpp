@@ -1,0 +1,263 @@
+// What the reference computes on small kernels: copies, functions of elements, shared memory, and what it refuses.
+#include "soliton/interpreter/ReferenceTest.h"
+
+namespace soliton::interp {
+namespace {
+
+//===-- Copies ----------------------------------------------------------------===//
+
+const char *kCopy = R"mlir(
+wave.kernel @copy attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"BM">, workgroupDim = 0>],
+                              subs = {BM = 64 : i64}, dynamic = ["M"], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f16, global>, %b: !wave.memory<["M"], f16, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  wave.write %0, %b : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+})mlir";
+
+TEST_F(Reference, CopiesEveryElementOfAnOddSize) {
+  std::vector<double> in = ramp(100);
+  EXPECT_EQ(output(kCopy, DType::f16, {{encodeAll(DType::f16, in), Bytes(200, 0xff)}, {{"M", 100}}}), in);
+}
+
+TEST_F(Reference, CopiesNothingOfAnEmptyTensor) {
+  EXPECT_EQ(output(kCopy, DType::f16, {{{}, {}}, {{"M", 0}}}), std::vector<double>());
+}
+
+TEST_F(Reference, LeavesBytesThatAreNotWritten) {
+  // One workgroup of 64 by a fixed number of them; the rest keeps its NaN pattern bit for bit.
+  std::string text = kCopy;
+  text.replace(text.find("workgroupDim = 0>"), 17, "workgroupDim = 0, iters = <\"1\">>");
+  Result result = execute(text, {{encodeAll(DType::f16, ramp(100)), Bytes(200, 0xff)}, {{"M", 100}}});
+  ASSERT_TRUE(result.ok()) << format(result.diagnostics);
+  EXPECT_EQ(Bytes(result.arguments[1].begin() + 128, result.arguments[1].end()), Bytes(72, 0xff));
+  EXPECT_EQ(Bytes(result.arguments[1].begin(), result.arguments[1].begin() + 128),
+            Bytes(result.arguments[0].begin(), result.arguments[0].begin() + 128));
+}
+
+TEST_F(Reference, ReadsTransposed) {
+  // b[n, m] = a[m, n]: the tile's dimensions are [N, M], the memory's [M, N].
+  const char *text = R"mlir(
+wave.kernel @transpose attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"16">, workgroupDim = 1>],
+    subs = {M = 20 : i64, N = 37 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global>, %b: !wave.memory<["N", "M"], f32, global>):
+  %0 = wave.read %a {indices = [#wave.expr<"$index1">, #wave.expr<"$index0">]} : !wave.memory<["M", "N"], f32, global> -> !wave.tile<[N, M], f32>
+  wave.write %0, %b : !wave.tile<[N, M], f32>, !wave.memory<["N", "M"], f32, global>
+})mlir";
+  std::vector<double> in = ramp(20 * 37), expected(20 * 37);
+  for (int m = 0; m < 20; ++m)
+    for (int n = 0; n < 37; ++n)
+      expected[n * 20 + m] = in[m * 37 + n];
+  EXPECT_EQ(output(text, DType::f32, {{encodeAll(DType::f32, in), Bytes(20 * 37 * 4)}, {}}), expected);
+}
+
+TEST_F(Reference, GathersByDynamicValuesAndMixedIndices) {
+  // b[m] = a[idx[m] + mod(m * 1, 3) * 0, m - 2*floordiv(m, 2)] : a row chosen by data, a column by an expression.
+  const char *text = R"mlir(
+wave.kernel @gather attributes {arg_names = ["idx", "a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0>],
+    subs = {M = 10 : i64, R = 7 : i64, C = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%i: !wave.memory<["M"], i32, global>, %a: !wave.memory<["R", "C"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %i : !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
+  %1 = wave.read %a using %0 : !wave.tile<[M], i32> {indices = [#wave.expr<"$dynamic_val0">, #wave.expr<"mod($index0 + $dynamic_val0, 4)">]}
+      : !wave.memory<["R", "C"], f32, global> -> !wave.tile<[M], f32>
+  wave.write %1, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+})mlir";
+  std::vector<double> index = integers(10, 1, 0, 6), in = ramp(28), expected(10);
+  for (int m = 0; m < 10; ++m)
+    expected[m] = in[static_cast<int>(index[m]) * 4 + (m + static_cast<int>(index[m])) % 4];
+  EXPECT_EQ(output(text, DType::f32, {{encodeAll(DType::i32, index), encodeAll(DType::f32, in), Bytes(40)}, {}}),
+            expected);
+}
+
+//===-- Element by element ----------------------------------------------------===//
+
+TEST_F(Reference, MasksByIndexAndScales) {
+  // b[m] = 2*m + 1 < limit ? scale * a[m] : -1, cast to f16.
+  const char *text = R"mlir(
+wave.kernel @mask attributes {arg_names = ["limit", "scale", "a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>],
+    subs = {M = 21 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%limit: i32, %scale: f32, %a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f16, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  %i = wave.self_index "M" : !wave.tile<[M], i32>
+  %odd = wave.apply_expr <"2*$APPLY_EXPR_ARG_0 + 1"> %i : (!wave.tile<[M], i32>) -> !wave.tile<[M], i32>
+  %l = wave.splat %limit : i32 -> !wave.tile<[M], i32>
+  %s = wave.splat %scale : f32 -> !wave.tile<[], f32>
+  %less = wave.compare lt %odd, %l : !wave.tile<[M], i32>, !wave.tile<[M], i32> -> !wave.tile<[M], i1>
+  %scaled = wave.binary mul %0, %s : !wave.tile<[M], f32>, !wave.tile<[], f32> -> !wave.tile<[M], f32>
+  %minus = wave.fill -1.0 : f32 -> !wave.tile<[M], f32>
+  %chosen = wave.select %less, %scaled, %minus : !wave.tile<[M], i1>, !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  %half = wave.cast %chosen : !wave.tile<[M], f32> -> !wave.tile<[M], f16>
+  wave.write %half, %b : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+})mlir";
+  std::vector<double> in = ramp(21), expected(21);
+  for (int m = 0; m < 21; ++m)
+    expected[m] = 2 * m + 1 < 25 ? roundTo(DType::f16, roundTo(DType::f32, 0.1) * in[m]) : -1;
+  // 0.1f * m is rounded to f32 first, then to f16; all 12 products here round the same way in one step.
+  EXPECT_EQ(
+      output(text, DType::f16,
+             {{encodeAll(DType::i32, {25}), encodeAll(DType::f32, {0.1}), encodeAll(DType::f32, in), Bytes(42)}, {}}),
+      expected);
+}
+
+std::string elementwise(const std::string &type, const std::string &body) {
+  return R"mlir(
+wave.kernel @each attributes {arg_names = ["a", "b", "c"], constraints = [], subs = {M = 8 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], )mlir" +
+         type + R"mlir(, global>, %b: !wave.memory<["M"], )mlir" + type +
+         R"mlir(, global>, %c: !wave.memory<["M"], )mlir" + type +
+         R"mlir(, global>):
+  %x = wave.read %a : !wave.memory<["M"], )mlir" +
+         type + R"mlir(, global> -> !wave.tile<[M], )mlir" + type + R"mlir(>
+  %y = wave.read %b : !wave.memory<["M"], )mlir" +
+         type + R"mlir(, global> -> !wave.tile<[M], )mlir" + type + R"mlir(>
+  %r = )mlir" +
+         body + R"mlir( -> !wave.tile<[M], )mlir" + type + R"mlir(>
+  wave.write %r, %c : !wave.tile<[M], )mlir" +
+         type + R"mlir(>, !wave.memory<["M"], )mlir" + type + R"mlir(, global>
+})mlir";
+}
+
+struct Each {
+  const char *type, *op;
+  DType dtype;
+  std::vector<double> a, b, expected;
+};
+
+TEST_F(Reference, FunctionsOfElements) {
+  const double inf = INFINITY;
+  const std::vector<Each> cases = {
+      {"i8",
+       "add",
+       DType::i8,
+       {127, -128, 5, 0, 0, 0, 0, 0},
+       {1, -1, 6, 0, 0, 0, 0, 0},
+       {-128, 127, 11, 0, 0, 0, 0, 0}},
+      {"i32", "div", DType::i32, {7, -7, 7, -7, 0, 9, 1, 6}, {2, 2, -2, -2, 3, 3, 1, 4}, {3, -3, -3, 3, 0, 3, 1, 1}},
+      {"i32",
+       "floordiv",
+       DType::i32,
+       {7, -7, 7, -7, 0, 9, 1, 6},
+       {2, 2, -2, -2, 3, 3, 1, 4},
+       {3, -4, -4, 3, 0, 3, 1, 1}},
+      {"i32", "mod", DType::i32, {7, -7, 7, -7, 0, 9, 1, 6}, {2, 2, -2, -2, 3, 3, 1, 4}, {1, -1, 1, -1, 0, 0, 0, 2}},
+      {"i32",
+       "bit_xor",
+       DType::i32,
+       {1, 3, 0, -1, 8, 9, 10, 11},
+       {1, 1, 0, 0, 4, 4, 4, 4},
+       {0, 2, 0, -1, 12, 13, 14, 15}},
+      {"i16",
+       "pow",
+       DType::i16,
+       {2, 3, -2, 0, 1, 10, 2, 7},
+       {10, 4, 3, 0, 9, 4, 16, 2},
+       {1024, 81, -8, 1, 1, 10000, 0, 49}},
+      {"f32",
+       "max",
+       DType::f32,
+       {1, -1, 0, inf, 3, -inf, 2, 8},
+       {2, -2, 0, 5, 3, 4, 1, 9},
+       {2, -1, 0, inf, 3, 4, 2, 9}},
+      {"f16",
+       "add",
+       DType::f16,
+       {2048, 65504, 1, 0, 0, 0, 0, 0},
+       {1, 32, 1, 0, 0, 0, 0, 0},
+       {2048, inf, 2, 0, 0, 0, 0, 0}},
+  };
+  for (const Each &each : cases) {
+    std::string type = std::string("!wave.tile<[M], ") + each.type + ">";
+    std::string body = std::string("wave.binary ") + each.op + " %x, %y : " + type + ", " + type;
+    EXPECT_EQ(
+        output(elementwise(each.type, body), each.dtype,
+               {{encodeAll(each.dtype, each.a), encodeAll(each.dtype, each.b), Bytes(8 * bits(each.dtype) / 8)}, {}}),
+        each.expected)
+        << each.type << " " << each.op;
+  }
+}
+
+TEST_F(Reference, RefusesFunctionsWithoutAValue) {
+  Result zero = execute(elementwise("i32", "wave.binary div %x, %y : !wave.tile<[M], i32>, !wave.tile<[M], i32>"),
+                        {{Bytes(32, 1), Bytes(32, 0), Bytes(32)}, {}});
+  ASSERT_EQ(zero.diagnostics.size(), 1u);
+  EXPECT_EQ(zero.diagnostics[0].message, "`div` has no value on these i32 elements");
+  Result bitsOfFloats =
+      execute(elementwise("f32", "wave.binary bit_or %x, %y : !wave.tile<[M], f32>, !wave.tile<[M], f32>"),
+              {{Bytes(32), Bytes(32), Bytes(32)}, {}});
+  ASSERT_EQ(bitsOfFloats.diagnostics.size(), 1u);
+  EXPECT_EQ(bitsOfFloats.diagnostics[0].id, DiagId::ReferenceUndefined);
+}
+
+//===-- Shared memory ---------------------------------------------------------===//
+
+std::string throughShared(const std::string &write) {
+  return R"mlir(
+wave.kernel @shared attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>],
+    subs = {M = 20 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %s = wave.allocate : !wave.memory<["M"], f32, shared>
+  %0 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  )mlir" +
+         write +
+         R"mlir(
+  wave.wait shared, 0
+  wave.barrier
+  %1 = wave.read %s {indices = [#wave.expr<"7 - $index0">]} : !wave.memory<["M"], f32, shared> -> !wave.tile<[M], f32>
+  wave.write %1, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+})mlir";
+}
+
+TEST_F(Reference, SharedMemoryHoldsTheTileOfOneWorkgroup) {
+  // Each workgroup reverses its eight elements; the last tile is padded with the zeros that were read.
+  std::vector<double> in = ramp(20), expected(20);
+  for (int m = 0; m < 20; ++m) {
+    int source = m / 8 * 8 + 7 - m % 8;
+    expected[m] = source < 20 ? in[source] : 0;
+  }
+  EXPECT_EQ(output(throughShared("wave.write %0, %s : !wave.tile<[M], f32>, !wave.memory<[\"M\"], f32, shared>"),
+                   DType::f32, {{encodeAll(DType::f32, in), Bytes(80)}, {}}),
+            expected);
+}
+
+TEST_F(Reference, SharedMemoryIsUndefinedUntilWritten) {
+  Result result = execute(throughShared(""), {{Bytes(80), Bytes(80)}, {}});
+  ASSERT_EQ(result.diagnostics.size(), 1u);
+  EXPECT_EQ(result.diagnostics[0].message, "reads an element of shared memory that was never written");
+  EXPECT_EQ(result.diagnostics[0].place.file, "kernel.mlir");
+  EXPECT_EQ(result.diagnostics[0].place.line, 10);
+}
+
+//===-- Errors ----------------------------------------------------------------===//
+
+TEST_F(Reference, AnUnmaskedAccessOutsideItsMemoryIsAnError) {
+  // From `Placed` on an access without bounds is not masked.
+  std::string text = kCopy;
+  text.replace(text.find("form = 0"), 8, "form = 2");
+  Result result = execute(text, {{Bytes(200), Bytes(200)}, {{"M", 100}}});
+  ASSERT_EQ(result.diagnostics.size(), 1u);
+  EXPECT_EQ(result.diagnostics[0].message, "`wave.read` is at 127 along dimension 0 of a memory of 100");
+}
+
+TEST_F(Reference, NamesTheOpItDoesNotKnow) {
+  Result result = execute(R"mlir(
+wave.kernel @odd attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32} {
+  %0 = arith.constant 1 : i32
+})mlir",
+                          {});
+  ASSERT_EQ(result.diagnostics.size(), 1u);
+  EXPECT_EQ(result.diagnostics[0].id, DiagId::NotSupportedHere);
+  EXPECT_EQ(result.diagnostics[0].message, "the reference interpreter does not know `arith.constant`");
+}
+
+TEST_F(Reference, ChecksItsInputs) {
+  auto message = [&](Inputs inputs) {
+    Result result = execute(kCopy, std::move(inputs));
+    return result.ok() ? std::string("ok") : result.diagnostics[0].message;
+  };
+  EXPECT_EQ(message({{Bytes(200), Bytes(200)}, {}}), "the dynamic symbol `M` has no value");
+  EXPECT_EQ(message({{Bytes(200)}, {{"M", 100}}}), "found 1 arguments, expected 2");
+  EXPECT_EQ(message({{Bytes(200), Bytes(199)}, {{"M", 100}}}), "argument `b` has 199 bytes, expected 200");
+}
+
+} // namespace
+} // namespace soliton::interp

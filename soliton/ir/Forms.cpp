@@ -1,0 +1,212 @@
+//===- Forms.cpp - Checks of the forms ----------------------------------------===//
+//
+// Each check looks at one op and reports what is missing there; verifyForm runs those of the form and of all before it.
+// Barriers and waits are allowed in every form: the author may have written some.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/ir/Forms.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/support/DType.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace soliton {
+using namespace wave;
+
+/// The widest access of a lane, in bits.
+static constexpr int64_t kMaxAccessBits = 128;
+
+llvm::StringRef formName(Form form) {
+  switch (form) {
+  case Form::Traced:
+    return "Traced";
+  case Form::Indexed:
+    return "Indexed";
+  case Form::Placed:
+    return "Placed";
+  case Form::Expanded:
+    return "Expanded";
+  case Form::Scheduled:
+    return "Scheduled";
+  case Form::Synchronized:
+    return "Synchronized";
+  case Form::Machine:
+    return "Machine";
+  }
+  return "Traced";
+}
+
+Form getForm(KernelOp kernel) {
+  return static_cast<Form>(kernel.getForm());
+}
+
+void setForm(KernelOp kernel, Form form) {
+  kernel.setForm(static_cast<uint32_t>(form));
+}
+
+namespace {
+/// Reports violations of one form.
+class Checker {
+public:
+  explicit Checker(Form form) : form(form) {}
+
+  void check(mlir::Operation *op) {
+    if (form >= Form::Indexed)
+      checkIndexed(op);
+    if (form >= Form::Placed)
+      checkPlaced(op);
+    if (form >= Form::Expanded)
+      checkExpanded(op);
+  }
+
+  bool failed = false;
+
+private:
+  Report violation(mlir::Operation *op) {
+    failed = true;
+    return report(op->getLoc(), DiagId::FormViolated)
+           << "`" << op->getName().getStringRef() << "` is not in the form `" << formName(form) << "`: ";
+  }
+
+  void checkIndexed(mlir::Operation *op);
+  void checkPlaced(mlir::Operation *op);
+  void checkMemory(mlir::Operation *op, mlir::Value memory);
+  void checkExpanded(mlir::Operation *op);
+  template <typename Op>
+  void checkWidth(Op op, TileType tile);
+
+  Form form;
+};
+} // namespace
+
+//===-- Indexed ---------------------------------------------------------------===//
+
+void Checker::checkIndexed(mlir::Operation *op) {
+  for (mlir::Value result : op->getResults())
+    if (auto tile = llvm::dyn_cast<TileType>(result.getType()); tile && !tile.hasLayout()) {
+      violation(op) << "its result has no layout";
+      break;
+    }
+  if (auto read = llvm::dyn_cast<ReadOp>(op); read && !read.getStarts())
+    violation(op) << "it has no `starts`";
+  if (auto write = llvm::dyn_cast<WriteOp>(op); write && !write.getStarts())
+    violation(op) << "it has no `starts`";
+  if (auto index = llvm::dyn_cast<SelfIndexOp>(op); index && !index.getStart())
+    violation(op) << "it has no `start`";
+  if (auto loop = llvm::dyn_cast<IterateOp>(op); loop && !loop.getCount())
+    violation(op) << "it has no `count`";
+}
+
+//===-- Placed ----------------------------------------------------------------===//
+
+void Checker::checkMemory(mlir::Operation *op, mlir::Value memory) {
+  auto type = llvm::cast<MemoryType>(memory.getType());
+  if (llvm::isa<mlir::BlockArgument>(memory) && type.isShared())
+    violation(op) << "its memory is a parameter of the kernel and still marked as shared";
+}
+
+void Checker::checkPlaced(mlir::Operation *op) {
+  llvm::TypeSwitch<mlir::Operation *>(op)
+      .Case([&](ReadOp read) { checkMemory(op, read.getMemory()); })
+      .Case([&](WriteOp write) { checkMemory(op, write.getMemory()); })
+      .Case([&](AllocateOp allocate) {
+        if (!allocate.getResult().getType().getMap())
+          violation(op) << "it has no address map";
+        if (!allocate.getOffset())
+          violation(op) << "it has no `offset`";
+      })
+      .Case([&](ConvertOp convert) {
+        if (!convert.getPlan())
+          violation(op) << "it has no `plan`";
+        else if (*convert.getPlan() == ConvertPlanKind::shared)
+          violation(op) << "its plan goes through shared memory, which is a write and a read by now";
+      });
+}
+
+//===-- Expanded --------------------------------------------------------------===//
+
+/// What `delta` added to the places along the tile's dimensions adds to an index of the memory, if it is a number.
+static std::optional<int64_t> indexDifference(sym::Expr index, llvm::ArrayRef<int64_t> delta) {
+  try {
+    sym::Substitution shifted;
+    for (auto [k, value] : llvm::enumerate(delta)) {
+      sym::Expr symbol = sym::Expr::symbol("$index" + std::to_string(k));
+      shifted.set(symbol, symbol + value);
+    }
+    return sym::simplify(sym::substitute(index, shifted) - index).constantValue();
+  } catch (const sym::ExprError &) {
+    return std::nullopt;
+  }
+}
+
+/// The memory's dimension that is contiguous: the last one, or the fastest of the address map.
+static int64_t fastestDim(MemoryType memory) {
+  if (!memory.getMap())
+    return memory.getRank() - 1;
+  Dim fastest = memory.getMap().getValue().dims.back().dim;
+  for (auto [index, extent] : llvm::enumerate(memory.getShape()))
+    if (extent.getValue().symbolName() == fastest.name())
+      return static_cast<int64_t>(index);
+  return memory.getRank() - 1;
+}
+
+/// True if the registers of a lane lie one after the other in the memory.
+template <typename Op>
+static bool isContiguous(Op op, TileType tile) {
+  const Layout &layout = tile.layout();
+  MemoryType memory = op.getMemory().getType();
+  Coordinates origin = layout.coordinates(0, 0, 0);
+  for (int64_t reg = 1; reg < layout.regs(); ++reg) {
+    Coordinates here = layout.coordinates(reg, 0, 0);
+    llvm::SmallVector<int64_t> delta;
+    for (mlir::StringAttr dim : tile.getDims())
+      delta.push_back(here[Dim(dim.getValue().str())] - origin[Dim(dim.getValue().str())]);
+    for (int64_t k = 0; k < memory.getRank(); ++k) {
+      std::optional<int64_t> found = delta[std::min<size_t>(k, delta.size() - 1)];
+      if (op.getIndices())
+        found = indexDifference(llvm::cast<ExprAttr>((*op.getIndices())[k]).getValue(), delta);
+      if (found != (k == fastestDim(memory) ? reg : 0))
+        return false;
+    }
+  }
+  return true;
+}
+
+template <typename Op>
+void Checker::checkWidth(Op op, TileType tile) {
+  int64_t width = tile.layout().regs() * bits(*dtypeOf(tile.getElementType()));
+  if (width > kMaxAccessBits)
+    violation(op) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;
+  else if (tile.getRank() > 0 && op.getMemory().getType().getRank() > 0 && !isContiguous(op, tile))
+    violation(op) << "its registers do not lie one after the other in memory";
+}
+
+/// Ops that belong to whatever uses them.
+static bool floats(mlir::Operation *op) {
+  return llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, IterateOp, YieldOp, BarrierOp,
+                   WaitOp>(op);
+}
+
+void Checker::checkExpanded(mlir::Operation *op) {
+  if (!floats(op) && !op->getAttrOfType<OriginAttr>("origin"))
+    violation(op) << "it has no `origin`";
+  if (auto mma = llvm::dyn_cast<MmaOp>(op); mma && !mma.getKind())
+    violation(op) << "it names no matrix instruction";
+  if (auto read = llvm::dyn_cast<ReadOp>(op); read && read.getResult().getType().hasLayout())
+    checkWidth(read, read.getResult().getType());
+  if (auto write = llvm::dyn_cast<WriteOp>(op); write && write.getValue().getType().hasLayout())
+    checkWidth(write, write.getValue().getType());
+}
+
+llvm::LogicalResult verifyForm(KernelOp kernel, Form form) {
+  if (form == Form::Machine)
+    return report(kernel.getLoc(), DiagId::FormViolated)
+           << "`" << kernel.getSymName() << "` is a `wave.kernel`, expected a `machine.kernel` in the form `Machine`";
+  Checker checker(form);
+  kernel.getBody().walk([&](mlir::Operation *op) { checker.check(op); });
+  return mlir::failure(checker.failed);
+}
+
+} // namespace soliton

@@ -1,0 +1,24 @@
+//===- Machine.h - The `machine` dialect in C++ ---------------------------===//
+//
+// See MachineOps.td for the vocabulary and the meaning of time.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "soliton/ir/MachineDialect.h.inc"
+#include "soliton/ir/MachineEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "soliton/ir/MachineTypes.h.inc"
+#define GET_OP_CLASSES
+#include "soliton/ir/MachineOps.h.inc"

@@ -1,0 +1,120 @@
+//===- MachineOps.cpp - What holds of each op of the machine form -----------===//
+
+#include "soliton/ir/Machine.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+namespace soliton::machine {
+
+/// Bytes of a vector; nothing if its elements are no numbers of a known width or do not fill bytes.
+static std::optional<int64_t> bytesOf(mlir::Type type) {
+  auto vector = llvm::cast<mlir::VectorType>(type);
+  if (!vector.getElementType().isIntOrFloat())
+    return std::nullopt;
+  int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
+  return bits % 8 == 0 ? std::optional(bits / 8) : std::nullopt;
+}
+
+static llvm::LogicalResult verifyAccess(mlir::Operation *op, mlir::Type type, int64_t alignment) {
+  // load_c1, store_c1
+  std::optional<int64_t> bytes = bytesOf(type);
+  if (!bytes || !llvm::is_contained({1, 2, 4, 8, 12, 16}, *bytes))
+    return op->emitOpError() << "moves " << type << ", expected 1, 2, 4, 8, 12 or 16 bytes";
+  // load_c2, store_c2
+  if (alignment < 1 || (alignment & (alignment - 1)) != 0)
+    return op->emitOpError() << "has alignment " << alignment << ", expected a power of two";
+  return mlir::success();
+}
+
+//===-- Structure -----------------------------------------------------------===//
+
+llvm::LogicalResult KernelOp::verify() {
+  // kernel_c1
+  for (mlir::BlockArgument argument : block().getArguments())
+    if (!llvm::isa<PtrType>(argument.getType()) && !argument.getType().isIntOrFloat())
+      return emitOpError() << "parameter " << argument.getArgNumber() << " has type " << argument.getType()
+                           << ", expected `!machine.ptr`, an integer or a float";
+  if (getArgNames().size() != block().getNumArguments())
+    return emitOpError() << "names " << getArgNames().size() << " parameters, has " << block().getNumArguments();
+  // kernel_c2
+  if (static_cast<int64_t>(getWaveSize()) < 1 || static_cast<int64_t>(getWaves()) < 1 ||
+      static_cast<int64_t>(getSharedBytes()) < 0)
+    return emitOpError() << "has " << static_cast<int64_t>(getWaves()) << " waves of "
+                         << static_cast<int64_t>(getWaveSize()) << " lanes and "
+                         << static_cast<int64_t>(getSharedBytes())
+                         << " shared bytes, expected positive numbers and no negative size";
+  return mlir::success();
+}
+
+//===-- Memory --------------------------------------------------------------===//
+
+llvm::LogicalResult LoadOp::verify() {
+  return verifyAccess(*this, getResult().getType(), getAlignment());
+}
+
+llvm::LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getValue().getType(), getAlignment());
+}
+
+llvm::LogicalResult AtomicOp::verify() {
+  // atomic_c1
+  if (getValue().getType() != getResult().getType())
+    return emitOpError() << "combines " << getValue().getType() << " into " << getResult().getType()
+                         << ", expected one type";
+  return mlir::success();
+}
+
+llvm::LogicalResult CopyAsyncOp::verify() {
+  // copy_async_c1
+  int64_t bytes = getBytes();
+  if (!llvm::is_contained({4, 8, 12, 16}, bytes))
+    return emitOpError() << "copies " << bytes << " bytes, expected 4, 8, 12 or 16";
+  return mlir::success();
+}
+
+//===-- Matrices ------------------------------------------------------------===//
+
+llvm::LogicalResult MmaAsyncOp::verify() {
+  // mma_async_c1
+  if (bool(getLhs()) == bool(getLhsDescriptor()))
+    return emitOpError() << "has " << (getLhs() ? "both a register operand and" : "neither a register operand nor")
+                         << " a descriptor as its left operand, expected one of them";
+  return mlir::success();
+}
+
+//===-- Lanes ---------------------------------------------------------------===//
+
+llvm::LogicalResult ShuffleOp::verify() {
+  // shuffle_c1
+  bool byIndex = getMode() == ShuffleMode::idx;
+  if (byIndex && (!getIndex() || getOffset()))
+    return emitOpError() << "names its source by `idx`, expected an index and no `offset`";
+  if (!byIndex && (getIndex() || !getOffset()))
+    return emitOpError() << "names its source by `" << stringifyShuffleMode(getMode())
+                         << "`, expected an `offset` and no index";
+  return mlir::success();
+}
+
+llvm::LogicalResult ConvertOp::verify() {
+  // convert_c1
+  auto value = llvm::cast<mlir::VectorType>(getValue().getType());
+  auto result = llvm::cast<mlir::VectorType>(getResult().getType());
+  if (value.getNumElements() != result.getNumElements())
+    return emitOpError() << "turns " << value.getNumElements() << " elements into " << result.getNumElements()
+                         << ", expected as many";
+  return mlir::success();
+}
+
+//===-- Time ----------------------------------------------------------------===//
+
+llvm::LogicalResult WaitOp::verify() {
+  // wait_c1
+  if (getValues().getTypes() != getResults().getTypes())
+    return emitOpError() << "returns other types than those of its values";
+  return mlir::success();
+}
+
+} // namespace soliton::machine
+
+#define GET_OP_CLASSES
+#include "soliton/ir/MachineOps.cpp.inc"

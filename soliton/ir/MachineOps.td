@@ -1,0 +1,399 @@
+// The vocabulary of the `machine` dialect: structure, memory, matrices, lanes, time.
+#ifndef SOLITON_IR_MACHINEOPS_TD
+#define SOLITON_IR_MACHINEOPS_TD
+
+include "MachineDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Machine_TypeDef<string name, string typeMnemonic> : TypeDef<Machine_Dialect, name> { let mnemonic = typeMnemonic; }
+def Machine_PtrType : Machine_TypeDef<"Ptr", "ptr"> { let summary = "a 64-bit address in global memory, the same in all lanes"; }
+def Machine_BufferType : Machine_TypeDef<"Buffer", "buffer"> { let summary = "a 64-bit base and a size in bytes"; }
+
+class Machine_Enum<string name, string summary, list<string> cases>
+    : I32EnumAttr<name, summary, !foreach(i, !range(0, !size(cases)), I32EnumAttrCase<cases[i], i>)> {
+  let cppNamespace = "::soliton::machine";
+}
+def Machine_Id : Machine_Enum<"IdKind", "which number", ["lane", "wave", "workgroup0", "workgroup1", "workgroup2"]>;
+def Machine_Counter : Machine_Enum<"Counter", "what is counted", ["vm", "shared", "cp_async", "bulk", "mma"]>;
+def Machine_AtomicKind : Machine_Enum<"AtomicKind", "read-modify-write", ["add", "min", "max"]>;
+def Machine_ShuffleMode : Machine_Enum<"ShuffleMode", "how the source lane is named", ["bfly", "up", "down", "idx"]>;
+def Machine_FenceSpace : Machine_Enum<"FenceSpace", "what is ordered", ["shared_async", "global", "shared"]>;
+
+class Machine_Op<string mnemonic, list<Trait> traits = []> : Op<Machine_Dialect, mnemonic, traits>;
+def Machine_Vector : FixedVectorOfRankAndType<[1], [AnyType]>;
+
+//===-- Structure -----------------------------------------------------------------------------------------------===//
+
+def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBlock, NoTerminator]> {
+  let summary = "a kernel as one lane executes it";
+  let description = [{
+    Block arguments: one `!machine.ptr` per memory in the author's order, then the scalars in order, then one `i32` per dynamic
+    symbol. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block.
+
+    Constraints:
+      * (C1) parameters are `!machine.ptr`, integers or floats, and `arg_names` names each.
+      * (C2) `wave_size` and `waves` are positive, `shared_bytes` is not negative.
+
+    Example:
+    ```mlir
+    machine.kernel @copy attributes {arg_names = ["a", "b"], wave_size = 64 : i64, waves = 4 : i64, shared_bytes = 0 : i64,
+                                     target = "gfx942"} {
+    ^bb0(%a: !machine.ptr, %b: !machine.ptr):
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$wave_size, I64Attr:$waves,
+                       I64Attr:$shared_bytes, StrAttr:$target);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1; // kernel_c1, kernel_c2
+  let extraClassDeclaration = [{ ::mlir::Block &block() { return getBody().front(); } }];
+}
+
+def Machine_IdOp : Machine_Op<"id", [Pure]> {
+  let summary = "this lane's place";
+  let description = [{
+    `lane`: 0 … wave_size − 1 inside the wave. `wave`: the wave inside the workgroup, uniform. `workgroup0…2`: uniform.
+    `upper`, if there, is a bound that is never reached.
+    AMD: workitem id and readfirstlane. NVIDIA: special registers.
+
+    Example:
+    ```mlir
+    %0 = machine.id lane {upper = 64 : i64}
+    ```
+  }];
+  let arguments = (ins Machine_Id:$kind, OptionalAttr<I64Attr>:$upper);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$kind attr-dict";
+}
+
+def Machine_BufferOp : Machine_Op<"buffer", [Pure]> {
+  let summary = "a window of global memory";
+  let description = [{
+    The buffer at `base + offset` of `bytes` bytes; accesses outside it are errors. `offset` and `bytes` are uniform.
+    AMD: a buffer resource. NVIDIA: an address.
+
+    Example:
+    ```mlir
+    %1 = machine.buffer %a[%offset], %bytes
+    ```
+  }];
+  let arguments = (ins Machine_PtrType:$base, I64:$offset, I64:$bytes);
+  let results = (outs Machine_BufferType:$result);
+  let assemblyFormat = "$base `[` $offset `]` `,` $bytes attr-dict";
+}
+
+//===-- Memory --------------------------------------------------------------------------------------------------===//
+
+class Machine_MemoryOp<string mnemonic, list<Trait> traits = []>
+    : Machine_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments])>;
+
+def Machine_LoadOp : Machine_MemoryOp<"load", [MemoryEffects<[MemRead]>]> {
+  let summary = "one load instruction, 1 to 16 bytes a lane";
+  let description = [{
+    `result = memory[lane + uniform + immediate …]` in lanes where `mask` is set (all if there is none), zeros elsewhere.
+    With a buffer it is a global access, without one an access to the shared block. The address is a multiple of `alignment`.
+
+    Constraints:
+      * (C1) the result has 1, 2, 4, 8, 12 or 16 bytes.
+      * (C2) `alignment` is a power of two.
+
+    Example:
+    ```mlir
+    %2 = machine.load %buffer [%lane, %uniform] {immediate = 16 : i64, alignment = 16 : i64} : vector<8xf16>
+    %3 = machine.load [%lane] mask %m {alignment = 8 : i64} : vector<4xf16>
+    ```
+  }];
+  let arguments = (ins Optional<Machine_BufferType>:$buffer, I32:$lane, Optional<I32>:$uniform, Optional<I1>:$mask,
+                       DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($result)";
+  let hasVerifier = 1; // load_c1, load_c2
+}
+
+def Machine_StoreOp : Machine_MemoryOp<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "one store instruction, 1 to 16 bytes a lane";
+  let description = [{
+    `memory[lane + uniform + immediate …] = value` in lanes where `mask` is set (all if there is none). Addresses as for `load`.
+
+    Constraints:
+      * (C1) the value has 1, 2, 4, 8, 12 or 16 bytes.
+      * (C2) `alignment` is a power of two.
+
+    Example:
+    ```mlir
+    machine.store %v, %buffer [%lane, %uniform] {alignment = 4 : i64} : vector<1xf32>
+    ```
+  }];
+  let arguments = (ins Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, I32:$lane, Optional<I32>:$uniform,
+                       Optional<I1>:$mask, DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment);
+  let assemblyFormat = "$value `,` ($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value)";
+  let hasVerifier = 1; // store_c1, store_c2
+}
+
+def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one atomic read-modify-write a lane; the result is the old value";
+  let description = [{
+    `result = memory[a]; memory[a] = kind(memory[a], value)` without interruption, in lanes where `mask` is set. Addresses as for `load`.
+
+    Constraints:
+      * (C1) value and result have one type.
+
+    Example:
+    ```mlir
+    %1 = machine.atomic add %v, %buffer [%lane] : vector<1xf32> -> vector<1xf32>
+    ```
+  }];
+  let arguments = (ins Machine_AtomicKind:$kind, Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, I32:$lane,
+                       Optional<I32>:$uniform, Optional<I1>:$mask, DefaultValuedAttr<I64Attr, "0">:$immediate);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$kind $value `,` ($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1; // atomic_c1
+}
+
+def Machine_CopyAsyncOp : Machine_MemoryOp<"copy_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "global to shared memory, past the registers";
+  let description = [{
+    Copies `bytes` bytes a lane from the buffer at `lane + uniform + immediate` to the shared block at
+    `destination + destination_immediate`; lanes whose mask is off write zeros. Ticks the target's counter (vm or cp_async).
+    Where the hardware scatters by itself (AMD), `destination` is uniform and lane `l` writes at `destination + l·bytes`:
+    `lane_scatter` says so.
+
+    Constraints:
+      * (C1) `bytes` is 4, 8, 12 or 16.
+
+    Example:
+    ```mlir
+    machine.copy_async %buffer [%lane, %uniform], [%destination] {bytes = 16 : i64}
+    ```
+  }];
+  let arguments = (ins Machine_BufferType:$buffer, I32:$lane, Optional<I32>:$uniform, I32:$destination, Optional<I1>:$mask,
+                       DefaultValuedAttr<I64Attr, "0">:$immediate, DefaultValuedAttr<I64Attr, "0">:$destination_immediate,
+                       I64Attr:$bytes, UnitAttr:$lane_scatter);
+  let assemblyFormat = "$buffer `[` $lane (`,` $uniform^)? `]` `,` `[` $destination `]` (`mask` $mask^)? attr-dict";
+  let hasVerifier = 1; // copy_async_c1
+}
+
+def Machine_CopyTileOp : Machine_Op<"copy_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one lane copies a box of a tensor to shared memory (TMA)";
+  let description = [{
+    Copies the box at `coordinates` of the tensor that the map argument describes to the shared block at `destination` and
+    completes the transaction bytes of the barrier at `mbarrier`. Executed by one lane of one wave.
+
+    Example:
+    ```mlir
+    machine.copy_tile %map [%k, %m], [%destination], %mbarrier {box = array<i64: 64, 128>, bytes = 16384 : i64}
+    ```
+  }];
+  let arguments = (ins Machine_PtrType:$map, Variadic<I32>:$coordinates, I32:$destination, I32:$mbarrier,
+                       DenseI64ArrayAttr:$box, I64Attr:$bytes);
+  let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $destination `]` `,` $mbarrier attr-dict";
+}
+
+def Machine_LoadMatrixOp : Machine_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
+  let summary = "a collective load of matrix fragments from shared memory";
+  let description = [{
+    `kind` is a row of the target's table (`ldmatrix.x4`, `ldmatrix.x4.trans`, `ds_read_tr16_b64`, …): it says which lane's address
+    names which row and which lane receives which element.
+
+    Example:
+    ```mlir
+    %0 = machine.load_matrix "ldmatrix.x4" [%lane] : vector<8xf16>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, I32:$lane, DefaultValuedAttr<I64Attr, "0">:$immediate);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$kind `[` $lane `]` attr-dict `:` type($result)";
+}
+
+def Machine_StoreMatrixOp : Machine_Op<"store_matrix", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a collective store of matrix fragments to shared memory";
+  let arguments = (ins StrAttr:$kind, Machine_Vector:$value, I32:$lane, DefaultValuedAttr<I64Attr, "0">:$immediate);
+  let assemblyFormat = "$kind $value `,` `[` $lane `]` attr-dict `:` type($value)";
+}
+
+//===-- Matrices ------------------------------------------------------------------------------------------------===//
+
+def Machine_MmaOp : Machine_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "one matrix instruction";
+  let description = [{
+    `result = acc + lhs · rhs` on the fragments of the target's native instruction `kind`; all lanes of the wave take part.
+    AMD: mfma. NVIDIA: mma.sync.
+
+    Example:
+    ```mlir
+    %d = machine.mma "mfma_f32_16x16x16_f16" %a, %b, %c : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$kind, Machine_Vector:$lhs, Machine_Vector:$rhs, Machine_Vector:$acc);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+}
+
+def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "one matrix instruction of four waves whose result is pending until a wait returns it (wgmma)";
+  let description = [{
+    `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors.
+    The result may only be used by another `mma_async` or by the `wait mma` that completes it.
+
+    Constraints:
+      * (C1) the left operand is in registers or is a descriptor, not both.
+
+    Example:
+    ```mlir
+    %1 = machine.mma_async "wgmma_m64n8k16_f32_f16" lhs %a, %b, %acc : vector<4xf32>
+    ```
+  }];
+  // `acc` has a fixed position, from which the result's type is inferred.
+  let arguments = (ins StrAttr:$kind, I64:$rhsDescriptor, Machine_Vector:$acc, Optional<Machine_Vector>:$lhs,
+                       Optional<I64>:$lhsDescriptor, UnitAttr:$zero_acc);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$kind ($lhs^ `:` type($lhs))? (`lhs` $lhsDescriptor^)? `,` $rhsDescriptor `,` $acc attr-dict `:` type($acc)";
+  let hasVerifier = 1; // mma_async_c1
+}
+
+//===-- Lanes ---------------------------------------------------------------------------------------------------===//
+
+def Machine_ShuffleOp : Machine_Op<"shuffle", [Pure, AllTypesMatch<["value", "result"]>]> {
+  let summary = "a value of another lane of the wave";
+  let description = [{
+    `bfly`: lane ^ offset. `up`: lane − offset. `down`: lane + offset. `idx`: the lane that `index` names.
+    A source outside the wave gives the lane's own value. Elements are moved in 32-bit words.
+
+    Constraints:
+      * (C1) `idx` has `index`, the others have `offset`.
+
+    Example:
+    ```mlir
+    %1 = machine.shuffle bfly %0 {offset = 16 : i64} : vector<1xf32>
+    %2 = machine.shuffle idx %0, %lane : vector<2xf16>
+    ```
+  }];
+  let arguments = (ins Machine_ShuffleMode:$mode, Machine_Vector:$value, Optional<I32>:$index, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$mode $value (`,` $index^)? attr-dict `:` type($value)";
+  let hasVerifier = 1; // shuffle_c1
+}
+
+def Machine_UniformOp : Machine_Op<"uniform", [Pure, SameOperandsAndResultType]> {
+  let summary = "the first lane's value, in all lanes";
+  let arguments = (ins AnyTypeOf<[I32, I64]>:$value);
+  let results = (outs AnyTypeOf<[I32, I64]>:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Machine_BallotOp : Machine_Op<"ballot", [Pure]> {
+  let summary = "one bit per lane: where the predicate holds";
+  let arguments = (ins I1:$predicate);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$predicate attr-dict";
+}
+
+def Machine_SwapOp : Machine_Op<"swap", [Pure]> {
+  let summary = "exchange halves of two registers between groups of `width` lanes (permlane swap)";
+  let arguments = (ins I32:$first, I32:$second, I64Attr:$width);
+  let results = (outs I32:$newFirst, I32:$newSecond);
+  let assemblyFormat = "$first `,` $second attr-dict";
+}
+
+def Machine_ConvertOp : Machine_Op<"convert", [Pure]> {
+  let summary = "convert to or from a small float, rounding to nearest even";
+  let description = [{
+    `saturate`: beyond the largest finite number the result is that number; otherwise it is the format's infinity or NaN.
+
+    Constraints:
+      * (C1) value and result have as many elements.
+
+    Example:
+    ```mlir
+    %1 = machine.convert %0 {saturate} : vector<4xf32> -> vector<4xf8E4M3FN>
+    ```
+  }];
+  let arguments = (ins Machine_Vector:$value, UnitAttr:$saturate);
+  let results = (outs Machine_Vector:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1; // convert_c1
+}
+
+//===-- Time ----------------------------------------------------------------------------------------------------===//
+
+def Machine_BarrierOp : Machine_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "execution only: no wave goes on before all `waves` of them have come here";
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$id, OptionalAttr<I64Attr>:$waves);
+  let assemblyFormat = "attr-dict";
+}
+
+def Machine_CommitOp : Machine_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "close a group of asynchronous operations";
+  let arguments = (ins Machine_Counter:$counter);
+  let assemblyFormat = "$counter attr-dict";
+}
+
+def Machine_WaitOp : Machine_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "until at most `count` operations (or groups) are unfinished; returns the values that were pending";
+  let description = [{
+    The results are the values, complete.
+
+    Constraints:
+      * (C1) there is one result per value, of its type.
+
+    Example:
+    ```mlir
+    machine.wait shared, 0
+    %1 = machine.wait mma, 0 (%0) : (vector<4xf32>) -> vector<4xf32>
+    ```
+  }];
+  let arguments = (ins Machine_Counter:$counter, I64Attr:$count, Variadic<Machine_Vector>:$values);
+  let results = (outs Variadic<Machine_Vector>:$results);
+  let assemblyFormat = "$counter `,` $count (`(` $values^ `)`)? attr-dict (`:` functional-type($values, $results)^)?";
+  let hasVerifier = 1; // wait_c1
+}
+
+def Machine_MbarrierInitOp : Machine_Op<"mbarrier_init", [MemoryEffects<[MemWrite]>]> {
+  let summary = "a barrier object in shared memory that completes a phase after `count` arrivals";
+  let arguments = (ins I32:$address, I64Attr:$count);
+  let assemblyFormat = "$address attr-dict";
+}
+def Machine_MbarrierArriveOp : Machine_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "arrive; `expect`, if not 0, first adds that many transaction bytes to the phase";
+  let arguments = (ins I32:$address, DefaultValuedAttr<I64Attr, "0">:$expect);
+  let assemblyFormat = "$address attr-dict";
+}
+def Machine_MbarrierWaitOp : Machine_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "until the phase of this parity is complete";
+  let arguments = (ins I32:$address, I32:$parity);
+  let assemblyFormat = "$address `,` $parity attr-dict";
+}
+
+def Machine_FenceOp : Machine_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "order between proxies or scopes";
+  let arguments = (ins Machine_FenceSpace:$space);
+  let assemblyFormat = "$space attr-dict";
+}
+
+def Machine_SchedBarrierOp : Machine_Op<"sched_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the back end's scheduler moves only what `mask` allows across this point";
+  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$mask);
+  let assemblyFormat = "attr-dict";
+}
+def Machine_SchedGroupOp : Machine_Op<"sched_group", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the next `count` instructions of the classes in `mask` come here";
+  let arguments = (ins I64Attr:$mask, I64Attr:$count, I64Attr:$sync);
+  let assemblyFormat = "attr-dict";
+}
+def Machine_PriorityOp : Machine_Op<"priority", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this wave's issue priority";
+  let arguments = (ins I64Attr:$level);
+  let assemblyFormat = "$level attr-dict";
+}
+def Machine_RegistersOp : Machine_Op<"registers", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this warpgroup's register budget from here on (setmaxnreg)";
+  let arguments = (ins I64Attr:$count, UnitAttr:$increase);
+  let assemblyFormat = "$count attr-dict";
+}
+
+#endif

@@ -1,0 +1,51 @@
+//===- Wave.h - The `wave` dialect in C++ ---------------------------------===//
+//
+// Everything of the dialect: attributes, types, ops. See WaveOps.td for the vocabulary.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/layout/Layout.h"
+#include "soliton/layout/Shared.h"
+#include "soliton/support/DType.h"
+#include "soliton/symbolic/Expr.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "soliton/ir/WaveDialect.h.inc"
+#include "soliton/ir/WaveEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "soliton/ir/WaveAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "soliton/ir/WaveTypes.h.inc"
+#define GET_OP_CLASSES
+#include "soliton/ir/WaveOps.h.inc"
+
+namespace soliton::wave {
+
+/// The text that stands in `bounds` for a dimension that needs no check.
+inline constexpr llvm::StringLiteral kUnbounded = "unbounded";
+
+/// Builds the attribute of an expression.
+ExprAttr exprAttr(mlir::MLIRContext *context, sym::Expr value);
+
+/// A list of expression attributes.
+mlir::ArrayAttr exprArrayAttr(mlir::MLIRContext *context, llvm::ArrayRef<sym::Expr> values);
+
+/// The expressions of an array of expression attributes.
+llvm::SmallVector<sym::Expr> exprsOf(mlir::ArrayAttr array);
+
+/// The language's name for an MLIR element type, and back. Nothing for types that are no element types.
+std::optional<DType> dtypeOf(mlir::Type type);
+mlir::Type mlirType(mlir::MLIRContext *context, DType type);
+
+} // namespace soliton::wave

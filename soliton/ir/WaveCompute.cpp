@@ -1,0 +1,314 @@
+//===- WaveCompute.cpp - Ops on tiles: what holds of them locally -----------===//
+
+#include "soliton/ir/Wave.h"
+
+namespace soliton::wave {
+
+/// The dimensions for a message: `[M, K]`.
+static std::string dimsText(TileType tile) {
+  std::string text = "[";
+  for (auto [index, dim] : llvm::enumerate(tile.getDims()))
+    text += (index ? ", " : "") + dim.str();
+  return text + "]";
+}
+
+static bool sameDims(TileType a, TileType b) {
+  return a.getDims() == b.getDims();
+}
+
+static bool isWithin(TileType part, TileType whole) {
+  return llvm::all_of(part.getDims(), [&](mlir::StringAttr dim) { return whole.hasDim(dim); });
+}
+
+/// Fails unless the operands' dimensions are those of the result, some operands lacking some.
+static llvm::LogicalResult verifyBroadcast(mlir::Operation *op, llvm::ArrayRef<TileType> operands, TileType result) {
+  for (TileType operand : operands)
+    if (!isWithin(operand, result))
+      return op->emitOpError() << "has an operand of dimensions " << dimsText(operand)
+                               << ", expected some of the result's " << dimsText(result);
+  for (mlir::StringAttr dim : result.getDims())
+    if (llvm::none_of(operands, [&](TileType operand) { return operand.hasDim(dim); }))
+      return op->emitOpError() << "has dimension `" << dim.getValue() << "` in its result, but no operand has it";
+  return mlir::success();
+}
+
+static llvm::LogicalResult verifyElementTypes(mlir::Operation *op, TileType a, TileType b) {
+  if (a.getElementType() == b.getElementType())
+    return mlir::success();
+  return op->emitOpError() << "combines " << a.getElementType() << " with " << b.getElementType()
+                           << ", expected one element type";
+}
+
+//===-- Constants -----------------------------------------------------------===//
+
+llvm::LogicalResult FillOp::verify() {
+  // fill_c1
+  if (getValue().getType() != getResult().getType().getElementType())
+    return emitOpError() << "fills " << getResult().getType().getElementType() << " elements with a value of type "
+                         << getValue().getType();
+  return mlir::success();
+}
+
+llvm::LogicalResult SplatOp::verify() {
+  // splat_c1
+  if (getScalar().getType() != getResult().getType().getElementType())
+    return emitOpError() << "fills " << getResult().getType().getElementType() << " elements with a scalar of type "
+                         << getScalar().getType();
+  return mlir::success();
+}
+
+llvm::LogicalResult SelfIndexOp::verify() {
+  // self_index_c1
+  TileType tile = getResult().getType();
+  if (tile.getRank() != 1 || !tile.hasDim(getDim()))
+    return emitOpError() << "has dimensions " << dimsText(tile) << ", expected [" << getDim() << "]";
+  if (!tile.getElementType().isIntOrIndex())
+    return emitOpError() << "has element type " << tile.getElementType() << ", expected an integer or `index`";
+  return mlir::success();
+}
+
+//===-- Matrices ------------------------------------------------------------===//
+
+mlir::StringAttr MmaOp::getContractedDim() {
+  for (mlir::StringAttr dim : getLhs().getType().getDims())
+    if (!getAcc().getType().hasDim(dim))
+      return dim;
+  return {};
+}
+mlir::StringAttr MmaOp::getRowDim() {
+  return getAcc().getType().getDims().drop_back().back();
+}
+mlir::StringAttr MmaOp::getColumnDim() {
+  return getAcc().getType().getDims().back();
+}
+
+/// Fails unless `operand` has the batches of the accumulator, `kept` and `contracted`, in any order.
+static llvm::LogicalResult verifyMmaOperand(MmaOp op, llvm::StringRef name, TileType operand, mlir::StringAttr kept,
+                                            mlir::StringAttr contracted) {
+  TileType acc = op.getAcc().getType();
+  bool fits = operand.getRank() == acc.getRank() && operand.hasDim(kept) && operand.hasDim(contracted) &&
+              llvm::all_of(acc.getDims().drop_back(2), [&](mlir::StringAttr batch) { return operand.hasDim(batch); });
+  if (fits)
+    return mlir::success();
+  mlir::InFlightDiagnostic diag = op.emitOpError()
+                                  << "has `" << name << "` of dimensions " << dimsText(operand) << ", expected `"
+                                  << kept.getValue() << "`, `" << contracted.getValue() << "`";
+  if (acc.getRank() > 2)
+    diag << " and the batches of the accumulator " << dimsText(acc);
+  return diag;
+}
+
+llvm::LogicalResult MmaOp::verify() {
+  // mma_c2
+  if (getAcc().getType().getRank() < 2)
+    return emitOpError() << "accumulates into dimensions " << dimsText(getAcc().getType()) << ", expected at least two";
+  // mma_c1
+  mlir::StringAttr contracted = getContractedDim();
+  if (!contracted)
+    return emitOpError() << "contracts nothing: `lhs` has dimensions " << dimsText(getLhs().getType())
+                         << ", all of which the accumulator has";
+  if (failed(verifyMmaOperand(*this, "lhs", getLhs().getType(), getRowDim(), contracted)) ||
+      failed(verifyMmaOperand(*this, "rhs", getRhs().getType(), getColumnDim(), contracted)))
+    return mlir::failure();
+  return mlir::success();
+}
+
+//===-- Element by element --------------------------------------------------===//
+
+llvm::LogicalResult UnaryOp::verify() {
+  // unary_c1
+  if (getOperand().getType() != getResult().getType())
+    return emitOpError() << "turns " << getOperand().getType() << " into " << getResult().getType()
+                         << ", expected one type";
+  return mlir::success();
+}
+
+llvm::LogicalResult BinaryOp::verify() {
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
+  // binary_c1
+  if (failed(verifyElementTypes(*this, lhs, rhs)) || failed(verifyElementTypes(*this, lhs, result)))
+    return mlir::failure();
+  // binary_c2
+  return verifyBroadcast(*this, {lhs, rhs}, result);
+}
+
+llvm::LogicalResult CompareOp::verify() {
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType(), result = getResult().getType();
+  // compare_c1
+  if (failed(verifyElementTypes(*this, lhs, rhs)))
+    return mlir::failure();
+  if (!result.getElementType().isInteger(1))
+    return emitOpError() << "has element type " << result.getElementType() << ", expected i1";
+  // compare_c2
+  return verifyBroadcast(*this, {lhs, rhs}, result);
+}
+
+llvm::LogicalResult SelectOp::verify() {
+  TileType condition = getCondition().getType(), ifTrue = getIfTrue().getType(), ifFalse = getIfFalse().getType();
+  TileType result = getResult().getType();
+  // select_c1
+  if (!condition.getElementType().isInteger(1))
+    return emitOpError() << "chooses by " << condition.getElementType() << ", expected i1";
+  if (failed(verifyElementTypes(*this, ifTrue, ifFalse)) || failed(verifyElementTypes(*this, ifTrue, result)))
+    return mlir::failure();
+  // select_c2
+  return verifyBroadcast(*this, {condition, ifTrue, ifFalse}, result);
+}
+
+llvm::LogicalResult CastOp::verify() {
+  // cast_c1
+  if (!sameDims(getOperand().getType(), getResult().getType()))
+    return emitOpError() << "turns dimensions " << dimsText(getOperand().getType()) << " into "
+                         << dimsText(getResult().getType()) << ", expected the same";
+  return mlir::success();
+}
+
+llvm::LogicalResult ApplyExprOp::verify() {
+  // apply_expr_c1
+  if (getOperands().empty())
+    return emitOpError() << "has no operands, expected at least one";
+  for (mlir::Value operand : getOperands()) {
+    mlir::Type type = llvm::cast<TileType>(operand.getType()).getElementType();
+    if (!type.isIntOrIndex())
+      return emitOpError() << "has an operand of " << type << " elements, expected integers";
+  }
+  TileType first = llvm::cast<TileType>(getOperands().front().getType());
+  if (!sameDims(first, getResult().getType()))
+    return emitOpError() << "has dimensions " << dimsText(getResult().getType())
+                         << ", expected those of its first operand " << dimsText(first);
+  return mlir::success();
+}
+
+//===-- Shape ---------------------------------------------------------------===//
+
+llvm::LogicalResult BroadcastOp::verify() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  // broadcast_c1
+  if (failed(verifyElementTypes(*this, operand, result)))
+    return mlir::failure();
+  if (!isWithin(operand, result))
+    return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
+                         << ", expected the result to have all of the operand's";
+  return mlir::success();
+}
+
+llvm::LogicalResult PermuteOp::verify() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  // permute_c1
+  if (failed(verifyElementTypes(*this, operand, result)))
+    return mlir::failure();
+  if (operand.getRank() != result.getRank() || !isWithin(operand, result))
+    return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
+                         << ", expected a permutation";
+  return mlir::success();
+}
+
+llvm::LogicalResult ReduceOp::verify() {
+  TileType source = getSource().getType(), result = getResult().getType();
+  // reduce_c1
+  if (!source.hasDim(getDim()))
+    return emitOpError() << "reduces along `" << getDim() << "`, expected a dimension of its source "
+                         << dimsText(source);
+  // reduce_c2
+  bool partial = result.hasDim(getDim());
+  llvm::SmallVector<mlir::StringAttr> dims;
+  for (mlir::StringAttr dim : source.getDims())
+    if (partial || dim != getDim())
+      dims.push_back(dim);
+  if (result.getDims() != llvm::ArrayRef(dims))
+    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
+                         << ", expected all but `" << getDim() << "`";
+  if (failed(verifyElementTypes(*this, source, result)))
+    return mlir::failure();
+  // reduce_c3
+  if (!getInit())
+    return mlir::success();
+  if (partial)
+    return emitOpError() << "keeps `" << getDim() << "` and has an initial value, expected none";
+  if (getInit().getType() != result)
+    return emitOpError() << "has an initial value of type " << getInit().getType() << ", expected " << result;
+  return mlir::success();
+}
+
+//===-- Layout --------------------------------------------------------------===//
+
+llvm::LogicalResult ConvertOp::verify() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  // convert_c1
+  if (failed(verifyElementTypes(*this, operand, result)))
+    return mlir::failure();
+  if (!sameDims(operand, result))
+    return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
+                         << ", expected the same";
+  return mlir::success();
+}
+
+llvm::LogicalResult SliceOp::verify() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  // slice_c1
+  if (failed(verifyElementTypes(*this, operand, result)))
+    return mlir::failure();
+  if (!sameDims(operand, result) || !operand.hasLayout() || !result.hasLayout())
+    return emitOpError() << "turns " << operand << " into " << result
+                         << ", expected the same dimensions and two layouts";
+  int64_t first = getFirst(), count = result.layout().regs();
+  std::optional<Layout> cut;
+  if (first >= 0 && first <= operand.layout().regs() - count)
+    cut = operand.layout().subLayout(first, count);
+  if (!cut)
+    return emitOpError() << "takes registers " << first << " to " << first + count << " of " << operand.layout().regs()
+                         << ", which are no layout of their own";
+  if (!(*cut == result.layout()))
+    return emitOpError() << "has the layout `" << result.layout().str() << "`, expected `" << cut->str() << "`";
+  return mlir::success();
+}
+
+/// The first register of `piece` at which it holds other coordinates than the result does from register `first` on.
+static std::optional<int64_t> findDifference(const Layout &piece, const Layout &result, int64_t first) {
+  for (int64_t reg = 0; reg < piece.regs(); ++reg) {
+    Coordinates found = piece.coordinates(reg, 0, 0), expected = result.coordinates(first + reg, 0, 0);
+    std::erase_if(found, [](const auto &entry) { return entry.second == 0; });
+    std::erase_if(expected, [](const auto &entry) { return entry.second == 0; });
+    if (found != expected)
+      return reg;
+  }
+  return std::nullopt;
+}
+
+static llvm::LogicalResult verifyPiece(JoinOp op, TileType piece, int64_t first) {
+  TileType result = op.getResult().getType();
+  if (!sameDims(piece, result) || !piece.hasLayout())
+    return op.emitOpError() << "has a piece " << piece << ", expected the result's dimensions and a layout";
+  if (failed(verifyElementTypes(op, piece, result)))
+    return mlir::failure();
+  const Layout &part = piece.layout(), &whole = result.layout();
+  if (first + part.regs() > whole.regs())
+    return op.emitOpError() << "has pieces of more than the result's " << whole.regs() << " registers";
+  if (canonical(part.lane) != canonical(whole.lane) || canonical(part.wave) != canonical(whole.wave))
+    return op.emitOpError() << "has a piece with the layout `" << part.str()
+                            << "`, expected the lanes and waves of the result's `" << whole.str() << "`";
+  if (std::optional<int64_t> reg = findDifference(part, whole, first))
+    return op.emitOpError() << "has register " << *reg << " of a piece as its register " << first + *reg
+                            << ", but they hold different coordinates";
+  return mlir::success();
+}
+
+llvm::LogicalResult JoinOp::verify() {
+  // join_c1
+  TileType result = getResult().getType();
+  if (!result.hasLayout())
+    return emitOpError() << "has no layout in its result";
+  int64_t first = 0;
+  for (mlir::Value value : getPieces()) {
+    auto piece = llvm::cast<TileType>(value.getType());
+    if (failed(verifyPiece(*this, piece, first)))
+      return mlir::failure();
+    first += piece.layout().regs();
+  }
+  if (first != result.layout().regs())
+    return emitOpError() << "has pieces of " << first << " registers together, the result has "
+                         << result.layout().regs();
+  return mlir::success();
+}
+
+} // namespace soliton::wave

@@ -1,0 +1,519 @@
+// The vocabulary of the `wave` dialect: structure, memory, compute, control, sync.
+#ifndef SOLITON_IR_WAVEOPS_TD
+#define SOLITON_IR_WAVEOPS_TD
+
+include "WaveTypes.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/RegionKindInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+def Wave_Tile : DialectType<Wave_Dialect, CPred<"::llvm::isa<::soliton::wave::TileType>($_self)">, "tile"> {
+  let cppType = "::soliton::wave::TileType";
+}
+def Wave_Memory : DialectType<Wave_Dialect, CPred<"::llvm::isa<::soliton::wave::MemoryType>($_self)">, "memory"> {
+  let cppType = "::soliton::wave::MemoryType";
+}
+
+/// Every op may carry the author's tags and, once expanded, its origin.
+class Wave_Op<string mnemonic, list<Trait> traits = []> : Op<Wave_Dialect, mnemonic, traits>;
+
+//===-- Structure -----------------------------------------------------------------------------------------------===//
+
+def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, SingleBlock]> {
+  let summary = "a kernel: its memories, its constraints, its body";
+  let description = [{
+    The block arguments are the kernel's parameters in the author's order. `constraints` distribute its dimensions; `subs`
+    binds symbols to numbers (`dim -> i64`) and `dynamic` lists those that are known only at launch. `form` names what holds
+    of the program now (see Forms.h), `target` the machine it is compiled for.
+
+    Constraints:
+      * (C1) every parameter is a memory or a scalar (an integer or float type).
+      * (C2) `arg_names` has one name per parameter.
+      * (C3) no symbol is both bound and dynamic.
+      * (C4) every entry of `constraints` is a constraint of this dialect; a workgroup dimension is 0, 1 or 2.
+      * (C5) `subs` binds symbols to 64-bit integers or expressions of other symbols.
+      * (C6) `form` is the number of a form.
+
+    Example:
+    ```mlir
+    wave.kernel @copy attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"BM">, workgroupDim = 0>],
+                                  subs = {BM = 64 : i64}, dynamic = ["M"], form = 0 : i32, target = "gfx942"} {
+    ^bb0(%a: !wave.memory<["M"], f16, global>, %b: !wave.memory<["M"], f16, global>):
+      %0 = wave.read %a : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+      wave.write %0, %b : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
+                       DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1; // kernel_c1 … kernel_c6
+  let extraClassDeclaration = [{
+    ::mlir::Block &block() { return getBody().front(); }
+  }];
+}
+
+//===-- Memory --------------------------------------------------------------------------------------------------===//
+
+def Wave_ReadOp : Wave_Op<"read", [MemoryEffects<[MemRead]>]> {
+  let summary = "read a tile of a memory";
+  let description = [{
+    For each coordinate `c` of the result, with `g[d] = start[d] + c[d]` its place in the whole tensor:
+    `result[c] = memory[indices(g)]` if every `g[d] < bound[d]`, otherwise 0.
+
+    `starts` has one expression per dimension of the result (absent before the form `Indexed`: the constraints say it).
+    `indices` has one expression per dimension of the memory in `$index<k>`, the place along the k-th dimension of the
+    result, and `$dynamic_val<k>`, the k-th of `dynamicValues`; absent means the dimensions in order.
+    `bounds` has one expression per dimension of the result; absent before `Placed` means the dimension's own size, after it
+    that nothing is masked. An entry that needs no check is the text `unbounded`.
+
+    Constraints:
+      * (C1) the element types of memory and result agree.
+      * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
+      * (C3) `starts` and `bounds`, if there, have as many entries as the result has dimensions.
+      * (C4) the entries are expressions; one of `bounds` may be `unbounded`.
+
+    Example:
+    ```mlir
+    %0 = wave.read %a {elements_per_thread = 4 : i64} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
+    ```
+  }];
+  let arguments = (ins Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+                       OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{ $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
+  let hasVerifier = 1; // read_c1 … read_c4
+}
+
+def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write a tile to a memory";
+  let description = [{
+    For each coordinate `c` of the value, with `g` as for `wave.read`: `memory[indices(g)] = value[c]` if every
+    `g[d] < bound[d]`, otherwise nothing. Attributes as for `wave.read`.
+
+    Constraints:
+      * (C1) the element types of value and memory agree.
+      * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
+      * (C3) `starts` and `bounds`, if there, have as many entries as the value has dimensions.
+      * (C4) the entries are expressions; one of `bounds` may be `unbounded`.
+
+    Example:
+    ```mlir
+    wave.write %0, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+    ```
+  }];
+  let arguments = (ins Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+                       OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+  let assemblyFormat = [{ $value `,` $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
+  let hasVerifier = 1; // write_c1 … write_c4
+}
+
+def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a tile in the workgroup's shared memory";
+  let description = [{
+    Its contents are undefined until written. `offset` is its place in the workgroup's one shared block, once assigned.
+
+    Constraints:
+      * (C1) the result is in shared memory.
+
+    Example:
+    ```mlir
+    %0 = wave.allocate : !wave.memory<["M", "K"], f16, shared>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<StrArrayAttr>:$tags);
+  let results = (outs Wave_Memory:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+  let hasVerifier = 1; // allocate_c1
+}
+
+//===-- Compute -------------------------------------------------------------------------------------------------===//
+
+class Wave_ComputeOp<string mnemonic, list<Trait> traits = []> : Wave_Op<mnemonic, !listconcat(traits, [Pure])> {
+  dag common = (ins OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+}
+
+def Wave_FillOp : Wave_ComputeOp<"fill"> {
+  let summary = "a tile whose elements are all the same constant";
+  let description = [{
+    `result[c] = value`.
+
+    Constraints:
+      * (C1) `value` has the element type of the result.
+
+    Example:
+    ```mlir
+    %0 = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins TypedAttrInterface:$value), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$value attr-dict `->` type($result)";
+  let hasVerifier = 1; // fill_c1
+}
+
+def Wave_SplatOp : Wave_ComputeOp<"splat"> {
+  let summary = "a tile whose elements are all the same scalar parameter";
+  let arguments = !con((ins AnyType:$scalar), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$scalar attr-dict `:` type($scalar) `->` type($result)";
+  let hasVerifier = 1; // splat_c1: the element type of the result is the scalar's type
+}
+
+def Wave_MmaOp : Wave_ComputeOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "multiply two tiles and add a third";
+  let description = [{
+    Computes `result[m, n] = acc[m, n] + sum_k lhs[m, k] * rhs[n, k]` over the in-bounds `k` that both operands cover (from the form
+    `Placed` on, over all of them: what is out of bounds was read as 0). The sum is taken in f64 (integers: exactly) and rounded once. `M` and
+    `N` are the last two dimensions of `acc`; dimensions before them are batches that all operands share. `kind` names the matrix
+    instruction; absent means the kernel's.
+
+    Constraints:
+      * (C1) `lhs` has `M` and a dimension `K` that `acc` lacks; `rhs` has `N` and the same `K`.
+      * (C2) `acc` has at least two dimensions.
+
+    Example:
+    ```mlir
+    %d = wave.mma %a, %b, %c : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$lhs, Wave_Tile:$rhs, Wave_Tile:$acc, OptionalAttr<StrAttr>:$kind), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let hasVerifier = 1; // mma_c1, mma_c2
+  let extraClassDeclaration = [{
+    /// The contracted dimension: in both operands, not in the accumulator.
+    ::mlir::StringAttr getContractedDim();
+    ::mlir::StringAttr getRowDim();
+    ::mlir::StringAttr getColumnDim();
+  }];
+}
+
+def Wave_UnaryOp : Wave_ComputeOp<"unary"> {
+  let summary = "apply a function to every element";
+  let description = [{
+    `result[c] = kind(operand[c])`, rounded to the element type. `logical_not` flips every bit; `round` takes halves away from
+    zero, `roundeven` to even. Integers have `abs`, `neg`, `logical_not` and the roundings.
+
+    Constraints:
+      * (C1) operand and result have the same type.
+
+    Example:
+    ```mlir
+    %1 = wave.unary exp2 %0 : !wave.tile<[M], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_UnaryKind:$kind, Wave_Tile:$operand), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$kind $operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // unary_c1
+}
+
+def Wave_BinaryOp : Wave_ComputeOp<"binary"> {
+  let summary = "combine two tiles element by element";
+  let description = [{
+    `result[c] = kind(lhs[c], rhs[c])`; an operand that lacks a dimension of the result is constant along it. Integers wrap; their
+    `div` rounds toward zero, `floordiv` down; `mod` has the sign of `lhs`. `max` and `min` with NaN are NaN. Bits belong to integers,
+    `atan2` to floats.
+
+    Constraints:
+      * (C1) both operands and the result have one element type.
+      * (C2) the dimensions of each operand are among those of the result, and each of the result's is in an operand.
+
+    Example:
+    ```mlir
+    %2 = wave.binary add %0, %1 : !wave.tile<[M, N], f32>, !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_BinaryKind:$kind, Wave_Tile:$lhs, Wave_Tile:$rhs), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$kind $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1; // binary_c1, binary_c2
+}
+
+def Wave_CompareOp : Wave_ComputeOp<"compare"> {
+  let summary = "compare two tiles element by element";
+  let description = [{
+    `result[c] = lhs[c] predicate rhs[c]`, an `i1`; comparisons with NaN are false except `ne`.
+
+    Constraints:
+      * (C1) both operands have one element type; the result's is `i1`.
+      * (C2) dimensions as for `wave.binary`.
+
+    Example:
+    ```mlir
+    %2 = wave.compare lt %0, %1 : !wave.tile<[M], i32>, !wave.tile<[M], i32> -> !wave.tile<[M], i1>
+    ```
+  }];
+  let arguments = !con((ins Wave_ComparePredicate:$predicate, Wave_Tile:$lhs, Wave_Tile:$rhs), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$predicate $lhs `,` $rhs attr-dict `:` type($lhs) `,` type($rhs) `->` type($result)";
+  let hasVerifier = 1; // compare_c1, compare_c2
+}
+
+def Wave_SelectOp : Wave_ComputeOp<"select"> {
+  let summary = "choose between two tiles element by element";
+  let description = [{
+    `result[c] = condition[c] ? ifTrue[c] : ifFalse[c]`.
+
+    Constraints:
+      * (C1) the condition's element type is `i1`; the others have one element type.
+      * (C2) dimensions as for `wave.binary`.
+
+    Example:
+    ```mlir
+    %3 = wave.select %0, %1, %2 : !wave.tile<[M], i1>, !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$condition, Wave_Tile:$ifTrue, Wave_Tile:$ifFalse), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{ $condition `,` $ifTrue `,` $ifFalse attr-dict `:` type($condition) `,` type($ifTrue) `,` type($ifFalse) `->` type($result) }];
+  let hasVerifier = 1; // select_c1, select_c2
+}
+
+def Wave_CastOp : Wave_ComputeOp<"cast"> {
+  let summary = "convert every element to another type";
+  let description = [{
+    Floats round to nearest even; float to integer rounds toward zero; integers wrap; `i1` from an integer is `!= 0`.
+
+    Constraints:
+      * (C1) operand and result have the same dimensions.
+
+    Example:
+    ```mlir
+    %1 = wave.cast %0 : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f16>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // cast_c1
+}
+
+def Wave_BroadcastOp : Wave_ComputeOp<"broadcast"> {
+  let summary = "repeat a tile along further dimensions";
+  let description = [{
+    `result[c] = operand[c restricted to its dimensions]`.
+
+    Constraints:
+      * (C1) the dimensions of the operand are among those of the result; element types agree.
+
+    Example:
+    ```mlir
+    %1 = wave.broadcast %0 : !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // broadcast_c1
+}
+
+def Wave_PermuteOp : Wave_ComputeOp<"permute"> {
+  let summary = "name the dimensions in another order";
+  let description = [{
+    `result[c] = operand[c]`: coordinates have names, so only the order in which a read or write lists them changes.
+
+    Constraints:
+      * (C1) the result's dimensions are a permutation of the operand's; element types agree.
+
+    Example:
+    ```mlir
+    %1 = wave.permute %0 : !wave.tile<[M, N], f32> -> !wave.tile<[N, M], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // permute_c1
+}
+
+def Wave_SelfIndexOp : Wave_ComputeOp<"self_index"> {
+  let summary = "each element's own place along a dimension";
+  let description = [{
+    `result[c] = start + c[dim]`: the place in the whole tensor. `start` is absent before the form `Indexed`.
+
+    Constraints:
+      * (C1) the result has the one dimension `dim` and an integer or index element type.
+
+    Example:
+    ```mlir
+    %0 = wave.self_index "M" : !wave.tile<[M], i32>
+    ```
+  }];
+  let arguments = !con((ins StrAttr:$dim, OptionalAttr<Wave_ExprAttr>:$start), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$dim attr-dict `:` type($result)";
+  let hasVerifier = 1; // self_index_c1
+}
+
+def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr"> {
+  let summary = "evaluate an index expression on every element";
+  let description = [{
+    `result[c] = expr[$APPLY_EXPR_ARG_k := operands[k][c]]` in exact integers, then as the result's element type.
+
+    Constraints:
+      * (C1) operands have integer element types; there is at least one, and the result has its dimensions.
+
+    Example:
+    ```mlir
+    %1 = wave.apply_expr <"2*$APPLY_EXPR_ARG_0 + 1"> %0 : (!wave.tile<[M], i32>) -> !wave.tile<[M], i32>
+    ```
+  }];
+  let arguments = !con((ins Wave_ExprAttr:$expr, Variadic<Wave_Tile>:$operands), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$expr $operands attr-dict `:` functional-type($operands, $result)";
+  let hasVerifier = 1; // apply_expr_c1
+}
+
+def Wave_ReduceOp : Wave_ComputeOp<"reduce"> {
+  let summary = "combine a tile along a dimension";
+  let description = [{
+    `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
+    A *partial* reduction keeps `dim` in its result with fewer coordinates: each source coordinate then goes to the largest one
+    that is not beyond it, and there is no `init`. In bounds is `start + c[dim] <` the dimension's size; `start` absent means the
+    constraints' start before the form `Placed`, from there on that nothing is masked.
+
+    Constraints:
+      * (C1) `dim` is a dimension of the source.
+      * (C2) the result has the source's dimensions without `dim` (with it, if partial) and its element type.
+      * (C3) `init`, if there, has the result's type.
+
+    Example:
+    ```mlir
+    %1 = wave.reduce sum %0 along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_ReduceKind:$kind, Wave_Tile:$source, Optional<Wave_Tile>:$init, StrAttr:$dim,
+                            OptionalAttr<Wave_ExprAttr>:$start), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{ $kind $source (`init` $init^)? `along` $dim attr-dict `:` functional-type(operands, $result) }];
+  let hasVerifier = 1; // reduce_c1 … reduce_c3
+}
+
+def Wave_ConvertOp : Wave_ComputeOp<"convert"> {
+  let summary = "the same tile, held by others";
+  let description = [{
+    `result[c] = operand[c]`. Only the layout differs. `plan` says how the data moves, once decided.
+
+    Constraints:
+      * (C1) dimensions and element types agree.
+
+    Example:
+    ```mlir
+    %1 = wave.convert %0 : !wave.tile<[M], f32, "lane = (32 M 1)"> -> !wave.tile<[M], f32, "reg = (32 M 1), lane = (32 _ 0)">
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand, OptionalAttr<Wave_ConvertPlan>:$plan), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // convert_c1
+}
+
+def Wave_SliceOp : Wave_ComputeOp<"slice"> {
+  let summary = "some registers of a tile";
+  let description = [{
+    `result[c] = operand[c]` for the coordinates that registers `first … first + n` of the operand hold.
+
+    Constraints:
+      * (C1) the result's layout is the operand's, cut to those registers.
+
+    Example:
+    ```mlir
+    %1 = wave.slice %0 from 4 : !wave.tile<[M], f32, "reg = (8 M 1)"> -> !wave.tile<[M], f32, "reg = (4 M 1), offset = (M 4)">
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand, I64Attr:$first), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand `from` $first attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // slice_c1
+}
+
+def Wave_JoinOp : Wave_ComputeOp<"join"> {
+  let summary = "a tile from pieces, registers in order";
+  let description = [{
+    The union of its operands: register `r` of the result is the r-th register of the operands laid end to end.
+
+    Constraints:
+      * (C1) the registers of the operands add up to the result's and hold the same coordinates.
+
+    Example:
+    ```mlir
+    %2 = wave.join %0, %1 : (!wave.tile<[M], f32, "reg = (4 M 1)">, !wave.tile<[M], f32, "reg = (4 M 1), offset = (M 4)">)
+                          -> !wave.tile<[M], f32, "reg = (8 M 1)">
+    ```
+  }];
+  let arguments = !con((ins Variadic<Wave_Tile>:$pieces), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$pieces attr-dict `:` functional-type($pieces, $result)";
+  let hasVerifier = 1; // join_c1
+}
+
+//===-- Control -------------------------------------------------------------------------------------------------===//
+
+def Wave_IterateOp : Wave_Op<"iterate", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+  let summary = "a loop along a dimension";
+  let description = [{
+    Runs its body `count` times with the symbol `$ARG_<axis>` = 0, 1, …, count − 1; values are carried from one iteration to the
+    next. `count` is absent before symbols are bound: the axis' tiling constraint says it.
+
+    Constraints:
+      * (C1) inits, block arguments, yielded values and results have the same types.
+
+    Example:
+    ```mlir
+    %1 = wave.iterate "K" (%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+    ^bb0(%acc: !wave.tile<[M, N], f32>):
+      wave.yield %acc : !wave.tile<[M, N], f32>
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$axis, Variadic<Wave_Tile>:$inits, OptionalAttr<Wave_ExprAttr>:$count,
+                       OptionalAttr<StrArrayAttr>:$tags);
+  let results = (outs Variadic<Wave_Tile>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$axis `(` $inits `)` attr-dict `:` functional-type($inits, $results) $body";
+  let hasVerifier = 1; // iterate_c1
+  let extraClassDeclaration = [{
+    ::mlir::Block &block() { return getBody().front(); }
+    /// The symbol that counts the iterations.
+    ::soliton::sym::Expr inductionSymbol();
+  }];
+}
+
+def Wave_YieldOp : Wave_Op<"yield", [Terminator, Pure, HasParent<"IterateOp">]> {
+  let summary = "the values that an iteration hands to the next";
+  let arguments = (ins Variadic<Wave_Tile>:$values);
+  let builders = [OpBuilder<(ins), [{ /* A loop that carries nothing. */ }]>];
+  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
+}
+
+//===-- Sync ----------------------------------------------------------------------------------------------------===//
+
+def Wave_BarrierOp : Wave_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "no wave goes on before all have come here";
+  let arguments = (ins OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "attr-dict";
+}
+
+def Wave_Counter : I32EnumAttr<"Counter", "what is being waited for", [
+    I32EnumAttrCase<"Vm", 0, "vm">, I32EnumAttrCase<"Shared", 1, "shared">, I32EnumAttrCase<"CpAsync", 2, "cp_async">,
+    I32EnumAttrCase<"Bulk", 3, "bulk">, I32EnumAttrCase<"Mma", 4, "mma">]> {
+  let cppNamespace = "::soliton::wave";
+}
+
+def Wave_WaitOp : Wave_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "until at most `count` operations of this counter are unfinished";
+  let arguments = (ins Wave_Counter:$counter, I64Attr:$count, OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "$counter `,` $count attr-dict";
+}
+
+#endif

@@ -1,0 +1,93 @@
+#include "soliton/layout/Blocked.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace soliton {
+namespace {
+/// Hands out a tile's elements, fastest dim first.
+class Dealer {
+public:
+  explicit Dealer(std::span<const DimExtent> tile) {
+    for (size_t i = tile.size(); i-- > 0;)
+      if (tile[i].extent > 1)
+        left.push_back({tile[i].dim, tile[i].extent, 1});
+  }
+
+  /// Digits for `count` positions; whatever finds no elements replicates.
+  Digits deal(int64_t count) {
+    Digits digits;
+    for (Share &share : left) {
+      int64_t taken = std::gcd(count, share.extent);
+      if (taken == 1)
+        continue;
+      digits.push_back(take(share, taken));
+      count /= taken;
+    }
+    if (count > 1)
+      digits.push_back(Digit(count));
+    return digits;
+  }
+
+  Digits dealFastest(int64_t count) { return count == 1 ? Digits{} : Digits{take(left.front(), count)}; }
+
+  Digits dealRest() {
+    Digits digits;
+    for (Share &share : left)
+      if (share.extent > 1)
+        digits.push_back(take(share, share.extent));
+    return digits;
+  }
+
+private:
+  struct Share {
+    Dim dim;
+    int64_t extent, stride;
+  };
+
+  static Digit take(Share &share, int64_t count) {
+    Digit digit(count, share.dim, share.stride);
+    share.stride *= count;
+    share.extent /= count;
+    return digit;
+  }
+
+  std::vector<Share> left;
+};
+} // namespace
+
+BlockedResult coalesced(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t elementsPerLane) {
+  if (lanes < 1 || waves < 1 || elementsPerLane < 1)
+    return {std::nullopt, "lanes, waves and elements per lane must be at least 1"};
+  for (const DimExtent &entry : tile)
+    if (entry.extent < 1)
+      return {std::nullopt,
+              "the extent of `" + entry.dim.name() + "` is " + std::to_string(entry.extent) + ", expected at least 1"};
+  int64_t fastest = tile.empty() ? 1 : tile.back().extent;
+  if (fastest % elementsPerLane != 0)
+    return {std::nullopt, std::to_string(elementsPerLane) + " elements per lane do not divide the " +
+                              std::to_string(fastest) + " elements of the fastest dimension"};
+  Dealer dealer(tile);
+  Layout layout;
+  layout.reg = dealer.dealFastest(elementsPerLane);
+  layout.lane = dealer.deal(lanes);
+  layout.wave = dealer.deal(waves);
+  for (Digit &digit : dealer.dealRest())
+    layout.reg.push_back(digit);
+  return {layout.canonical(), ""};
+}
+
+int64_t bestElementsPerLane(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t limit) {
+  int64_t total = 1;
+  for (const DimExtent &entry : tile)
+    total *= entry.extent;
+  int64_t fastest = tile.empty() ? 1 : tile.back().extent;
+  // A lane without work costs more than a narrower access.
+  int64_t share = std::max<int64_t>(1, total / (lanes * waves));
+  for (int64_t count = std::min({limit, fastest, share}); count > 1; --count)
+    if (fastest % count == 0 && (count & (count - 1)) == 0)
+      return count;
+  return 1;
+}
+
+} // namespace soliton

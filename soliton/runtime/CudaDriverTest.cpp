@@ -1,0 +1,167 @@
+#include "soliton/runtime/Device.h"
+#include "soliton/runtime/FakeDriver.h"
+#include "soliton/runtime/TestSupport.h"
+
+#include <dlfcn.h>
+
+using namespace soliton;
+using namespace soliton::rt;
+
+namespace {
+
+class Cuda : public testing::Test {
+protected:
+  void SetUp() override {
+    handle = ::dlopen(SOLITON_FAKE_CUDA, RTLD_NOW | RTLD_LOCAL);
+    ASSERT_NE(handle, nullptr) << ::dlerror();
+    fake = reinterpret_cast<decltype(&solitonFakeState)>(::dlsym(handle, "solitonFakeState"))();
+    *fake = FakeState();
+    device = findDevices({SOLITON_FAKE_CUDA, ""}).devices.front();
+  }
+  void TearDown() override {
+    device.reset();
+    *fake = FakeState();
+    ::dlclose(handle);
+  }
+
+  void *handle = nullptr;
+  FakeState *fake = nullptr;
+  std::shared_ptr<Device> device;
+};
+
+bool loads(Device &device, const std::string &target, ImageKind kind) {
+  KernelImage image = scaleImage(kind);
+  image.target = target;
+  try {
+    device.load(image);
+    return true;
+  } catch (const CompileError &error) {
+    EXPECT_EQ(error.diagnostics()[0].id, DiagId::ImageMismatch) << error.what();
+    return false;
+  }
+}
+
+} // namespace
+
+TEST_F(Cuda, PtxIsHandedOverWithItsEndAndTheLogsComeBack) {
+  auto kernel = device->load(scaleImage());
+  ASSERT_EQ(fake->moduleImage.size(), 8u);
+  EXPECT_EQ(fake->moduleImage.back(), std::byte(0));
+  EXPECT_EQ(kernel->log(), "0 bytes spill stores");
+  fake->failing = "cuModuleLoadDataEx";
+  fake->status = 218;
+  expectError([&] { device->load(scaleImage()); }, DiagId::DriverError,
+              "loading `scale` failed with `CUDA_ERROR_INVALID_PTX` (a sentence): line 3: unknown instruction");
+}
+
+TEST_F(Cuda, LargeSharedMemoryIsAskedForAndLimited) {
+  KernelImage image = scaleImage();
+  image.dynamicSharedBytes = 49152;
+  device->load(image);
+  EXPECT_TRUE(fake->functionAttributes.empty());
+  image.dynamicSharedBytes = 200000;
+  device->load(image);
+  EXPECT_EQ(fake->functionAttributes, (std::map<int, int>{{8, 200000}}));
+  image.staticSharedBytes = 40000;
+  expectError([&] { device->load(image); }, DiagId::ImageMismatch,
+              "a workgroup needs 240000 bytes of shared memory, Fake GPU has 232448");
+  fake->failing = "cuFuncSetAttribute";
+  fake->status = 1;
+  image.staticSharedBytes = 0;
+  expectError([&] { device->load(image); }, DiagId::DriverError, "`cuFuncSetAttribute` failed");
+  EXPECT_EQ(fake->modules, 0);
+}
+
+TEST_F(Cuda, ClustersGoThroughTheExtendedLaunch) {
+  KernelImage image = scaleImage();
+  image.cluster = {2, 1, 1};
+  image.dynamicSharedBytes = 512;
+  auto kernel = device->load(image);
+  DeviceBuffer buffer(*device, 32 * 256);
+  Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+  Stream stream{reinterpret_cast<void *>(0x77)};
+  kernel->launch({tensor, tensor, 1.0}, {.stream = stream});
+  const FakeLaunch &launch = fake->launches.at(0);
+  EXPECT_EQ(launch.grid, (std::array<unsigned, 3>{2, 1, 1}));
+  EXPECT_EQ(launch.threads, (std::array<unsigned, 3>{128, 1, 1}));
+  EXPECT_EQ(launch.cluster, (std::array<unsigned, 3>{2, 1, 1}));
+  EXPECT_EQ(launch.sharedBytes, 512u);
+  EXPECT_EQ(launch.stream, stream.handle);
+  EXPECT_TRUE(fake->functionAttributes.empty());
+  image.cluster = {16, 1, 1};
+  device->load(image);
+  EXPECT_EQ(fake->functionAttributes, (std::map<int, int>{{14, 1}}));
+}
+
+TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
+  KernelImage image = scaleImage();
+  TensorMapSpec map;
+  map.sizes = {64, LaunchExpr::symbol(0)};
+  map.strides = {256};
+  map.box = {32, 16};
+  map.swizzle = 128;
+  image.tensorMaps = {map};
+  auto kernel = device->load(image);
+  DeviceBuffer buffer(*device, 32 * 256);
+  Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+  kernel->launch({tensor, tensor, 1.0});
+  ASSERT_EQ(fake->maps.size(), 1u);
+  EXPECT_EQ(fake->maps[0].data, buffer.data());
+  EXPECT_EQ(fake->maps[0].type, 7);
+  EXPECT_EQ(fake->maps[0].swizzle, 3);
+  EXPECT_EQ(fake->maps[0].sizes, (std::vector<uint64_t>{64, 32}));
+  EXPECT_EQ(fake->maps[0].strides, (std::vector<uint64_t>{256}));
+  EXPECT_EQ(fake->maps[0].box, (std::vector<unsigned>{32, 16}));
+  EXPECT_EQ(fake->launches.at(0).block.size(), 192u);
+  EXPECT_EQ(fake->launches.at(0).block.at(64), std::byte(0xab));
+  fake->failing = "cuTensorMapEncodeTiled";
+  fake->status = 1;
+  expectError([&] { kernel->launch({tensor, tensor, 1.0}); }, DiagId::DriverError, "`cuTensorMapEncodeTiled` failed");
+}
+
+TEST_F(Cuda, TensorMapsNeedPositiveSizes) {
+  KernelImage image = scaleImage();
+  TensorMapSpec map;
+  map.sizes = {LaunchExpr::apply(LaunchOp::sub, {LaunchExpr::symbol(0), 32})};
+  map.box = {32};
+  image.tensorMaps = {map};
+  auto kernel = device->load(image);
+  DeviceBuffer buffer(*device, 32 * 256);
+  Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+  expectError([&] { kernel->launch({tensor, tensor, 1.0}); }, DiagId::ArgumentShape,
+              "argument 0 (`in`) of `scale`: the tile copies need a positive extent");
+}
+
+TEST_F(Cuda, ArchitecturesThatFit) {
+  EXPECT_TRUE(loads(*device, "sm_90a", ImageKind::cubin));
+  EXPECT_TRUE(loads(*device, "sm_80", ImageKind::ptx));
+  EXPECT_FALSE(loads(*device, "sm_80", ImageKind::cubin));
+  EXPECT_FALSE(loads(*device, "sm_100", ImageKind::ptx));
+  EXPECT_FALSE(loads(*device, "sm_80a", ImageKind::ptx));
+  EXPECT_FALSE(loads(*device, "gfx942", ImageKind::ptx));
+  fake->capabilityMinor = 3;
+  std::shared_ptr<Device> newer = findDevices({SOLITON_FAKE_CUDA, ""}).devices.front();
+  EXPECT_TRUE(loads(*newer, "sm_90", ImageKind::cubin));
+  EXPECT_FALSE(loads(*newer, "sm_90a", ImageKind::cubin));
+}
+
+TEST_F(Cuda, ADriverWithoutAFunctionIsAProblem) {
+  FoundDevices found = findDevices({SOLITON_FAKE_INCOMPLETE, ""});
+  ASSERT_EQ(found.problems.size(), 1u);
+  EXPECT_NE(found.problems[0].message.find("no function `cuMemAlloc_v2`"), std::string::npos);
+  EXPECT_EQ(found.devices.size(), 1u);
+}
+
+TEST_F(Cuda, ADriverThatIsNotThereIsNone) {
+  FoundDevices found = findDevices({"libsoliton-no-such-driver.so", "libsoliton-no-such-driver.so"});
+  EXPECT_TRUE(found.problems.empty());
+  ASSERT_EQ(found.devices.size(), 1u);
+  EXPECT_EQ(found.devices[0]->info().kind, DeviceKind::emulator);
+}
+
+TEST(Hip, TensorMapsAndClustersAreRefused) {
+  std::shared_ptr<Device> device = findDevices({"", SOLITON_FAKE_HIP}).devices.front();
+  KernelImage image = scaleImage(ImageKind::hsaco);
+  image.cluster = {2, 1, 1};
+  expectError([&] { device->load(image); }, DiagId::ImageMismatch, "clusters or tensor maps");
+}

@@ -1,0 +1,306 @@
+#include "soliton/runtime/GpuDevice.h"
+
+#include "soliton/runtime/Errors.h"
+#include "soliton/runtime/Staging.h"
+
+#include <charconv>
+
+namespace soliton::rt {
+namespace {
+
+enum FunctionAttribute : int { kMaxThreads = 0, kSharedBytes = 1, kLocalBytes = 3, kRegisters = 4 };
+
+/// A driver's context of one device; shared by the device and its kernels, so that either may go first.
+struct Context {
+  Context(std::shared_ptr<GpuDriver> driver, int index)
+      : driver(std::move(driver)), info(this->driver->query(index)), handle(this->driver->retainContext(index)) {}
+  ~Context() { driver->releaseContext(info.index); }
+  Context(const Context &) = delete;
+
+  std::shared_ptr<GpuDriver> driver;
+  DeviceInfo info;
+  void *handle;
+};
+
+/// Makes a device's context current for a scope and restores what was.
+class Current {
+public:
+  explicit Current(const Context &context) : driver(*context.driver), token(driver.enter(context.handle)) {}
+  ~Current() { driver.leave(token); }
+  Current(const Current &) = delete;
+
+private:
+  GpuDriver &driver;
+  void *token;
+};
+
+//===-- Whether an image runs on a device ---------------------------------===//
+
+/// `sm_90a` as 90 and `a`.
+struct Capability {
+  int number = 0;
+  char feature = 0;
+};
+
+std::optional<Capability> parseCapability(std::string_view text) {
+  if (text.substr(0, 3) != "sm_")
+    return std::nullopt;
+  Capability result;
+  auto [end, error] = std::from_chars(text.data() + 3, text.data() + text.size(), result.number);
+  if (error != std::errc() || text.data() + text.size() - end > 1)
+    return std::nullopt;
+  if (end != text.data() + text.size())
+    result.feature = *end;
+  return result;
+}
+
+bool runsOn(const KernelImage &image, const std::string &architecture) {
+  std::optional<Capability> wanted = parseCapability(image.target), found = parseCapability(architecture);
+  if (!wanted || !found)
+    return image.target == architecture || architecture.empty();
+  if (wanted->feature == 'a')
+    return wanted->number == found->number;
+  if (image.kind == ImageKind::ptx)
+    return found->number >= wanted->number;
+  return found->number / 10 == wanted->number / 10 && found->number >= wanted->number;
+}
+
+void checkImage(const KernelImage &image, const GpuDriver &driver, const DeviceInfo &info) {
+  std::string who = "`" + image.kernel + "`: ";
+  if (std::optional<std::string> flaw = findFlaw(image))
+    fail(DiagId::ImageInvalid, who + "the image cannot be loaded: " + *flaw);
+  if (!canLoad(info.kind, image.kind))
+    fail(DiagId::ImageMismatch, who + "found an image of kind `" + std::string(name(image.kind)) +
+                                    "`, which a device of kind `" + std::string(name(info.kind)) + "` cannot load");
+  if (!runsOn(image, info.architecture))
+    fail(DiagId::ImageMismatch,
+         who + "compiled for `" + image.target + "`, found `" + info.architecture + "` (" + info.name + ")",
+         "compile it for this device's target");
+  uint64_t shared = uint64_t(image.dynamicSharedBytes) + image.staticSharedBytes;
+  if (info.maxSharedBytes != 0 && shared > info.maxSharedBytes)
+    fail(DiagId::ImageMismatch, who + "a workgroup needs " + std::to_string(shared) + " bytes of shared memory, " +
+                                    info.name + " has " + std::to_string(info.maxSharedBytes));
+  bool clusters = image.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  if ((clusters && !driver.hasClusters()) || (!image.tensorMaps.empty() && !driver.hasTensorMaps()))
+    fail(DiagId::ImageMismatch, who + "it needs clusters or tensor maps, which the driver does not have");
+}
+
+//===-- The device --------------------------------------------------------===//
+
+class GpuDevice final : public Device {
+public:
+  explicit GpuDevice(std::shared_ptr<Context> context) : context(std::move(context)) {}
+
+  const DeviceInfo &info() const override { return context->info; }
+
+  void *allocate(size_t bytes) override {
+    Current current(*context);
+    void *memory = nullptr;
+    if (bytes > 0)
+      check(api().memAlloc(&memory, bytes), "memory allocation");
+    return memory;
+  }
+  void free(void *memory) override {
+    Current current(*context);
+    if (memory)
+      check(api().memFree(memory), "memory release");
+  }
+  void copyToDevice(void *device, const void *host, size_t bytes, Stream stream) override {
+    Current current(*context);
+    if (bytes == 0)
+      return;
+    check(api().copyToDevice(device, host, bytes, stream.handle), "copy to the device");
+    check(api().streamSynchronize(stream.handle), "copy to the device");
+  }
+  void copyToHost(void *host, const void *device, size_t bytes, Stream stream) override {
+    Current current(*context);
+    if (bytes == 0)
+      return;
+    check(api().copyToHost(host, device, bytes, stream.handle), "copy to the host");
+    check(api().streamSynchronize(stream.handle), "copy to the host");
+  }
+  void fill(void *memory, uint8_t value, size_t bytes, Stream stream) override {
+    Current current(*context);
+    if (bytes > 0)
+      check(api().fill(memory, value, bytes, stream.handle), "fill");
+  }
+
+  std::unique_ptr<LoadedKernel> load(const KernelImage &image) override;
+
+  Stream createStream() override {
+    Current current(*context);
+    Stream stream;
+    check(api().streamCreate(&stream.handle, 0), "stream creation");
+    return stream;
+  }
+  void destroy(Stream stream) override {
+    Current current(*context);
+    check(api().streamDestroy(stream.handle), "stream destruction");
+  }
+  void synchronise(Stream stream) override {
+    Current current(*context);
+    check(api().streamSynchronize(stream.handle), "stream synchronisation");
+  }
+  void synchronise() override {
+    Current current(*context);
+    check(api().synchronize(), "synchronisation");
+  }
+
+  Event createEvent() override {
+    Current current(*context);
+    Event event;
+    check(api().eventCreate(&event.handle, 0), "event creation");
+    return event;
+  }
+  void destroy(Event event) override {
+    Current current(*context);
+    check(api().eventDestroy(event.handle), "event destruction");
+  }
+  void record(Event event, Stream stream) override {
+    Current current(*context);
+    check(api().eventRecord(event.handle, stream.handle), "event record");
+  }
+  double microseconds(Event start, Event end) override {
+    Current current(*context);
+    float milliseconds = 0;
+    check(api().eventSynchronize(end.handle), "event synchronisation");
+    check(api().eventElapsed(&milliseconds, start.handle, end.handle), "event time");
+    return double(milliseconds) * 1000;
+  }
+
+private:
+  const GpuApi &api() const { return context->driver->api; }
+  void check(int status, const char *call) const { context->driver->check(status, call); }
+
+  std::shared_ptr<Context> context;
+};
+
+//===-- The kernel --------------------------------------------------------===//
+
+class GpuKernel final : public LoadedKernel {
+public:
+  GpuKernel(std::shared_ptr<Context> context, const KernelImage &image);
+  ~GpuKernel() override;
+
+  KernelResources resources() const override;
+  const std::string &log() const override { return said; }
+  void launch(std::span<const Argument> arguments, const LaunchOptions &options) override;
+
+private:
+  void submit(PreparedLaunch &prepared, Stream stream);
+  void encodeMap(size_t index, PreparedLaunch &prepared);
+
+  std::shared_ptr<Context> context;
+  LaunchPlan plan;
+  std::string said;
+  void *module = nullptr;
+  void *function = nullptr;
+};
+
+std::unique_ptr<LoadedKernel> GpuDevice::load(const KernelImage &image) {
+  checkImage(image, *context->driver, context->info);
+  return std::make_unique<GpuKernel>(context, image);
+}
+
+GpuKernel::GpuKernel(std::shared_ptr<Context> owner, const KernelImage &image)
+    : LoadedKernel(image), context(std::move(owner)), plan(kernel) {
+  Current current(*context);
+  GpuDriver &driver = *context->driver;
+  module = driver.loadModule(kernel, said);
+  try {
+    int status = driver.api.moduleFunction(&function, module, kernel.entry.c_str());
+    if (status != 0)
+      fail(DiagId::DriverError, "`" + kernel.kernel + "`: looking up the entry `" + kernel.entry + "` failed with " +
+                                    driver.describe(status));
+    driver.raiseLimits(function, kernel);
+  } catch (...) {
+    driver.api.moduleUnload(module);
+    throw;
+  }
+}
+
+GpuKernel::~GpuKernel() {
+  try {
+    Current current(*context);
+    context->driver->api.moduleUnload(module);
+  } catch (const CompileError &) {
+    // Nothing can be unloaded once the driver has gone away.
+  }
+}
+
+KernelResources GpuKernel::resources() const {
+  Current current(*context);
+  auto attribute = [&](int which) {
+    int value = 0;
+    context->driver->check(context->driver->api.functionAttribute(&value, which, function), "function attribute query");
+    return value;
+  };
+  return {attribute(kRegisters), attribute(kLocalBytes), attribute(kSharedBytes), attribute(kMaxThreads)};
+}
+
+void GpuKernel::launch(std::span<const Argument> arguments, const LaunchOptions &options) {
+  PreparedLaunch prepared;
+  plan.prepare(arguments, options, context->info, prepared);
+  if (prepared.empty)
+    return;
+  if (!prepared.needsStaging) {
+    Current current(*context);
+    submit(prepared, options.stream);
+    return;
+  }
+  GpuDevice device(context);
+  Staging staging(device, kernel, plan, arguments, prepared, options.stream);
+  {
+    Current current(*context);
+    submit(prepared, options.stream);
+  }
+  staging.copyBack(options.stream);
+}
+
+void GpuKernel::submit(PreparedLaunch &prepared, Stream stream) {
+  for (size_t i = 0; i < kernel.tensorMaps.size(); ++i)
+    encodeMap(i, prepared);
+  GpuLaunch launch = {function,      prepared.grid,         kernel.threads,   kernel.cluster, kernel.dynamicSharedBytes,
+                      stream.handle, prepared.block.data(), plan.blockBytes()};
+  int status = context->driver->launch(launch);
+  if (status != 0)
+    fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + context->driver->describe(status));
+}
+
+void GpuKernel::encodeMap(size_t index, PreparedLaunch &prepared) {
+  const TensorMapSpec &spec = kernel.tensorMaps[index];
+  GpuTensorMap map = {};
+  map.data = plan.pointer(prepared, spec.argument);
+  map.dtype = kernel.arguments[spec.argument].dtype;
+  map.rank = static_cast<uint32_t>(spec.sizes.size());
+  map.swizzle = spec.swizzle;
+  std::span<const int64_t> symbols(prepared.symbols.data(), kernel.symbols.size());
+  auto value = [&](const LaunchExpr &expr) {
+    LaunchValue result = expr.evaluate(symbols);
+    if (!result.ok() || result.value <= 0)
+      fail(DiagId::ArgumentShape,
+           argumentName(kernel, spec.argument) + ": the tile copies need a positive extent or stride, `" + expr.text() +
+               "` gives " + (result.ok() ? std::to_string(result.value) : std::string(describe(result.fault))));
+    return static_cast<uint64_t>(result.value);
+  };
+  for (size_t d = 0; d < spec.sizes.size(); ++d) {
+    map.sizes[d] = value(spec.sizes[d]);
+    map.box[d] = spec.box[d];
+    if (d > 0)
+      map.strides[d - 1] = value(spec.strides[d - 1]);
+  }
+  context->driver->encodeTensorMap(map, prepared.block.data() + plan.parameters().tensorMaps[index]);
+}
+
+} // namespace
+
+std::vector<std::shared_ptr<Device>> devicesOf(const std::shared_ptr<GpuDriver> &driver) {
+  int count = 0;
+  driver->check(driver->api.deviceCount(&count), "device count");
+  std::vector<std::shared_ptr<Device>> devices;
+  for (int i = 0; i < count; ++i)
+    devices.push_back(std::make_shared<GpuDevice>(std::make_shared<Context>(driver, i)));
+  return devices;
+}
+
+} // namespace soliton::rt

@@ -1,0 +1,148 @@
+#include "soliton/runtime/KernelImage.h"
+
+#include "soliton/runtime/LaunchPlan.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace soliton::rt {
+namespace {
+
+constexpr std::array<std::string_view, 4> kKinds = {"ptx", "cubin", "hsaco", "emulator"};
+constexpr uint64_t kMaxThreads = 1024;
+constexpr size_t kMaxTensorMapRank = 5;
+
+using Flaw = std::optional<std::string>;
+
+std::string quoted(const std::string &name) {
+  return "`" + name + "`";
+}
+
+bool allWellFormed(std::span<const LaunchExpr> exprs, size_t numSymbols) {
+  return std::all_of(exprs.begin(), exprs.end(), [&](const LaunchExpr &e) { return e.wellFormed(numSymbols); });
+}
+
+Flaw findFlaw(const ArgumentSpec &argument, size_t numSymbols) {
+  if (argument.shape.size() > kMaxRank)
+    return "argument " + quoted(argument.name) + " has " + std::to_string(argument.shape.size()) +
+           " dimensions, at most " + std::to_string(kMaxRank) + " are possible";
+  if (argument.kind == ArgumentKind::scalar && !argument.shape.empty())
+    return "scalar argument " + quoted(argument.name) + " has a shape";
+  if (!argument.strides.empty() && argument.strides.size() != argument.shape.size())
+    return "argument " + quoted(argument.name) + " has " + std::to_string(argument.strides.size()) + " strides for " +
+           std::to_string(argument.shape.size()) + " dimensions";
+  if (argument.alignment <= 0 || !std::has_single_bit(static_cast<uint64_t>(argument.alignment)))
+    return "argument " + quoted(argument.name) + " asks for an alignment of " + std::to_string(argument.alignment) +
+           ", which is no power of two";
+  if (argument.byteLimit < 0)
+    return "argument " + quoted(argument.name) + " has a negative byte limit";
+  if (!allWellFormed(argument.shape, numSymbols) || !allWellFormed(argument.strides, numSymbols))
+    return "a shape or stride formula of argument " + quoted(argument.name) + " is malformed";
+  return std::nullopt;
+}
+
+bool isBuffer(const KernelImage &image, uint32_t argument) {
+  return argument < image.arguments.size() && image.arguments[argument].kind == ArgumentKind::buffer;
+}
+
+Flaw findFlaw(const SymbolSpec &symbol, const KernelImage &image) {
+  if (!symbol.argument)
+    return std::nullopt;
+  if (!isBuffer(image, *symbol.argument) || symbol.dim >= image.arguments[*symbol.argument].shape.size())
+    return "symbol " + quoted(symbol.name) + " is bound to dimension " + std::to_string(symbol.dim) + " of argument " +
+           std::to_string(*symbol.argument) + ", which does not exist";
+  return std::nullopt;
+}
+
+Flaw findFlaw(const TensorMapSpec &map, const KernelImage &image) {
+  if (!isBuffer(image, map.argument))
+    return "a tensor map describes argument " + std::to_string(map.argument) + ", which is no buffer";
+  size_t rank = map.sizes.size();
+  if (rank == 0 || rank > kMaxTensorMapRank || map.strides.size() + 1 != rank || map.box.size() != rank)
+    return "the tensor map of argument " + quoted(image.arguments[map.argument].name) +
+           " needs 1 to 5 sizes, one stride less and as many box extents";
+  bool knownSwizzle = map.swizzle == 0 || map.swizzle == 32 || map.swizzle == 64 || map.swizzle == 128;
+  bool boxFits =
+      std::all_of(map.box.begin(), map.box.end(), [](uint32_t extent) { return extent > 0 && extent <= 256; });
+  if (!knownSwizzle || !boxFits)
+    return "the tensor map of argument " + quoted(image.arguments[map.argument].name) +
+           " has a box extent outside 1 to 256 or a swizzle other than 0, 32, 64 or 128";
+  if (!allWellFormed(map.sizes, image.symbols.size()) || !allWellFormed(map.strides, image.symbols.size()))
+    return "a formula of the tensor map of argument " + quoted(image.arguments[map.argument].name) + " is malformed";
+  return std::nullopt;
+}
+
+Flaw findFlawInCounts(const KernelImage &image) {
+  auto tooMany = [](size_t found, size_t most, const char *what) -> Flaw {
+    if (found <= most)
+      return std::nullopt;
+    return std::to_string(found) + " " + what + ", at most " + std::to_string(most) + " are possible";
+  };
+  if (Flaw flaw = tooMany(image.arguments.size(), kMaxArguments, "arguments"))
+    return flaw;
+  if (Flaw flaw = tooMany(image.symbols.size(), kMaxSymbols, "symbols"))
+    return flaw;
+  return tooMany(image.tensorMaps.size(), kMaxTensorMaps, "tensor maps");
+}
+
+Flaw findFlawInExtents(const KernelImage &image) {
+  uint64_t threads = 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (image.threads[axis] == 0 || image.threads[axis] > kMaxThreads || image.cluster[axis] == 0)
+      return "a workgroup of " + std::to_string(image.threads[axis]) + " threads or a cluster of " +
+             std::to_string(image.cluster[axis]) + " workgroups along axis " + std::to_string(axis);
+    threads *= image.threads[axis];
+  }
+  if (threads > kMaxThreads)
+    return "a workgroup of " + std::to_string(threads) + " threads, at most " + std::to_string(kMaxThreads) +
+           " are possible";
+  if (!allWellFormed(image.grid, image.symbols.size()))
+    return "a grid formula is malformed";
+  return std::nullopt;
+}
+
+template <typename Range, typename... Context>
+Flaw findFlawInAll(const Range &range, const Context &...context) {
+  for (const auto &each : range)
+    if (Flaw flaw = findFlaw(each, context...))
+      return flaw;
+  return std::nullopt;
+}
+
+} // namespace
+
+std::string_view name(ImageKind kind) {
+  return kKinds[static_cast<size_t>(kind)];
+}
+
+std::optional<ImageKind> parseImageKind(std::string_view text) {
+  for (size_t i = 0; i < kKinds.size(); ++i)
+    if (kKinds[i] == text)
+      return static_cast<ImageKind>(i);
+  return std::nullopt;
+}
+
+std::optional<std::string> findFlaw(const KernelImage &image) {
+  if (image.kernel.empty() || image.entry.empty() || image.code.empty())
+    return "it has no kernel name, no entry symbol or no code";
+  if (Flaw flaw = findFlawInCounts(image))
+    return flaw;
+  if (Flaw flaw = findFlawInExtents(image))
+    return flaw;
+  if (Flaw flaw = findFlawInAll(image.arguments, image.symbols.size()))
+    return flaw;
+  if (Flaw flaw = findFlawInAll(image.symbols, image))
+    return flaw;
+  if (Flaw flaw = findFlawInAll(image.tensorMaps, image))
+    return flaw;
+  for (const LaunchCheck &check : image.checks)
+    if (!check.predicate.wellFormed(image.symbols.size()))
+      return "the formula of a launch check is malformed";
+  size_t bytes = ParameterLayout(image).bytes;
+  if (bytes > kMaxParameterBytes)
+    return std::to_string(bytes) + " bytes of parameters, at most " + std::to_string(kMaxParameterBytes) +
+           " are possible";
+  return std::nullopt;
+}
+
+} // namespace soliton::rt

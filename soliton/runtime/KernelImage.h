@@ -1,0 +1,139 @@
+//===- KernelImage.h - A compiled kernel as a value ------------------------===//
+//
+// Everything that a launch must know about a compiled kernel, and the code itself. The compiler makes it, a file or the
+// cache holds it, a device loads it; nothing here needs the compiler.
+//
+//   KernelImage image{.kernel = "gemm", .kind = ImageKind::ptx, .entry = "gemm", ...};
+//   std::vector<std::byte> file = serialize(image);          image == deserialize(file)
+//
+// The kernel's parameters are, in this order: one 64-bit pointer per buffer argument, the scalars at their width, the
+// symbols as i32, the tensor maps at 64-byte alignment. Each is aligned to its size.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/runtime/LaunchExpr.h"
+#include "soliton/support/DType.h"
+
+#include <array>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace soliton::rt {
+
+enum class ImageKind : uint8_t { ptx, cubin, hsaco, emulator };
+
+std::string_view name(ImageKind kind);
+std::optional<ImageKind> parseImageKind(std::string_view text);
+
+enum class ArgumentKind : uint8_t { buffer, scalar };
+
+/// What the kernel expects of one argument.
+struct ArgumentSpec {
+  std::string name;
+  ArgumentKind kind = ArgumentKind::buffer;
+  DType dtype = DType::f32;
+  /// One extent per dimension, outermost first; empty for scalars.
+  std::vector<LaunchExpr> shape;
+  /// Elements from one index to the next, one per dimension; empty means row-major and dense.
+  std::vector<LaunchExpr> strides;
+  bool isOutput = false;
+  /// The address must be a multiple of this many bytes.
+  int64_t alignment = 1;
+  /// The most bytes a buffer may span, because the kernel computes its offsets in 32 bits; 0 means any.
+  int64_t byteLimit = 0x7fffffff;
+
+  bool operator==(const ArgumentSpec &) const = default;
+};
+
+/// A size known only at launch: extent `dim` of buffer argument `argument`, or, without an argument, a number that the
+/// caller gives (`LaunchOptions::symbols`, in order of those).
+struct SymbolSpec {
+  std::string name;
+  std::optional<uint32_t> argument;
+  uint32_t dim = 0;
+
+  bool operator==(const SymbolSpec &) const = default;
+};
+
+/// What the compiler assumed and the launch has to check.
+struct LaunchCheck {
+  /// Must be non-zero.
+  LaunchExpr predicate;
+  /// What is violated, for the user: "`K` must be a multiple of 64".
+  std::string message;
+
+  bool operator==(const LaunchCheck &) const = default;
+};
+
+/// A descriptor that the tile-copy engine needs; encoded by the device at launch and passed by value. Innermost
+/// dimension first, as the engine counts.
+struct TensorMapSpec {
+  /// The buffer argument it describes.
+  uint32_t argument = 0;
+  /// Extents in elements.
+  std::vector<LaunchExpr> sizes;
+  /// Bytes from one index to the next, for each dimension but the innermost; multiples of 16.
+  std::vector<LaunchExpr> strides;
+  /// Elements of one copy.
+  std::vector<uint32_t> box;
+  /// Width of the shared-memory swizzle in bytes: 0, 32, 64 or 128.
+  uint32_t swizzle = 0;
+
+  bool operator==(const TensorMapSpec &) const = default;
+};
+
+struct KernelImage {
+  /// The author's name of the kernel; also names it in errors.
+  std::string kernel;
+  /// Target for which it was compiled.
+  std::string target;
+  ImageKind kind = ImageKind::emulator;
+  /// Symbol of the entry point in `code`.
+  std::string entry;
+  std::vector<std::byte> code;
+
+  std::array<uint32_t, 3> threads = {1, 1, 1};
+  /// Workgroups that are scheduled together; {1, 1, 1} is none.
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  std::array<LaunchExpr, 3> grid = {1, 1, 1};
+  uint32_t staticSharedBytes = 0;
+  uint32_t dynamicSharedBytes = 0;
+
+  std::vector<ArgumentSpec> arguments;
+  std::vector<SymbolSpec> symbols;
+  std::vector<TensorMapSpec> tensorMaps;
+  std::vector<LaunchCheck> checks;
+  /// What the compiler wants to tell (options, schedule name, …), kept as it is.
+  std::vector<std::pair<std::string, std::string>> metadata;
+
+  bool operator==(const KernelImage &) const = default;
+};
+
+/// Limits that `deserialize` and `load` enforce.
+inline constexpr size_t kMaxArguments = 64;
+inline constexpr size_t kMaxSymbols = 64;
+inline constexpr size_t kMaxTensorMaps = 16;
+inline constexpr size_t kMaxRank = 8;
+inline constexpr size_t kMaxParameterBytes = 4096;
+
+/// What is wrong with an image, in one sentence; nothing where it can be loaded.
+std::optional<std::string> findFlaw(const KernelImage &image);
+
+/// The manifest as JSON (everything but `code`), readable by any tool.
+std::string manifest(const KernelImage &image);
+
+/// One file: magic, version, sizes, checksum, manifest, code.
+std::vector<std::byte> serialize(const KernelImage &image);
+
+/// The image in `file`; throws CompileError `image-invalid` for anything that `serialize` did not write.
+KernelImage deserialize(std::span<const std::byte> file);
+
+/// Writes by rename, so that a reader never sees half a file.
+void writeImage(const std::filesystem::path &path, const KernelImage &image);
+KernelImage readImage(const std::filesystem::path &path);
+
+} // namespace soliton::rt

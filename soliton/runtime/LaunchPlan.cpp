@@ -1,0 +1,336 @@
+#include "soliton/runtime/LaunchPlan.h"
+
+#include "soliton/runtime/Errors.h"
+#include "soliton/support/Float.h"
+
+#include <cmath>
+#include <cstring>
+
+namespace soliton::rt {
+namespace {
+
+constexpr std::array<uint32_t, 3> kMaxGrid = {0x7fffffff, 65535, 65535};
+
+uint32_t takeSpace(size_t &bytes, size_t size, size_t alignment) {
+  size_t offset = (bytes + alignment - 1) / alignment * alignment;
+  bytes = offset + size;
+  return static_cast<uint32_t>(offset);
+}
+
+size_t storedBytes(DType type) {
+  return static_cast<size_t>(storageBits(type) + 7) / 8;
+}
+
+std::string typeName(DType type) {
+  return "`" + std::string(soliton::name(type)) + "`";
+}
+
+/// One launch's checks: collects what is wrong, so that the user sees all of it.
+class Checker {
+public:
+  Checker(const KernelImage &image, std::span<const Argument> arguments, const DeviceInfo &device)
+      : image(image), arguments(arguments), device(device) {}
+
+  bool countsAndTypes();
+  bool bindSymbols(std::span<const int64_t> given, std::array<int64_t, kMaxSymbols> &values);
+  void buffers(std::span<const int64_t> symbols, bool &needsStaging);
+  void assumptions(std::span<const int64_t> symbols);
+  void grid(std::span<const int64_t> symbols, PreparedLaunch &launch);
+  void throwIfWrong() {
+    if (!wrong.empty())
+      throw CompileError(std::move(wrong));
+  }
+  void report(Diagnostic diagnostic) { wrong.push_back(std::move(diagnostic)); }
+
+private:
+  void report(DiagId id, size_t argument, const std::string &message, std::string hint = "") {
+    wrong.push_back(diagnose(id, argumentName(image, argument) + ": " + message, std::move(hint)));
+  }
+  bool oneType(size_t index);
+  void shape(size_t index, const Tensor &tensor, std::span<const int64_t> symbols);
+  void strides(size_t index, const Tensor &tensor, std::span<const int64_t> symbols);
+  void extentOfMemory(size_t index, const Tensor &tensor);
+  void place(size_t index, const Tensor &tensor, bool &needsStaging);
+  std::string formula(const LaunchExpr &expr) const;
+
+  const KernelImage &image;
+  std::span<const Argument> arguments;
+  const DeviceInfo &device;
+  std::vector<Diagnostic> wrong;
+};
+
+bool Checker::countsAndTypes() {
+  if (arguments.size() != image.arguments.size()) {
+    std::vector<std::string> names;
+    for (const ArgumentSpec &spec : image.arguments)
+      names.push_back(spec.name);
+    std::string hint;
+    for (const std::string &name : names)
+      hint += (hint.empty() ? "its arguments are `" : ", `") + name + "`";
+    report(diagnose(DiagId::ArgumentCount,
+                    "`" + image.kernel + "`: found " + std::to_string(arguments.size()) + " arguments, expected " +
+                        std::to_string(image.arguments.size()),
+                    hint));
+    return false;
+  }
+  bool fine = true;
+  for (size_t i = 0; i < arguments.size(); ++i)
+    fine &= oneType(i);
+  return fine;
+}
+
+bool Checker::oneType(size_t index) {
+  const ArgumentSpec &spec = image.arguments[index];
+  const Tensor *tensor = arguments[index].tensor();
+  if ((spec.kind == ArgumentKind::buffer) != (tensor != nullptr)) {
+    report(DiagId::ArgumentKind, index,
+           tensor ? "found a tensor, expected a number" : "found a number, expected a tensor");
+    return false;
+  }
+  if (!tensor)
+    return true;
+  if (tensor->dtype != spec.dtype)
+    report(DiagId::ArgumentDtype, index,
+           "found " + typeName(tensor->dtype) + " elements, expected " + typeName(spec.dtype));
+  if (static_cast<size_t>(tensor->rank) == spec.shape.size())
+    return true;
+  report(DiagId::ArgumentRank, index,
+         "found " + tensor->toString() + ", expected " + std::to_string(spec.shape.size()) + " dimensions");
+  return false;
+}
+
+std::string Checker::formula(const LaunchExpr &expr) const {
+  std::vector<std::string> names;
+  for (const SymbolSpec &symbol : image.symbols)
+    names.push_back(symbol.name);
+  return expr.toString(names);
+}
+
+bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kMaxSymbols> &values) {
+  size_t taken = 0;
+  bool fine = true;
+  for (size_t i = 0; i < image.symbols.size(); ++i) {
+    const SymbolSpec &symbol = image.symbols[i];
+    if (symbol.argument)
+      values[i] = arguments[*symbol.argument].tensor()->shape[symbol.dim];
+    else
+      values[i] = taken < given.size() ? given[taken] : 0, ++taken;
+    if (values[i] >= INT32_MIN && values[i] <= INT32_MAX)
+      continue;
+    fine = false;
+    report(diagnose(DiagId::SymbolRange, "`" + image.kernel + "`: symbol `" + symbol.name + "` is " +
+                                             std::to_string(values[i]) + ", expected a number of 32 bits"));
+  }
+  if (taken == given.size())
+    return fine;
+  report(diagnose(DiagId::ArgumentCount, "`" + image.kernel + "`: found " + std::to_string(given.size()) +
+                                             " symbol values, expected " + std::to_string(taken)));
+  return false;
+}
+
+void Checker::shape(size_t index, const Tensor &tensor, std::span<const int64_t> symbols) {
+  const ArgumentSpec &spec = image.arguments[index];
+  for (size_t d = 0; d < spec.shape.size(); ++d) {
+    LaunchValue expected = spec.shape[d].evaluate(symbols);
+    if (expected.ok() && expected.value == tensor.shape[d])
+      continue;
+    std::string which = "dimension " + std::to_string(d) + " of " + tensor.toString();
+    if (!expected.ok()) {
+      report(DiagId::ArgumentShape, index,
+             which + " has no expected extent: `" + formula(spec.shape[d]) + "` fails, " +
+                 std::string(describe(expected.fault)));
+      continue;
+    }
+    bool constant = spec.shape[d].constantValue().has_value();
+    report(constant ? DiagId::ArgumentShape : DiagId::SymbolConflict, index,
+           which + " is " + std::to_string(tensor.shape[d]) + ", expected " + std::to_string(expected.value) +
+               (constant ? "" : " = `" + formula(spec.shape[d]) + "` as bound by the other arguments"));
+  }
+}
+
+void Checker::strides(size_t index, const Tensor &tensor, std::span<const int64_t> symbols) {
+  const ArgumentSpec &spec = image.arguments[index];
+  if (spec.strides.empty()) {
+    if (!tensor.isDense())
+      report(DiagId::ArgumentStride, index,
+             "found " + tensor.toString() + " with gaps or in another order, expected a dense row-major array",
+             "make it contiguous");
+    return;
+  }
+  for (size_t d = 0; d < spec.strides.size(); ++d) {
+    LaunchValue expected = spec.strides[d].evaluate(symbols);
+    if (tensor.shape[d] > 1 && (!expected.ok() || expected.value != tensor.strides[d]))
+      report(DiagId::ArgumentStride, index,
+             "dimension " + std::to_string(d) + " has stride " + std::to_string(tensor.strides[d]) + ", expected `" +
+                 formula(spec.strides[d]) + "`" + (expected.ok() ? " = " + std::to_string(expected.value) : ""));
+  }
+}
+
+void Checker::extentOfMemory(size_t index, const Tensor &tensor) {
+  const ArgumentSpec &spec = image.arguments[index];
+  std::optional<int64_t> bytes = tensor.bytes();
+  if (!bytes)
+    report(DiagId::ArgumentSize, index, "the size of " + tensor.toString() + " has no meaning in 64 bits");
+  else if (spec.byteLimit != 0 && *bytes > spec.byteLimit)
+    report(DiagId::ArgumentSize, index,
+           tensor.toString() + " spans " + std::to_string(*bytes) + " bytes, the kernel's offsets reach " +
+               std::to_string(spec.byteLimit),
+           "split the array, or compile for larger offsets");
+  if (!tensor.data && bytes != 0)
+    report(DiagId::ArgumentNull, index, "found a null pointer, expected " + tensor.toString());
+  if (tensor.readOnly && spec.isOutput)
+    report(DiagId::ArgumentReadOnly, index, "the kernel writes it, but " + tensor.toString() + " is read-only");
+}
+
+void Checker::place(size_t index, const Tensor &tensor, bool &needsStaging) {
+  bool inPlace =
+      tensor.memory == device.memory() && (tensor.memory == MemoryKind::host || tensor.device == device.index);
+  if (inPlace)
+    return;
+  if (tensor.memory == MemoryKind::host) {
+    needsStaging = true;
+    return;
+  }
+  report(DiagId::ArgumentDevice, index,
+         "found " + tensor.toString() + ", expected memory of " + std::string(name(device.kind)) +
+             (device.kind == DeviceKind::emulator ? " (host)" : ":" + std::to_string(device.index)),
+         "copy it there first");
+}
+
+void Checker::buffers(std::span<const int64_t> symbols, bool &needsStaging) {
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Tensor *tensor = arguments[i].tensor();
+    if (!tensor)
+      continue;
+    shape(i, *tensor, symbols);
+    strides(i, *tensor, symbols);
+    extentOfMemory(i, *tensor);
+    place(i, *tensor, needsStaging);
+  }
+}
+
+void Checker::assumptions(std::span<const int64_t> symbols) {
+  for (const LaunchCheck &check : image.checks) {
+    LaunchValue holds = check.predicate.evaluate(symbols);
+    if (holds.ok() && holds.value != 0)
+      continue;
+    std::string why = holds.ok() ? "" : " (its check fails: " + std::string(describe(holds.fault)) + ")";
+    report(diagnose(DiagId::LaunchAssumption, "`" + image.kernel + "`: " + check.message + why));
+  }
+}
+
+void Checker::grid(std::span<const int64_t> symbols, PreparedLaunch &launch) {
+  for (size_t axis = 0; axis < 3; ++axis) {
+    LaunchValue extent = image.grid[axis].evaluate(symbols);
+    launch.empty |= extent.ok() && extent.value == 0;
+    bool clustered = extent.ok() && extent.value % image.cluster[axis] == 0;
+    if (clustered && extent.value >= 0 && extent.value <= kMaxGrid[axis]) {
+      launch.grid[axis] = static_cast<uint32_t>(extent.value);
+      continue;
+    }
+    std::string found = extent.ok() ? "found " + std::to_string(extent.value) + " workgroups"
+                                    : "no value, " + std::string(describe(extent.fault));
+    std::string multiple = image.cluster[axis] > 1 ? ", a multiple of " + std::to_string(image.cluster[axis]) : "";
+    report(diagnose(DiagId::LaunchGrid, "`" + image.kernel + "`: grid axis " + std::to_string(axis) + " = `" +
+                                            formula(image.grid[axis]) + "`: " + found + ", expected 0 to " +
+                                            std::to_string(kMaxGrid[axis]) + multiple));
+  }
+}
+
+/// The bits of a number as the kernel's scalar type; nothing where it does not fit.
+std::optional<uint64_t> scalarBits(const Argument &argument, DType type) {
+  if (isFloat(type))
+    return encode(type, argument.realValue());
+  double real = argument.realValue();
+  if (!argument.isInteger() && (std::trunc(real) != real || std::fabs(real) >= 0x1p63))
+    return std::nullopt;
+  int64_t value = argument.isInteger() ? argument.integerValue() : static_cast<int64_t>(real);
+  int width = bits(type);
+  // An unsigned value of that width is taken too: the bits are what the kernel sees.
+  bool fits = width == 64 || (value >= -(int64_t(1) << (width - 1)) && value < int64_t(1) << width);
+  return fits ? std::optional(static_cast<uint64_t>(value)) : std::nullopt;
+}
+
+} // namespace
+
+std::string argumentName(const KernelImage &image, size_t argument) {
+  return "argument " + std::to_string(argument) + " (`" + image.arguments[argument].name + "`) of `" + image.kernel +
+         "`";
+}
+
+ParameterLayout::ParameterLayout(const KernelImage &image) : arguments(image.arguments.size()) {
+  for (size_t i = 0; i < image.arguments.size(); ++i)
+    if (image.arguments[i].kind == ArgumentKind::buffer)
+      arguments[i] = takeSpace(bytes, sizeof(void *), sizeof(void *));
+  for (size_t i = 0; i < image.arguments.size(); ++i)
+    if (image.arguments[i].kind == ArgumentKind::scalar) {
+      size_t size = storedBytes(image.arguments[i].dtype);
+      arguments[i] = takeSpace(bytes, size, size);
+    }
+  for (size_t i = 0; i < image.symbols.size(); ++i)
+    symbols.push_back(takeSpace(bytes, sizeof(int32_t), sizeof(int32_t)));
+  for (size_t i = 0; i < image.tensorMaps.size(); ++i)
+    tensorMaps.push_back(takeSpace(bytes, kTensorMapBytes, 64));
+}
+
+void *LaunchPlan::pointer(const PreparedLaunch &launch, size_t argument) const {
+  void *pointer = nullptr;
+  std::memcpy(&pointer, launch.block.data() + layout.arguments[argument], sizeof(pointer));
+  return pointer;
+}
+
+void LaunchPlan::setPointer(PreparedLaunch &launch, size_t argument, const void *pointer) const {
+  std::memcpy(launch.block.data() + layout.arguments[argument], &pointer, sizeof(pointer));
+}
+
+std::optional<Diagnostic> LaunchPlan::checkAlignment(size_t argument, const void *address) const {
+  auto alignment = static_cast<uintptr_t>(image.arguments[argument].alignment);
+  uintptr_t rest = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
+  if (rest == 0)
+    return std::nullopt;
+  return diagnose(DiagId::ArgumentAlignment,
+                  argumentName(image, argument) + ": its address is " + std::to_string(rest) +
+                      " beyond a multiple of " + std::to_string(alignment) + " bytes, expected a multiple",
+                  "allocate the array on its own, or compile without the assumption");
+}
+
+std::optional<Diagnostic> LaunchPlan::write(PreparedLaunch &launch, size_t index, const Argument &argument,
+                                            const DeviceInfo &device) const {
+  if (const Tensor *tensor = argument.tensor()) {
+    setPointer(launch, index, tensor->data);
+    bool staged = tensor->memory == MemoryKind::host && device.memory() != MemoryKind::host;
+    return staged ? std::nullopt : checkAlignment(index, tensor->data);
+  }
+  DType type = image.arguments[index].dtype;
+  if (std::optional<uint64_t> bits = scalarBits(argument, type)) {
+    std::memcpy(launch.block.data() + layout.arguments[index], &*bits, storedBytes(type));
+    return std::nullopt;
+  }
+  std::string found =
+      argument.isInteger() ? std::to_string(argument.integerValue()) : std::to_string(argument.realValue());
+  return diagnose(DiagId::ArgumentValue,
+                  argumentName(image, index) + ": found " + found + ", expected a value of " + typeName(type));
+}
+
+void LaunchPlan::prepare(std::span<const Argument> arguments, const LaunchOptions &options, const DeviceInfo &device,
+                         PreparedLaunch &launch) const {
+  Checker check(image, arguments, device);
+  if (!check.countsAndTypes())
+    check.throwIfWrong();
+  if (!check.bindSymbols(options.symbols, launch.symbols))
+    check.throwIfWrong();
+  std::span<const int64_t> symbols(launch.symbols.data(), image.symbols.size());
+  check.buffers(symbols, launch.needsStaging);
+  check.assumptions(symbols);
+  check.grid(symbols, launch);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (std::optional<Diagnostic> wrong = write(launch, i, arguments[i], device))
+      check.report(*wrong);
+  check.throwIfWrong();
+  for (size_t i = 0; i < symbols.size(); ++i) {
+    auto value = static_cast<int32_t>(symbols[i]);
+    std::memcpy(launch.block.data() + layout.symbols[i], &value, sizeof(value));
+  }
+}
+
+} // namespace soliton::rt

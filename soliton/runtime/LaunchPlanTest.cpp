@@ -1,0 +1,268 @@
+#include "soliton/runtime/LaunchPlan.h"
+
+#include "soliton/runtime/TestSupport.h"
+
+#include <limits>
+
+using namespace soliton;
+using namespace soliton::rt;
+
+namespace {
+
+DeviceInfo hostDevice() {
+  return {};
+}
+
+DeviceInfo cudaDevice(int index = 0) {
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.index = index;
+  return info;
+}
+
+template <typename T>
+T at(const PreparedLaunch &launch, size_t offset) {
+  T value;
+  std::memcpy(&value, launch.block.data() + offset, sizeof(T));
+  return value;
+}
+
+/// Arguments that `scaleImage` takes, to be spoiled by tests.
+struct Scale {
+  KernelImage image = scaleImage();
+  alignas(256) float in[32 * 64], out[32 * 64];
+  Tensor input = Tensor::dense(in, DType::f32, {32, 64});
+  Tensor output = Tensor::dense(out, DType::f32, {32, 64});
+  PreparedLaunch launch;
+
+  void prepare(std::initializer_list<Argument> arguments, const DeviceInfo &device = hostDevice(),
+               const LaunchOptions &options = {}) {
+    LaunchPlan(image).prepare(std::span(arguments.begin(), arguments.size()), options, device, launch);
+  }
+  void prepare() { prepare({input, output, 2.0}); }
+};
+
+} // namespace
+
+TEST(LaunchPlan, WritesTheBlockInTheStatedOrder) {
+  Scale s;
+  s.prepare();
+  LaunchPlan plan(s.image);
+  EXPECT_EQ(plan.blockBytes(), 24u);
+  EXPECT_EQ(at<void *>(s.launch, 0), s.in);
+  EXPECT_EQ(at<void *>(s.launch, 8), s.out);
+  EXPECT_EQ(at<float>(s.launch, 16), 2.0f);
+  EXPECT_EQ(at<int32_t>(s.launch, 20), 32);
+  EXPECT_EQ(s.launch.grid, (std::array<uint32_t, 3>{2, 1, 1}));
+  EXPECT_FALSE(s.launch.empty);
+  EXPECT_FALSE(s.launch.needsStaging);
+}
+
+TEST(LaunchPlan, ScalarsFollowBuffersAndAreAlignedToTheirSize) {
+  KernelImage image = scaleImage();
+  auto scalar = [](DType dtype) {
+    ArgumentSpec spec;
+    spec.kind = ArgumentKind::scalar;
+    spec.dtype = dtype;
+    return spec;
+  };
+  image.arguments = {scalar(DType::i8), image.arguments[0], scalar(DType::f64), scalar(DType::f16), image.arguments[1]};
+  image.symbols[0].argument = 1;
+  image.tensorMaps.resize(1);
+  ParameterLayout layout(image);
+  EXPECT_EQ(layout.arguments, (std::vector<uint32_t>{16, 0, 24, 32, 8}));
+  EXPECT_EQ(layout.symbols, (std::vector<uint32_t>{36}));
+  EXPECT_EQ(layout.tensorMaps, (std::vector<uint32_t>{64}));
+  EXPECT_EQ(layout.bytes, 192u);
+}
+
+TEST(LaunchPlan, CountIsChecked) {
+  Scale s;
+  expectError(
+      [&] { s.prepare({s.input, s.output}); }, DiagId::ArgumentCount,
+      "`scale`: found 2 arguments, expected 3 [argument-count]\n  hint: its arguments are `in`, `out`, `factor`");
+  std::vector<int64_t> tooMany = {1};
+  expectError([&] { s.prepare({s.input, s.output, 1.0}, hostDevice(), {.symbols = tooMany}); }, DiagId::ArgumentCount,
+              "found 1 symbol values, expected 0");
+}
+
+TEST(LaunchPlan, KindIsChecked) {
+  Scale s;
+  expectError([&] { s.prepare({s.input, 1, 1.0}); }, DiagId::ArgumentKind,
+              "argument 1 (`out`) of `scale`: found a number, expected a tensor");
+  expectError([&] { s.prepare({s.input, s.output, s.input}); }, DiagId::ArgumentKind, "expected a number");
+}
+
+TEST(LaunchPlan, TypeAndRankAreChecked) {
+  Scale s;
+  s.input.dtype = DType::i32;
+  expectError([&] { s.prepare(); }, DiagId::ArgumentDtype,
+              "argument 0 (`in`) of `scale`: found `i32` elements, expected `f32`");
+  s.input = Tensor::dense(s.in, DType::f32, {2048});
+  expectError([&] { s.prepare(); }, DiagId::ArgumentRank, "found f32[2048] on host, expected 2 dimensions");
+}
+
+TEST(LaunchPlan, ShapeIsChecked) {
+  Scale s;
+  s.input = Tensor::dense(s.in, DType::f32, {32, 32});
+  expectError([&] { s.prepare(); }, DiagId::ArgumentShape, "dimension 1 of f32[32, 32] on host is 32, expected 64");
+  s = Scale();
+  s.output = Tensor::dense(s.out, DType::f32, {24, 64});
+  expectError([&] { s.prepare(); }, DiagId::SymbolConflict,
+              "argument 1 (`out`) of `scale`: dimension 0 of f32[24, 64] on host is 24, expected 32 = `M`");
+  s = Scale();
+  s.image.arguments[1].shape[0] = LaunchExpr::apply(LaunchOp::floordiv, {LaunchExpr::symbol(0), 0});
+  expectError([&] { s.prepare(); }, DiagId::ArgumentShape, "`floordiv(M, 0)` fails, it divides by zero");
+}
+
+TEST(LaunchPlan, StridesAreChecked) {
+  Scale s;
+  s.input.strides = {1, 32};
+  expectError([&] { s.prepare(); }, DiagId::ArgumentStride, "expected a dense row-major array");
+  s.image.arguments[0].strides = {1, LaunchExpr::symbol(0)};
+  s.prepare();
+  s.input.strides = {1, 33};
+  expectError([&] { s.prepare(); }, DiagId::ArgumentStride, "dimension 1 has stride 33, expected `M` = 32");
+}
+
+TEST(LaunchPlan, MemoryIsChecked) {
+  Scale s;
+  s.input.data = nullptr;
+  expectError([&] { s.prepare(); }, DiagId::ArgumentNull, "found a null pointer");
+  s = Scale();
+  s.input.data = s.in + 1;
+  expectError([&] { s.prepare(); }, DiagId::ArgumentAlignment, "4 beyond a multiple of 16 bytes");
+  s = Scale();
+  s.output.readOnly = true;
+  expectError([&] { s.prepare(); }, DiagId::ArgumentReadOnly, "the kernel writes it");
+  s = Scale();
+  s.input.readOnly = true;
+  s.output.data = s.input.data;
+  s.prepare(); // Reading a read-only array is fine, and so is an output over an input.
+}
+
+TEST(LaunchPlan, OffsetsMustFit32Bits) {
+  Scale s;
+  s.image.checks.clear();
+  int64_t rows = (int64_t(1) << 31) / 256;
+  s.input = Tensor::dense(s.in, DType::f32, {rows, 64});
+  s.output = Tensor::dense(s.out, DType::f32, {rows, 64});
+  s.image.arguments[1].byteLimit = 0;
+  expectError(
+      [&] { s.prepare(); }, DiagId::ArgumentSize,
+      "argument 0 (`in`) of `scale`: f32[8388608, 64] on host spans 2147483648 bytes, the kernel's offsets reach "
+      "2147483647");
+  s.image.arguments[0].byteLimit = 0;
+  s.prepare();
+}
+
+TEST(LaunchPlan, SizesWithoutMeaningAreRefused) {
+  Scale s;
+  s.image.symbols.clear();
+  s.image.checks.clear();
+  s.image.grid = {1, 1, 1};
+  for (ArgumentSpec &argument : s.image.arguments)
+    if (argument.kind == ArgumentKind::buffer)
+      argument.shape = {2, 64};
+  s.input = Tensor::dense(s.in, DType::f32, {2, 64});
+  s.output = s.input;
+  s.image.arguments[0].strides = {INT64_MAX, 1};
+  s.input.strides = {INT64_MAX, 1};
+  expectError([&] { s.prepare(); }, DiagId::ArgumentSize, "has no meaning in 64 bits");
+}
+
+TEST(LaunchPlan, SymbolsMustFit32Bits) {
+  Scale s;
+  s.input = Tensor::dense(s.in, DType::f32, {int64_t(1) << 31, 64});
+  expectError([&] { s.prepare(); }, DiagId::SymbolRange, "symbol `M` is 2147483648, expected a number of 32 bits");
+}
+
+TEST(LaunchPlan, SymbolsThatTheCallerGives) {
+  Scale s;
+  s.image.symbols.push_back({"K", std::nullopt, 0});
+  s.image.grid[1] = LaunchExpr::symbol(1);
+  std::vector<int64_t> given = {7};
+  s.prepare({s.input, s.output, 1.0}, hostDevice(), {.symbols = given});
+  EXPECT_EQ(s.launch.grid[1], 7u);
+  EXPECT_EQ(at<int32_t>(s.launch, 24), 7);
+  expectError([&] { s.prepare(); }, DiagId::ArgumentCount, "found 0 symbol values, expected 1");
+}
+
+TEST(LaunchPlan, AssumptionsAreChecked) {
+  Scale s;
+  s.input = Tensor::dense(s.in, DType::f32, {12, 64});
+  s.output = Tensor::dense(s.out, DType::f32, {12, 64});
+  expectError([&] { s.prepare(); }, DiagId::LaunchAssumption, "`scale`: `M` must be a multiple of 8");
+  s.image.checks[0].predicate = LaunchExpr::apply(LaunchOp::mod, {LaunchExpr::symbol(0), 0});
+  expectError([&] { s.prepare(); }, DiagId::LaunchAssumption, "it divides by zero");
+}
+
+TEST(LaunchPlan, GridIsChecked) {
+  Scale s;
+  s.image.grid[1] = -1;
+  expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "grid axis 1 = `-1`: found -1 workgroups, expected 0 to 65535");
+  s.image.grid[1] = 65536;
+  expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "found 65536 workgroups");
+  s.image.grid[1] = LaunchExpr::apply(LaunchOp::floordiv, {1, 0});
+  expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "it divides by zero");
+  s.image.grid[1] = 3;
+  s.image.cluster = {1, 2, 1};
+  expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "a multiple of 2");
+}
+
+TEST(LaunchPlan, NothingToDo) {
+  Scale s;
+  s.input = Tensor::dense(nullptr, DType::f32, {0, 64});
+  s.output = s.input;
+  s.prepare();
+  EXPECT_TRUE(s.launch.empty);
+}
+
+TEST(LaunchPlan, DeviceIsChecked) {
+  Scale s;
+  s.prepare({s.input, s.output, 1.0}, cudaDevice());
+  EXPECT_TRUE(s.launch.needsStaging);
+  s.input.memory = MemoryKind::cuda;
+  expectError([&] { s.prepare(); }, DiagId::ArgumentDevice,
+              "found f32[32, 64] on cuda:0, expected memory of emulator (host)");
+  expectError([&] { s.prepare({s.input, s.output, 1.0}, cudaDevice(1)); }, DiagId::ArgumentDevice,
+              "expected memory of cuda:1");
+}
+
+TEST(LaunchPlan, ScalarsAreEncodedOrRefused) {
+  Scale s;
+  auto withType = [&](DType dtype, Argument value) {
+    s.image.arguments[2].dtype = dtype;
+    s.prepare({s.input, s.output, value});
+    return at<uint64_t>(s.launch, LaunchPlan(s.image).parameters().arguments[2]);
+  };
+  EXPECT_EQ(withType(DType::f16, 1.5) & 0xffff, 0x3e00u);
+  EXPECT_EQ(withType(DType::f64, 3), std::bit_cast<uint64_t>(3.0));
+  EXPECT_EQ(withType(DType::i8, -1) & 0xff, 0xffu);
+  EXPECT_EQ(withType(DType::i8, 255) & 0xff, 0xffu);
+  EXPECT_EQ(withType(DType::i32, 7.0) & 0xffffffff, 7u);
+  EXPECT_EQ(withType(DType::i64, INT64_MIN), uint64_t(1) << 63);
+  EXPECT_EQ(withType(DType::i1, 1) & 0xff, 1u);
+  expectError([&] { withType(DType::i8, 256); }, DiagId::ArgumentValue,
+              "argument 2 (`factor`) of `scale`: found 256, expected a value of `i8`");
+  expectError([&] { withType(DType::i8, -129); }, DiagId::ArgumentValue, "-129");
+  expectError([&] { withType(DType::i32, 1.5); }, DiagId::ArgumentValue, "1.5");
+  expectError([&] { withType(DType::i32, std::numeric_limits<double>::quiet_NaN()); }, DiagId::ArgumentValue, "nan");
+  expectError([&] { withType(DType::i64, 1e300); }, DiagId::ArgumentValue, "expected a value of `i64`");
+}
+
+TEST(LaunchPlan, EverythingWrongIsReportedAtOnce) {
+  Scale s;
+  s.image.grid[1] = -1;
+  s.input.dtype = DType::i32;
+  s.output.data = nullptr;
+  try {
+    s.prepare();
+    ADD_FAILURE();
+  } catch (const CompileError &error) {
+    ASSERT_EQ(error.diagnostics().size(), 3u) << error.what();
+    EXPECT_EQ(error.diagnostics()[0].id, DiagId::ArgumentDtype);
+    EXPECT_EQ(error.diagnostics()[1].id, DiagId::ArgumentNull);
+    EXPECT_EQ(error.diagnostics()[2].id, DiagId::LaunchGrid);
+  }
+}

@@ -1,0 +1,280 @@
+#include "soliton/schedule/Barriers.h"
+
+#include "soliton/schedule/Paths.h"
+#include "soliton/schedule/Stabbing.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace soliton::sched {
+namespace {
+class BarrierDerivation {
+public:
+  BarrierDerivation(const Problem &problem, const Schedule &schedule, Program &program, const BarrierOptions &options)
+      : context(problem, schedule), problem(problem), schedule(schedule), program(program), options(options) {
+    // Phases need no workgroup barriers; what stays inside a wave needs waits only.
+    std::erase_if(context.hazards,
+                  [&](const Dependence &dep) { return !dep.crossWave || protectedByPhase(problem, dep); });
+    result.hazards = static_cast<int>(context.hazards.size());
+  }
+
+  BarrierResult run() {
+    std::vector<int> slots = program.kernel.empty() ? std::vector<int>{} : kernelSlots();
+    std::vector<int> positions;
+    for (int slot : slots)
+      positions.push_back(program.kernel[slot].position);
+    insertAll(program.kernel, slots);
+    insertAll(program.prologue, prologueSlots());
+    insertAll(program.epilogue, epilogueSlots(positions));
+    complete();
+    prune();
+    complete();
+    result.kernelSlots = std::move(slots);
+    remark();
+    return std::move(result);
+  }
+
+private:
+  static Entry barrier(int position, int cluster) {
+    Entry entry;
+    entry.kind = EntryKind::Barrier;
+    entry.position = position;
+    entry.cluster = cluster;
+    return entry;
+  }
+
+  bool isFullBarrier(const Entry &entry) const {
+    return entry.kind == EntryKind::Barrier && (entry.groups & problem.allGroups()) == problem.allGroups();
+  }
+
+  /// Barriers in front of the entries with these (ascending, maybe repeated) indices.
+  void insertAll(std::vector<Entry> &entries, std::vector<int> indices) {
+    std::sort(indices.begin(), indices.end());
+    for (auto it = indices.rbegin(); it != indices.rend(); ++it) {
+      bool inside = *it < static_cast<int>(entries.size());
+      const Entry *next = inside ? &entries[*it] : entries.empty() ? nullptr : &entries.back();
+      entries.insert(entries.begin() + *it, barrier(next ? next->position : 0, next ? next->cluster : 0));
+    }
+  }
+
+  /// The smallest set of slots of the kernel, without those that the author fixed.
+  std::vector<int> kernelSlots() {
+    StabbingProblem stabbing = stabbingProblem();
+    std::optional<std::vector<int>> points = stabIntervals(stabbing);
+    std::vector<int> slots;
+    for (int i = 0; points && i < stabbing.slots; ++i)
+      for (int k = stabbing.fixed[i]; k < (*points)[i]; ++k)
+        slots.push_back(i);
+    return slots;
+  }
+
+  StabbingProblem stabbingProblem() {
+    StabbingProblem stabbing;
+    int size = stabbing.slots = static_cast<int>(program.kernel.size());
+    std::vector<int> indexOf(problem.operations.size(), -1);
+    for (int i = 0; i < size; ++i) {
+      const Entry &entry = program.kernel[i];
+      if (entry.kind == EntryKind::Op)
+        indexOf[entry.op] = i;
+      bool open = !options.clusterEntriesOnly || i == 0 || program.kernel[i - 1].cluster != entry.cluster;
+      stabbing.fixed.push_back(isFullBarrier(entry));
+      stabbing.capacity.push_back(open || isFullBarrier(entry));
+      result.fixed += isFullBarrier(entry);
+    }
+    stabbing.cost = options.slotCost;
+    stabbing.cost.resize(options.slotCost.empty() ? 0 : size, 0);
+    for (const Dependence &dep : context.hazards) {
+      int x = indexOf[dep.from], y = indexOf[dep.to], trips = tripDistance(schedule, dep);
+      // Against the order of the schedule: the verifier reports that, no barrier helps.
+      if (x >= 0 && y >= 0 && y + trips * size > x)
+        addInterval(stabbing, {x + 1, y + trips * size, barrierDemand(problem, dep)});
+    }
+    return stabbing;
+  }
+
+  static void addInterval(StabbingProblem &stabbing, Interval interval) {
+    int size = stabbing.slots;
+    if (interval.begin >= size) {
+      interval.begin -= size;
+      interval.end -= size;
+    }
+    // A lap holds everything that fits; more can only come from one slot twice.
+    int room = 0;
+    for (int i = interval.begin; i <= interval.end && room < interval.demand; ++i)
+      room += stabbing.capacity[i % size];
+    stabbing.capacity[interval.end % size] += std::max(0, interval.demand - room);
+    stabbing.intervals.push_back(interval);
+  }
+
+  /// A barrier that stands or will stand in the prologue, and the newest issue that it makes known.
+  struct Covered {
+    int at = 0;
+    int count = 1;
+    bool anything = false;
+    std::map<std::pair<int, int>, int64_t> known; // by (group, counter)
+  };
+  struct Need {
+    int from = 0;
+    int group = 0;
+    int counter = -1;
+    int64_t index = 0;
+    int demand = 1;
+  };
+
+  /// Just in time: in front of each entry that needs what no earlier barrier of the prologue makes known.
+  std::vector<int> prologueSlots() {
+    Path path(context, program, 0);
+    std::map<int, std::vector<Need>> needs;
+    forEachHazard(context, path, [&](const HazardInstance &at) {
+      const Location &x = at.from->at(at.fromPosition).where, &y = at.to->at(at.toPosition).where;
+      if (x.phase != Phase::Prologue || y.phase != Phase::Prologue || y.index <= x.index)
+        return;
+      int counter = at.hazard->counter;
+      int64_t index = counter < 0 ? 0 : -at.from->issuedSince(at.fromPosition, 0, counter);
+      needs[y.index].push_back({x.index, at.fromGroup, counter, index, barrierDemand(problem, *at.hazard)});
+    });
+    std::vector<Covered> barriers;
+    for (size_t i = 0; i < program.prologue.size(); ++i)
+      if (isFullBarrier(program.prologue[i]))
+        barriers.push_back({static_cast<int>(i), 1, true, {}});
+    std::vector<int> slots;
+    for (const auto &[at, list] : needs)
+      if (std::any_of(list.begin(), list.end(), [&](const Need &need) { return !isCovered(need, at, barriers); })) {
+        barriers.push_back(coverAll(at, list));
+        slots.insert(slots.end(), barriers.back().count, at);
+      }
+    return slots;
+  }
+
+  static bool isCovered(const Need &need, int at, const std::vector<Covered> &barriers) {
+    int count = 0;
+    bool known = need.counter < 0;
+    for (const Covered &barrier : barriers) {
+      if (barrier.at <= need.from || barrier.at > at)
+        continue;
+      count += barrier.count;
+      auto it = barrier.known.find({need.group, need.counter});
+      known |= barrier.anything || (it != barrier.known.end() && it->second >= need.index);
+    }
+    return known && count >= need.demand;
+  }
+
+  static Covered coverAll(int at, const std::vector<Need> &needs) {
+    Covered barrier{at, 1, false, {}};
+    for (const Need &need : needs) {
+      barrier.count = std::max(barrier.count, need.demand);
+      int64_t &known = barrier.known[{need.group, need.counter}];
+      known = std::max(known, need.index);
+    }
+    return barrier;
+  }
+
+  /// The kernel's slots in each step of the epilogue.
+  std::vector<int> epilogueSlots(const std::vector<int> &positions) const {
+    std::vector<int> slots;
+    const std::vector<Entry> &entries = program.epilogue;
+    size_t begin = 0;
+    while (begin < entries.size() && !entries[begin].stagger) {
+      size_t end = begin + 1;
+      while (end < entries.size() && !entries[end].stagger && entries[end].position > entries[end - 1].position)
+        ++end;
+      for (int position : positions) {
+        size_t at = begin;
+        while (at < end && entries[at].position < position)
+          ++at;
+        slots.push_back(static_cast<int>(at));
+      }
+      begin = end;
+    }
+    return slots;
+  }
+
+  std::vector<Path> paths() const {
+    std::vector<Path> all;
+    for (int trips : tripsToCheck(context, program, options.tripCount))
+      all.emplace_back(context, program, trips);
+    return all;
+  }
+
+  /// Adds what the seams between the phases still lack, the earliest first.
+  void complete() {
+    for (size_t round = 0; round <= program.prologue.size() + program.epilogue.size(); ++round) {
+      std::optional<Location> missing = firstMissing();
+      if (!missing)
+        return;
+      std::vector<Entry> &entries = program.list(missing->phase);
+      insertAll(entries, {missing->index});
+    }
+  }
+
+  /// Where a barrier is needed outside of the kernel; nothing if no more can be done there.
+  std::optional<Location> firstMissing() const {
+    std::optional<Location> first;
+    for (const Path &path : paths())
+      forEachHazard(context, path, [&](const HazardInstance &at) {
+        if (at.from->barriersBefore(at.fromPosition) + 1 <= at.to->barriersBefore(at.toPosition))
+          return;
+        Location x = at.from->at(at.fromPosition).where, y = at.to->at(at.toPosition).where;
+        if (y.phase == Phase::Kernel && x.phase == Phase::Kernel)
+          return;
+        if (y.phase == Phase::Kernel)
+          y = {Phase::Prologue, static_cast<int>(program.prologue.size())};
+        // A hazard against the order of its own list is no matter of barriers.
+        bool backwards = x.phase == y.phase && y.index <= x.index;
+        if (!backwards && (!first || y < *first))
+          first = y;
+      });
+    return first;
+  }
+
+  /// Drops barriers of the epilogue that are the last in front of no access.
+  void prune() {
+    std::set<Location> used;
+    for (const Path &path : paths())
+      forEachHazard(context, path, [&](const HazardInstance &at) {
+        int last = at.from->barrierPosition(at.to->barriersBefore(at.toPosition));
+        if (last != kNever && last > at.fromPosition)
+          used.insert(at.from->at(last).where);
+      });
+    for (int i = static_cast<int>(program.epilogue.size()) - 1; i >= 0; --i) {
+      const Entry &entry = program.epilogue[i];
+      if (entry.kind == EntryKind::Barrier && entry.op < 0 && !entry.stagger && !used.count({Phase::Epilogue, i}))
+        program.epilogue.erase(program.epilogue.begin() + i);
+    }
+  }
+
+  void remark() {
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
+      const std::vector<Entry> &entries = program.list(phase);
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (entries[i].kind != EntryKind::Barrier || entries[i].op >= 0 || entries[i].stagger)
+          continue;
+        size_t next = i;
+        while (next < entries.size() && entries[next].kind != EntryKind::Op)
+          ++next;
+        bool known = next < entries.size();
+        result.remarks.push_back(
+            {Severity::remark, DiagId::ScheduleRemark, known ? problem.operations[entries[next].op].place : Place{},
+             "a barrier was added to the " + std::string(nameOf(phase)) +
+                 (known ? " in front of `" + problem.operations[entries[next].op].key + "`" : " at its end"),
+             {}, {}});
+      }
+    }
+  }
+
+  PathContext context;
+  const Problem &problem;
+  const Schedule &schedule;
+  Program &program;
+  const BarrierOptions &options;
+  BarrierResult result;
+};
+} // namespace
+
+BarrierResult deriveBarriers(const Problem &problem, const Schedule &schedule, Program &program,
+                             const BarrierOptions &options) {
+  return BarrierDerivation(problem, schedule, program, options).run();
+}
+
+} // namespace soliton::sched

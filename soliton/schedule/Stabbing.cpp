@@ -1,0 +1,136 @@
+#include "soliton/schedule/Stabbing.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <tuple>
+
+namespace soliton::sched {
+namespace {
+class Stabber {
+public:
+  explicit Stabber(const StabbingProblem &input) : input(input), size(input.slots) {
+    // Of equal intervals the largest demand counts.
+    std::map<std::pair<int, int>, int> unique;
+    for (const Interval &interval : input.intervals) {
+      int &demand = unique[{interval.begin, interval.end}];
+      demand = std::max(demand, interval.demand);
+    }
+    for (const auto &[ends, demand] : unique)
+      intervals.push_back({ends.first, ends.second, demand});
+  }
+
+  std::optional<std::vector<int>> run() {
+    if (size == 0)
+      return intervals.empty() ? std::optional(std::vector<int>{}) : std::nullopt;
+    int most = std::accumulate(input.capacity.begin(), input.capacity.end(), 0);
+    for (int total = lowerBound(); total <= most; ++total)
+      if (std::optional<std::vector<int>> points = solve(total, -1))
+        return best(total, *points);
+    return std::nullopt;
+  }
+
+private:
+  /// What one lap needs at least, looking at no interval that leaves it.
+  int lowerBound() const {
+    std::vector<int> before(size + 1, 0);
+    std::vector<std::vector<const Interval *>> endingAt(size);
+    for (const Interval &interval : intervals)
+      if (interval.end < size)
+        endingAt[interval.end].push_back(&interval);
+    for (int i = 0; i < size; ++i) {
+      before[i + 1] = before[i] + input.fixed[i];
+      for (const Interval *interval : endingAt[i])
+        before[i + 1] = std::max(before[i + 1], before[interval->begin] + interval->demand);
+    }
+    return before[size];
+  }
+
+  /// Points per slot with `total` in all and one at `forced`, or nothing.
+  std::optional<std::vector<int>> solve(int total, int forced) const {
+    std::vector<int> sum(size + 1, 0);
+    auto raise = [&](int node, int value, bool &changed) {
+      if (value > sum[node]) {
+        sum[node] = value;
+        changed = true;
+      }
+    };
+    // The least sums; if the first, which is 0 by definition, must rise there is no solution.
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (int i = 0; i < size; ++i)
+        raise(i + 1, sum[i] + std::max(input.fixed[i], i == forced ? 1 : 0), changed);
+      raise(size, total, changed);
+      for (const Interval &interval : intervals) {
+        int laps = (interval.end + 1) / size, node = (interval.end + 1) % size;
+        int value = sum[interval.begin] + interval.demand - laps * total;
+        // The end of a lap is a node of its own.
+        if (node == 0)
+          raise(size, value + total, changed);
+        else
+          raise(node, value, changed);
+      }
+      for (int i = size; i > 0; --i)
+        raise(i - 1, sum[i] - input.capacity[i - 1], changed);
+      if (sum[0] > 0 || sum[size] > total)
+        return std::nullopt;
+    }
+    std::vector<int> points(size);
+    for (int i = 0; i < size; ++i)
+      points[i] = sum[i + 1] - sum[i];
+    return points;
+  }
+
+  /// The best of the solutions that have a point at the right end of an interval inside the shortest one: moved to the
+  /// right as far as it goes, every solution is one of them.
+  std::vector<int> best(int total, std::vector<int> chosen) const {
+    const Interval *shortest = nullptr;
+    for (const Interval &interval : intervals)
+      if (!shortest || interval.end - interval.begin < shortest->end - shortest->begin)
+        shortest = &interval;
+    if (!shortest)
+      return chosen;
+    std::set<int> ends;
+    for (const Interval &interval : intervals)
+      for (int lap : {-size, 0, size})
+        if (int end = interval.end % size + (shortest->begin / size) * size + lap;
+            end >= shortest->begin && end <= shortest->end)
+          ends.insert(end % size);
+    auto score = scoreOf(chosen);
+    for (int end : ends)
+      if (input.capacity[end] > 0)
+        if (std::optional<std::vector<int>> points = solve(total, end))
+          if (auto other = scoreOf(*points); other < score) {
+            score = other;
+            chosen = *points;
+          }
+    return chosen;
+  }
+
+  std::tuple<int64_t, int64_t, std::vector<int>> scoreOf(const std::vector<int> &points) const {
+    int64_t cost = 0, slack = 0;
+    std::vector<int> slots;
+    for (int i = 0; i < size; ++i)
+      if (points[i] > 0) {
+        cost += input.cost.empty() ? 0 : int64_t{points[i]} * input.cost[i];
+        slots.push_back(i);
+      }
+    for (const Interval &interval : intervals) {
+      int at = interval.end;
+      while (at > interval.begin && points[at % size] == 0)
+        --at;
+      slack += at - interval.begin;
+    }
+    return {cost, -slack, slots};
+  }
+
+  const StabbingProblem &input;
+  int size;
+  std::vector<Interval> intervals;
+};
+} // namespace
+
+std::optional<std::vector<int>> stabIntervals(const StabbingProblem &problem) { return Stabber(problem).run(); }
+
+} // namespace soliton::sched

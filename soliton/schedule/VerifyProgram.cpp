@@ -1,0 +1,231 @@
+//===- VerifyProgram.cpp - Barriers, waits and hazards of a program --------===//
+#include "soliton/schedule/Lifetimes.h"
+#include "soliton/schedule/Paths.h"
+#include "soliton/schedule/Verify.h"
+
+#include <algorithm>
+#include <map>
+
+namespace soliton::sched {
+namespace {
+class ProgramVerifier {
+public:
+  ProgramVerifier(const Problem &problem, const Schedule &schedule, const Program &program,
+                  const VerifyOptions &options, Report &report)
+      : context(problem, schedule), problem(problem), schedule(schedule), program(program), options(options),
+        report(report) {}
+
+  void run() {
+    checkWaits();
+    for (const Dependence &hazard : context.hazards)
+      worst.push_back({hazard, HazardClass::Proven, 0, 0, 0, false, {}});
+    for (int trips : tripsToCheck(context, program, options.tripCount)) {
+      Path path(context, program, trips);
+      if (!checkConservation(path) || !checkBarriers(path))
+        return;
+      checkPhases(path);
+      forEachHazard(context, path, [&](const HazardInstance &at) { classify(at); });
+    }
+    for (Hazard &hazard : worst)
+      reportHazard(hazard);
+    report.hazards = std::move(worst);
+  }
+
+private:
+  const Operation &op(int index) const { return problem.operations[index]; }
+  void error(DiagId id, Place place, std::string message, std::string hint, std::vector<Note> notes = {}) {
+    report.diagnostics.push_back(
+        {Severity::error, id, std::move(place), std::move(message), std::move(hint), std::move(notes)});
+  }
+  Place placeOf(const Entry &entry) const { return entry.op >= 0 ? op(entry.op).place : Place{}; }
+
+  void checkWaits() {
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+      for (const Entry &entry : program.list(phase)) {
+        if (entry.kind != EntryKind::Wait)
+          continue;
+        const Counter &counter = problem.counters[entry.counter];
+        bool tooLarge = counter.limit > 0 && entry.value > counter.limit;
+        if (tooLarge || entry.value < 0)
+          error(DiagId::ScheduleWaitValue, placeOf(entry),
+                "a wait in the " + std::string(nameOf(phase)) + " leaves " + std::to_string(entry.value) +
+                    " outstanding on `" + counter.name + "`, which counts to " + std::to_string(counter.limit),
+                "wait for " + std::to_string(tooLarge ? counter.limit : 0) + " or fewer");
+      }
+  }
+
+  /// Every op runs for every iteration exactly once.
+  bool checkConservation(const Path &path) {
+    int expected = program.exactTrips.value_or(path.trips + program.peeled);
+    bool mayOverrun = std::any_of(program.kernel.begin(), program.kernel.end(),
+                                  [](const Entry &entry) { return entry.overruns; });
+    for (int i = 0; i < problem.numOps(); ++i) {
+      OpKind kind = op(i).kind;
+      bool sync = kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
+      if (sync || !schedule.slots[i].scheduled())
+        continue;
+      for (int group = 0; group < problem.groups; ++group) {
+        if (!(op(i).groups >> group & 1))
+          continue;
+        const Trace &trace = path.traces[group];
+        int missing = 0;
+        while (missing < expected && trace.position(i, missing) >= 0)
+          ++missing;
+        bool tooMany = !mayOverrun && trace.iterations(i) > expected;
+        if (missing == expected && !tooMany && !trace.repeats())
+          continue;
+        error(DiagId::ScheduleMissingOp, op(i).place,
+              trace.repeats() ? "an op runs twice for one iteration in the peeled program"
+              : tooMany       ? "`" + op(i).key + "` runs for iteration " + std::to_string(trace.iterations(i) - 1) +
+                              " of a loop of " + std::to_string(expected)
+                              : "`" + op(i).key + "` does not run for iteration " + std::to_string(missing) +
+                                    " of a loop of " + std::to_string(expected),
+              "peel the schedule again");
+        return false;
+      }
+    }
+    return true;
+  }
+
+  /// The k-th barrier of every group is the same event, so all groups must pass equally many.
+  bool checkBarriers(const Path &path) {
+    for (int group = 1; group < problem.groups; ++group) {
+      int first = path.traces[0].numBarriers(), other = path.traces[group].numBarriers();
+      if (first == other)
+        continue;
+      int behind = first < other ? 0 : group;
+      error(DiagId::ScheduleBarriers, divergentPlace(),
+            "wave group 0 passes " + std::to_string(first) + " barriers, wave group " + std::to_string(group) +
+                " passes " + std::to_string(other) + ", with " + std::to_string(path.trips) + " trips of the kernel",
+            "let wave group " + std::to_string(behind) + " pass " + std::to_string(std::abs(first - other)) +
+                " more, or drop the condition of the others");
+      return false;
+    }
+    return true;
+  }
+
+  Place divergentPlace() const {
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+      for (const Entry &entry : program.list(phase))
+        if (entry.kind == EntryKind::Barrier && (entry.groups & problem.allGroups()) != problem.allGroups() &&
+            placeOf(entry).known())
+          return placeOf(entry);
+    return {};
+  }
+
+  /// A wave that waits for its own later arrival waits for ever.
+  void checkPhases(const Path &path) {
+    for (const Trace &trace : path.traces)
+      for (int p = 0; p < trace.size(); ++p) {
+        const Instance &instance = trace.at(p);
+        const Entry &entry = *instance.entry;
+        if (entry.kind != EntryKind::PhaseWait || instance.iteration < 0)
+          continue;
+        int own = trace.phaseEntry(EntryKind::Arrive, entry.counter, entry.region, instance.iteration);
+        if (own == kNever || own < p || deadlocked)
+          continue;
+        deadlocked = true;
+        error(DiagId::ScheduleBarriers, {},
+              "a wave waits for the phase of `" + problem.regions[entry.region].name + "`, instance " +
+                  std::to_string(instance.iteration) + ", before it arrives there itself",
+              "give `" + problem.regions[entry.region].name + "` another buffer");
+      }
+  }
+
+  void classify(const HazardInstance &at) {
+    Hazard &hazard = worst[at.hazard - context.hazards.data()];
+    if (hazard.value == HazardClass::Violated || isProven(context, at))
+      return;
+    HazardClass value = latencyProtects(at) ? HazardClass::LatencyOnly : HazardClass::Violated;
+    if (value == HazardClass::LatencyOnly && hazard.value == HazardClass::LatencyOnly)
+      return;
+    hazard.value = value;
+    hazard.fromGroup = at.fromGroup;
+    hazard.toGroup = at.toGroup;
+    hazard.iteration = at.iteration;
+    hazard.fix = fixFor(at);
+  }
+
+  /// With both waves in step since the last barrier they share, the model has X done before Y takes effect.
+  bool latencyProtects(const HazardInstance &at) const {
+    if (!at.hazard->crossWave && at.fromPosition > at.toPosition)
+      return false;
+    int shared = std::min(at.from->barriersBefore(at.fromPosition), at.to->barriersBefore(at.toPosition));
+    auto since = [&](const Trace &trace, int position) {
+      int64_t start = shared > 0 ? trace.times()[trace.barrierPosition(shared)] : 0;
+      return trace.times()[position] - start;
+    };
+    int64_t done = since(*at.from, at.fromPosition) + op(at.hazard->from).latency;
+    return done <= since(*at.to, at.toPosition) + op(at.hazard->to).firstEffect;
+  }
+
+  /// What is missing: the phase, the wait, or the barrier.
+  std::string fixFor(const HazardInstance &at) const {
+    const Dependence &hazard = *at.hazard;
+    if (protectedByPhase(problem, hazard))
+      return "wait for the phase of `" + problem.regions[hazard.region].name + "` in front of `" + op(hazard.to).key +
+             "`, or give it another buffer";
+    int last = at.hazard->crossWave ? at.from->barrierPosition(at.to->barriersBefore(at.toPosition)) : at.toPosition;
+    bool between = last != kNever && last > at.fromPosition;
+    if (!between)
+      return "put a barrier between `" + op(hazard.from).key + "` and `" + op(hazard.to).key + "`" +
+             (hazard.counter >= 0 ? ", with `wait " + problem.counters[hazard.counter].name + " 0` in front of it" : "") +
+             (hazard.reuse ? ", or give `" + problem.regions[hazard.region].name + "` another buffer" : "");
+    const Counter &counter = problem.counters[hazard.counter];
+    if (counter.kind == CounterKind::Group && !at.from->committed(at.fromPosition, last, hazard.counter))
+      return "commit `" + counter.name + "` behind `" + op(hazard.from).key + "`";
+    int64_t value = counter.kind == CounterKind::OutOfOrder
+                        ? 0
+                        : std::max<int64_t>(0, at.from->issuedSince(at.fromPosition, last, hazard.counter));
+    return "`wait " + counter.name + " " + std::to_string(value) + "` in front of " +
+           (hazard.crossWave ? "the barrier" : "`" + op(hazard.to).key + "`") + " in the " +
+           std::string(nameOf(at.from->at(last).where.phase));
+  }
+
+  bool isWaived(const Dependence &hazard) const {
+    return std::any_of(options.waivers.begin(), options.waivers.end(), [&](const Waiver &waiver) {
+      return (waiver.from.empty() || waiver.from == op(hazard.from).key) &&
+             (waiver.to.empty() || waiver.to == op(hazard.to).key) &&
+             (waiver.region.empty() || waiver.region == problem.regions[hazard.region].name);
+    });
+  }
+
+  void reportHazard(Hazard &hazard) {
+    if (hazard.value == HazardClass::Proven)
+      return;
+    const Dependence &dep = hazard.dependence;
+    hazard.waived = hazard.value == HazardClass::LatencyOnly && isWaived(dep);
+    bool latency = hazard.value == HazardClass::LatencyOnly;
+    std::string groups = problem.groups > 1 ? " of wave group " + std::to_string(hazard.toGroup) + " and `" +
+                                                  op(dep.from).key + "` of wave group " +
+                                                  std::to_string(hazard.fromGroup)
+                                            : " and `" + op(dep.from).key + "`";
+    std::string message = "`" + op(dep.to).key + "`" + groups + " touch " + std::string(nameOf(dep.space)) + " `" +
+                          problem.regions[dep.region].name + "` (" + std::string(nameOf(dep.kind)) + ") and " +
+                          (latency ? "only latency keeps them apart" : "nothing keeps them apart");
+    report.diagnostics.push_back(
+        {hazard.waived ? Severity::warning : Severity::error,
+         latency ? DiagId::ScheduleLatencyOnly : DiagId::ScheduleHazard, op(dep.to).place, message, hazard.fix,
+         {{op(dep.from).place, "`" + op(dep.from).key + "` must be complete in every wave first"}}});
+  }
+
+  PathContext context;
+  const Problem &problem;
+  const Schedule &schedule;
+  const Program &program;
+  const VerifyOptions &options;
+  Report &report;
+  std::vector<Hazard> worst;
+  bool deadlocked = false;
+};
+} // namespace
+
+void verifyProgram(const Problem &problem, const Schedule &schedule, const Program &program,
+                   const VerifyOptions &options, Report &report) {
+  Schedule decided = schedule;
+  if (decided.buffers.size() != problem.regions.size())
+    assignBuffers(problem, decided);
+  ProgramVerifier(problem, decided, program, options, report).run();
+}
+
+} // namespace soliton::sched

@@ -1,0 +1,325 @@
+//===- AssignLayouts.cpp - Who holds which element -----------------------------===//
+//
+// Values that compute on each other element by element want one layout; they form a *class*. Anchors pull a class
+// towards a layout, the strongest wins:
+//
+//   accumulator of an mma  >  operand of an mma  >  part of a wider class (broadcast, reduction)  >  read  >  write
+//
+// so in `c = mma(a, b, c); d = c + broadcast(bias)` everything takes the accumulator's layout and `bias` is read as that
+// layout without its rows. Where a use needs another layout than its class has, a `wave.convert` is inserted:
+//
+//   %p = wave.unary exp2 %s            : the accumulator's layout
+//   %q = wave.convert %p               : the operand's layout of the second mma (often only a new name, see PlanMovement)
+//
+// The result does not depend on the order of ops: ties are broken by the text of the layouts.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/layout/Blocked.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+namespace {
+enum Strength { kNone, kDefault, kWrite, kReduce, kRead, kExplicitRead, kDerived, kOperand, kAccumulator };
+
+struct Anchor {
+  Strength strength = kNone;
+  std::optional<Layout> layout;
+};
+
+TileType tileType(Value value) { return cast<TileType>(value.getType()); }
+
+SmallVector<Dim> dimsOf(TileType type) {
+  SmallVector<Dim> dims;
+  for (StringAttr dim : type.getDims())
+    dims.push_back(Dim(dim.getValue().str()));
+  return dims;
+}
+
+/// The layout of `wide` without the dimensions that `narrow` lacks.
+Layout restricted(Layout wide, TileType narrow) {
+  for (Dim dim : wide.dims())
+    if (!narrow.hasDim(dim.name()))
+      wide = wide.withoutDim(dim);
+  return wide;
+}
+
+/// A fragment table's layout for a whole workgroup tile: its dims renamed, repeated over the wave's part, split over waves.
+Layout tiledFragment(const Layout &fragment, ArrayRef<std::pair<StringRef, StringAttr>> names, TileType type,
+                     const Geometry &geometry) {
+  std::map<Dim, Dim> renames;
+  for (auto [table, dim] : names)
+    renames.emplace(Dim(table.str()), Dim(dim.getValue().str()));
+  Layout layout = fragment.renamed(renames);
+  std::map<Dim, int64_t> sizes = layout.extents();
+  for (Dim dim : dimsOf(type)) {
+    const Distribution &distribution = geometry[dim];
+    int64_t size = sizes.contains(dim) ? sizes[dim] : 1;
+    int64_t part = distribution.waves > 1 ? distribution.waveTile : distribution.tile().value_or(1);
+    if (part > size)
+      layout = layout.tiled(Axis::reg, dim, part / size, size);
+  }
+  layout.wave = geometry.waveDigits(dimsOf(type));
+  return layout;
+}
+
+class LayoutAssignment {
+public:
+  LayoutAssignment(KernelOp kernel, const Geometry &geometry) : kernel(kernel), geometry(geometry) {}
+
+  LogicalResult run() {
+    makeBroadcastsExplicit();
+    joinClasses();
+    if (failed(collectAnchors()) || failed(fixClasses()))
+      return failure();
+    setTypes();
+    insertConverts();
+    setStarts();
+    return success();
+  }
+
+private:
+  void makeBroadcastsExplicit();
+  void joinClasses();
+  LogicalResult collectAnchors();
+  LogicalResult fixClasses();
+  void setTypes();
+  void insertConverts();
+  void setStarts();
+
+  void join(Value a, Value b) { classes.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer()); }
+  void *leader(Value value) { return *classes.findLeader(classes.insert(value.getAsOpaquePointer())); }
+  void pull(Value value, Strength strength, const Layout &layout);
+  Layout mmaOperand(MmaOp mma, int which);
+  FailureOr<Layout> defaultLayout(Value value);
+  Value converted(OpBuilder &builder, Location loc, Value value, const Layout &layout);
+
+  KernelOp kernel;
+  const Geometry &geometry;
+  llvm::EquivalenceClasses<void *> classes;
+  llvm::MapVector<void *, Anchor> anchors;
+  /// Narrow value, wide value: the narrow one's layout follows from the wide one's.
+  SmallVector<std::pair<Value, Value>> parts;
+  SmallVector<Value> values;
+};
+
+void LayoutAssignment::makeBroadcastsExplicit() {
+  kernel.walk([&](Operation *op) {
+    if (!isa<BinaryOp, CompareOp, SelectOp>(op))
+      return;
+    auto result = tileType(op->getResult(0));
+    OpBuilder builder(op);
+    for (mlir::OpOperand &operand : op->getOpOperands()) {
+      TileType type = tileType(operand.get());
+      if (type.getRank() == result.getRank())
+        continue;
+      auto wide = TileType::get(op->getContext(), result.getDims(), type.getElementType(), LayoutAttr());
+      auto broadcast = BroadcastOp::create(builder, op->getLoc(), wide, operand.get(), ArrayAttr(), OriginAttr());
+      operand.set(broadcast);
+    }
+  });
+}
+
+void LayoutAssignment::joinClasses() {
+  kernel.walk<mlir::WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isa<TileType>(result.getType()))
+        values.push_back(result), classes.insert(result.getAsOpaquePointer());
+    if (isa<UnaryOp, CastOp, PermuteOp, BinaryOp, CompareOp, SelectOp, ApplyExprOp>(op))
+      for (Value operand : op->getOperands())
+        join(op->getResult(0), operand);
+    if (auto mma = dyn_cast<MmaOp>(op))
+      join(mma.getResult(), mma.getAcc());
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (reduce.getInit())
+        join(reduce.getResult(), reduce.getInit());
+      parts.emplace_back(reduce.getResult(), reduce.getSource());
+    }
+    if (auto broadcast = dyn_cast<BroadcastOp>(op))
+      parts.emplace_back(broadcast.getOperand(), broadcast.getResult());
+    if (auto loop = dyn_cast<IterateOp>(op)) {
+      Operation *yield = loop.block().getTerminator();
+      for (auto [init, argument, yielded, result] :
+           llvm::zip(loop.getInits(), loop.block().getArguments(), yield->getOperands(), loop.getResults())) {
+        values.push_back(argument);
+        join(init, argument);
+        join(argument, yielded);
+        join(argument, result);
+      }
+    }
+  });
+}
+
+void LayoutAssignment::pull(Value value, Strength strength, const Layout &layout) {
+  Anchor &anchor = anchors[leader(value)];
+  if (anchor.strength > strength ||
+      (anchor.strength == strength && anchor.layout && anchor.layout->str() <= layout.str()))
+    return;
+  anchor = {strength, layout};
+}
+
+Layout LayoutAssignment::mmaOperand(MmaOp mma, int which) {
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  const MmaOperand &operand = which == 0 ? kind.lhs : which == 1 ? kind.rhs : kind.acc;
+  return tiledFragment(operand.layout,
+                       {{"M", mma.getRowDim()}, {"N", mma.getColumnDim()}, {"K", mma.getContractedDim()}},
+                       tileType(mma->getOperand(which)), geometry);
+}
+
+LogicalResult LayoutAssignment::collectAnchors() {
+  bool ok = true;
+  kernel.walk([&](Operation *op) {
+    if (auto mma = dyn_cast<MmaOp>(op)) {
+      pull(mma.getLhs(), kOperand, mmaOperand(mma, 0));
+      pull(mma.getRhs(), kOperand, mmaOperand(mma, 1));
+      pull(mma.getAcc(), kAccumulator, mmaOperand(mma, 2));
+    }
+    if (isa<ReadOp, WriteOp>(op)) {
+      auto elements = op->getAttrOfType<mlir::IntegerAttr>("elements_per_thread");
+      FailureOr<Layout> layout = coalescedLayout(op, geometry, /*allWaves=*/false, elements ? elements.getInt() : 0);
+      if (failed(layout)) {
+        report(op->getLoc(), DiagId::TileExtentUnknown)
+                .hint("give every dimension of the tile a workgroup or tiling constraint")
+            << "the tile `" << tileOf(op) << "` has a dimension whose extent is not known";
+        ok = false;
+        return;
+      }
+      Strength strength = isa<WriteOp>(op) ? kWrite : elements ? kExplicitRead : kRead;
+      pull(isa<ReadOp>(op) ? op->getResult(0) : op->getOperand(0), strength, *layout);
+    }
+  });
+  return success(ok);
+}
+
+FailureOr<Layout> LayoutAssignment::defaultLayout(Value value) {
+  TileType type = tileType(value);
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
+  if (!tile)
+    return report(value.getLoc(), DiagId::TileExtentUnknown)
+               .hint("give every dimension of the tile a workgroup or tiling constraint")
+           << "the tile `" << type << "` has a dimension whose extent is not known";
+  for (DimExtent &dim : *tile)
+    dim.extent = geometry[dim.dim].waves > 1 ? geometry[dim.dim].waveTile : dim.extent;
+  Layout layout = *coalesced(*tile, geometry.waveSize(), 1, 1).layout;
+  layout.wave = geometry.waveDigits(dimsOf(type));
+  return layout;
+}
+
+/// Fixes the classes one by one: always the strongest anchor next, where a part of a class that is not fixed yet waits
+/// for it.
+LogicalResult LayoutAssignment::fixClasses() {
+  llvm::DenseMap<void *, Layout> fixed;
+  auto waits = [&](void *candidate) {
+    return llvm::any_of(parts, [&](auto part) {
+      return leader(part.first) == candidate && leader(part.second) != candidate && !fixed.contains(leader(part.second)) &&
+             anchors[leader(part.second)].strength > kNone && anchors[candidate].strength < kOperand;
+    });
+  };
+  SmallVector<void *> open;
+  for (Value value : values)
+    if (void *top = leader(value); !llvm::is_contained(open, top))
+      open.push_back(top);
+  while (!open.empty()) {
+    void **best = nullptr;
+    for (void *&candidate : open)
+      if (!waits(candidate) && (!best || anchors[candidate].strength > anchors[*best].strength))
+        best = &candidate;
+    if (!best)
+      best = &open.front();
+    void *top = *best;
+    if (!anchors[top].layout) {
+      FailureOr<Layout> layout = defaultLayout(Value::getFromOpaquePointer(top));
+      if (failed(layout))
+        return failure();
+      anchors[top] = {kDefault, *layout};
+    }
+    fixed[top] = *anchors[top].layout;
+    open.erase(best);
+    for (auto [narrow, wide] : parts)
+      if (leader(wide) == top && !fixed.contains(leader(narrow)))
+        pull(narrow, kDerived, restricted(fixed[top], tileType(narrow)));
+  }
+  return success();
+}
+
+void LayoutAssignment::setTypes() {
+  for (Value value : values)
+    value.setType(tileType(value).withLayout(*anchors[leader(value)].layout));
+}
+
+Value LayoutAssignment::converted(OpBuilder &builder, Location loc, Value value, const Layout &layout) {
+  if (tileType(value).layout() == layout)
+    return value;
+  return ConvertOp::create(builder, loc, tileType(value).withLayout(layout), value, ConvertPlanKindAttr(), ArrayAttr(),
+                           OriginAttr());
+}
+
+void LayoutAssignment::insertConverts() {
+  kernel.walk([&](Operation *op) {
+    OpBuilder builder(op);
+    if (auto mma = dyn_cast<MmaOp>(op)) {
+      for (int which = 0; which < 3; ++which)
+        mma->setOperand(which, converted(builder, op->getLoc(), mma->getOperand(which), mmaOperand(mma, which)));
+      Layout natural = tileType(mma.getAcc()).layout(), wanted = tileType(mma.getResult()).layout();
+      if (!(natural == wanted)) {
+        mma.getResult().setType(tileType(mma.getAcc()));
+        builder.setInsertionPointAfter(op);
+        Value result = converted(builder, op->getLoc(), mma.getResult(), wanted);
+        mma.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+      }
+    }
+    if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+      Layout wanted = restricted(tileType(broadcast.getResult()).layout(), tileType(broadcast.getOperand()));
+      broadcast.getOperandMutable().assign(converted(builder, op->getLoc(), broadcast.getOperand(), wanted));
+    }
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      Layout natural = restricted(tileType(reduce.getSource()).layout(), tileType(reduce.getResult()));
+      Layout wanted = tileType(reduce.getResult()).layout();
+      if (natural == wanted)
+        return;
+      if (reduce.getInit())
+        reduce.getInitMutable().assign(converted(builder, op->getLoc(), reduce.getInit(), natural));
+      reduce.getResult().setType(tileType(reduce.getResult()).withLayout(natural));
+      builder.setInsertionPointAfter(op);
+      Value result = converted(builder, op->getLoc(), reduce.getResult(), wanted);
+      reduce.getResult().replaceAllUsesExcept(result, result.getDefiningOp());
+    }
+  });
+}
+
+void LayoutAssignment::setStarts() {
+  kernel.walk([&](Operation *op) {
+    if (isa<ReadOp, WriteOp>(op)) {
+      SmallVector<sym::Expr> starts;
+      for (Dim dim : dimsOf(tileOf(op)))
+        starts.push_back(sym::simplify(geometry.start(dim, op), geometry.facts()));
+      op->setAttr("starts", exprArrayAttr(op->getContext(), starts));
+    }
+    if (auto index = dyn_cast<SelfIndexOp>(op))
+      index.setStartAttr(exprAttr(op->getContext(), geometry.start(Dim(index.getDim().str()), op)));
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      reduce.setStartAttr(exprAttr(op->getContext(), geometry.start(Dim(reduce.getDim().str()), op)));
+  });
+}
+
+struct AssignLayoutsPass final : impl::AssignLayoutsPassBase<AssignLayoutsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<Geometry> geometry = Geometry::of(getOperation());
+    if (failed(geometry) || failed(LayoutAssignment(getOperation(), *geometry).run()))
+      return signalPassFailure();
+    setForm(getOperation(), Form::Indexed);
+  }
+};
+} // namespace
+} // namespace soliton

@@ -1,0 +1,124 @@
+//===- BindSymbols.cpp - From symbols to what this compilation means by them ---===//
+//
+//   wave.iterate "K" (%0)                becomes   wave.iterate "K" (%0) {count = #wave.expr<"32">}
+//   !wave.memory<["M", "K"], f16, …>     becomes   !wave.memory<["1024", "K"], f16, …>      (K is dynamic)
+//   wave.mma %a, %b, %c                  becomes   wave.mma … {kind = "F32_16x16x16_F16"}
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Geometry.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_BINDSYMBOLSPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
+  const Distribution &axis = geometry[Dim(loop.getAxis().str())];
+  if (!axis.loopTile)
+    return report(loop.getLoc(), DiagId::IterateWithoutTiling)
+               .hint("add `TilingConstraint(" + loop.getAxis().str() + ", …)` to the kernel's constraints")
+           << "a loop walks `" << loop.getAxis() << "`, which has no tiling constraint";
+  loop.setCountAttr(exprAttr(loop.getContext(), sym::simplify(axis.loopCount, geometry.facts())));
+  return success();
+}
+
+/// Chooses the matrix instruction and checks that the waves' tiles are whole numbers of it.
+static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
+  auto element = [](Value value) { return dtypeOf(cast<TileType>(value.getType()).getElementType()); };
+  std::optional<DType> lhs = element(mma.getLhs()), rhs = element(mma.getRhs()), acc = element(mma.getAcc());
+  if (!lhs || !rhs || !acc)
+    return report(mma.getLoc(), DiagId::MmaTypeMismatch) << "`mma` on elements that no matrix instruction takes";
+  std::optional<std::string> name = mma.getKind() ? std::optional(mma.getKind()->str()) : geometry.mmaName();
+  std::optional<std::string_view> wanted = name ? std::optional<std::string_view>(*name) : std::nullopt;
+  MmaChoice choice = selectMma(geometry.target(), wanted, {*lhs, *rhs, *acc});
+  if (!choice)
+    return report(mma.getLoc(), choice.error->id).hint(choice.error->hint) << choice.error->message;
+  if (choice.kind->async)
+    return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
+           << "`" << choice.kind->name << "` takes operands from shared memory asynchronously, which no pass emits yet";
+  if (choice.kind->scaleBlock)
+    return report(mma.getLoc(), DiagId::NotSupportedHere) << "`" << choice.kind->name << "` needs scales, `mma` has none";
+
+  auto check = [&](StringAttr dim, int64_t size, bool loop) -> LogicalResult {
+    const Distribution &distribution = geometry[Dim(dim.getValue().str())];
+    int64_t tile = loop ? distribution.tile().value_or(0) : distribution.waveTile;
+    if (tile > 0 && tile % size == 0)
+      return success();
+    return report(mma.getLoc(), DiagId::TileNotMultipleOfMma)
+               .hint("choose a tile of `" + dim.getValue().str() + "` that is a multiple of " + std::to_string(size))
+           << "a wave has " << tile << " elements of `" << dim.getValue() << "`, `" << choice.kind->name << "` takes " << size
+           << " at a time";
+  };
+  if (failed(check(mma.getRowDim(), choice.kind->m, false)) || failed(check(mma.getColumnDim(), choice.kind->n, false)) ||
+      failed(check(mma.getContractedDim(), choice.kind->k, true)))
+    return failure();
+  mma.setKind(choice.kind->name);
+  return success();
+}
+
+/// Memory shapes with bound symbols replaced, in the types of everything that mentions them.
+static void bindShapes(KernelOp kernel, const Geometry &geometry) {
+  auto bound = [&](Type type) -> Type {
+    auto memory = dyn_cast<MemoryType>(type);
+    if (!memory)
+      return type;
+    SmallVector<ExprAttr> shape;
+    for (ExprAttr extent : memory.getShape())
+      shape.push_back(exprAttr(type.getContext(), sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
+    return MemoryType::get(type.getContext(), shape, memory.getElementType(), memory.getSpace(), memory.getMap());
+  };
+  for (BlockArgument argument : kernel.block().getArguments())
+    argument.setType(bound(argument.getType()));
+}
+
+/// Every symbol of a shape must be bound or dynamic.
+static LogicalResult checkBound(KernelOp kernel, const Geometry &geometry) {
+  llvm::SmallDenseSet<StringRef> dynamic;
+  for (Attribute name : kernel.getDynamic())
+    dynamic.insert(cast<StringAttr>(name).getValue());
+  bool ok = true;
+  for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
+    auto memory = dyn_cast<MemoryType>(argument.getType());
+    if (!memory)
+      continue;
+    for (ExprAttr extent : memory.getShape())
+      for (sym::Expr symbol : sym::symbolsOf(geometry.bind(extent.getValue())))
+        if (!dynamic.contains(StringRef(symbol.symbolName()))) {
+          report(argument.getLoc(), DiagId::SymbolUnbound)
+                  .hint("bind it in `subs` or list it among the dynamic symbols")
+              << "the shape of `" << cast<StringAttr>(name).getValue() << "` mentions `" << std::string(symbol.symbolName())
+              << "`, which has no value";
+          ok = false;
+        }
+  }
+  return success(ok);
+}
+
+namespace {
+struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(checkBound(kernel, *geometry)))
+      return signalPassFailure();
+    bindShapes(kernel, *geometry);
+    bool ok = true;
+    kernel.walk([&](Operation *op) {
+      if (auto loop = dyn_cast<IterateOp>(op))
+        ok &= succeeded(bindCount(loop, *geometry));
+      if (auto mma = dyn_cast<MmaOp>(op))
+        ok &= succeeded(bindMma(mma, *geometry));
+    });
+    if (!ok)
+      signalPassFailure();
+  }
+};
+} // namespace
+} // namespace soliton

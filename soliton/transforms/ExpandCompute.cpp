@@ -1,0 +1,112 @@
+//===- ExpandCompute.cpp - Expansion of what computes element by element -----------===//
+
+#include "soliton/ir/Forms.h"
+#include "soliton/layout/Reduce.h"
+#include "soliton/transforms/Expander.h"
+
+namespace soliton {
+using namespace wave;
+
+/// The same op on other operands, with the piece's type and origin.
+static Value cloneOnPiece(OpBuilder &builder, Operation *op, ValueRange operands, TileType type, OriginAttr origin) {
+  mlir::OperationState state(op->getLoc(), op->getName(), operands, {type}, op->getAttrs());
+  state.propertiesAttr = op->getPropertiesAsAttribute();
+  Operation *piece = builder.create(state);
+  piece->setAttr("origin", origin);
+  return piece->getResult(0);
+}
+
+/// Registers of a piece where no operand suggests one: 16 bytes' worth.
+static int64_t naturalGranule(TileType type) {
+  int64_t bytes = elementBytes(type.getElementType());
+  return wholePieces(type.getLayout().getValue(), std::max<int64_t>(1, 16 / bytes));
+}
+
+void Expander::expandElementwise(Operation *op) {
+  auto type = cast<TileType>(op->getResult(0).getType());
+  int64_t granule = 0;
+  for (Value operand : op->getOperands())
+    if (int64_t size = fragment(operand).granule(); size > 0 && type.layout().pieces(size))
+      granule = granule == 0 ? size : std::min(granule, size);
+  if (granule == 0)
+    granule = naturalGranule(type);
+
+  SmallVector<Fragment> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back(fragment(operand));
+  Fragment &result = define(op->getResult(0));
+  for (int64_t i = 0; i < type.layout().regs() / granule; ++i) {
+    OriginAttr at = origin(op, Role::Compute, type.layout(), granule, i);
+    SmallVector<Value> pieces;
+    for (const Fragment &operand : operands)
+      pieces.push_back(operand.range(builder, op->getLoc(), i * granule, granule, at));
+    result.append(cloneOnPiece(builder, op, pieces, pieceType(type, i * granule, granule), at));
+  }
+}
+
+void Expander::expandGenerated(Operation *op) {
+  auto type = cast<TileType>(op->getResult(0).getType());
+  int64_t granule = 0;
+  // A loop carries its values in pieces of its own; make those at once.
+  for (mlir::OpOperand &use : op->getResult(0).getUses())
+    if (auto loop = dyn_cast<IterateOp>(use.getOwner()))
+      granule = carriedGranule(loop.block().getArgument(use.getOperandNumber()));
+    else if (auto mma = dyn_cast<MmaOp>(use.getOwner()); mma && mma.getAcc() == op->getResult(0))
+      granule = kindOf(mma).acc.nativeRegs;
+  if (granule == 0)
+    granule = naturalGranule(type);
+  Fragment &result = define(op->getResult(0));
+  for (int64_t i = 0; i < type.layout().regs() / granule; ++i)
+    result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule),
+                               origin(op, Role::Compute, type.layout(), granule, i)));
+}
+
+void Expander::expandRemap(Operation *op) {
+  auto type = cast<TileType>(op->getResult(0).getType());
+  OriginAttr at = origin(op, isa<ConvertOp>(op) ? Role::Convert : Role::Compute);
+  Value whole = fragment(op->getOperand(0)).whole(builder, op->getLoc(), at);
+  define(op->getResult(0)).append(cloneOnPiece(builder, op, whole, type, at));
+}
+
+Value Expander::combine(ReduceOp reduce, Value lhs, Value rhs, OriginAttr at) {
+  BinaryKind kind = reduce.getKind() == ReduceKind::sum   ? BinaryKind::add
+                    : reduce.getKind() == ReduceKind::max ? BinaryKind::max
+                                                          : BinaryKind::min;
+  return BinaryOp::create(builder, reduce.getLoc(), lhs.getType(), kind, lhs, rhs, ArrayAttr(), at);
+}
+
+/// The registers of `layout` that are reduced into one: only the digits of `dim` are left, the others stand still at `first`.
+static Layout reducedGroup(const Layout &layout, Dim dim, int64_t first) {
+  Layout group = layout;
+  std::erase_if(group.reg, [&](const Digit &digit) { return digit.dim != dim; });
+  for (Dim other : layout.dims())
+    group.offset[other] = layout.coordinate(other, first, 0, 0);
+  return group;
+}
+
+/// One op per result register: it combines the lane's registers, then lanes.
+void Expander::expandReduce(ReduceOp reduce) {
+  TileType source = reduce.getSource().getType(), type = reduce.getResult().getType();
+  Dim dim(reduce.getDim().str());
+  ReducePlan plan = planReduce(source.layout(), dim);
+  const Fragment from = fragment(reduce.getSource());
+  Fragment init = reduce.getInit() ? fragment(reduce.getInit()) : Fragment();
+  Fragment &result = define(reduce.getResult());
+  for (auto [r, group] : llvm::enumerate(plan.registers)) {
+    OriginAttr at = origin(reduce, Role::Compute, type.layout(), 1, r);
+    SmallVector<Value> registers;
+    for (int64_t reg : group)
+      registers.push_back(from.range(builder, reduce.getLoc(), reg, 1, at));
+    Value joined = registers.front();
+    if (registers.size() > 1)
+      joined = JoinOp::create(builder, reduce.getLoc(), source.withLayout(reducedGroup(source.layout(), dim, group.front())),
+                              registers, ArrayAttr(), at);
+    Value sum = ReduceOp::create(builder, reduce.getLoc(), pieceType(type, r, 1), reduce.getKind(), joined, Value(), reduce.getDim(),
+                                 reduce.getStartAttr(), reduce.getTagsAttr(), at);
+    if (reduce.getInit())
+      sum = combine(reduce, init.range(builder, reduce.getLoc(), r, 1, at), sum, at);
+    result.append(sum);
+  }
+}
+
+} // namespace soliton

@@ -1,0 +1,229 @@
+//===- ExpandTiles.cpp - From tiles to the instructions that the target issues -----===//
+//
+// Runs once. Each op becomes as many ops as the target issues instructions for it, in a stated order: pieces of an
+// access by register, matrix instructions by row, column, then along the contraction.
+//
+//   %d = wave.mma %a, %b, %c : 64×64×32 a wave          becomes   32 × wave.mma on 16×16×16 pieces
+//   %a = wave.read %s        : 32 registers a lane       becomes    8 × wave.read of 4 registers (8 bytes)
+//
+// A tile is afterwards a row of pieces (Fragments.h); `wave.slice` and `wave.join` appear where a use wants other ones and
+// cost nothing. Every op carries its origin; nothing later widens, merges or splits an access.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/transforms/Expander.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_EXPANDTILESPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+OriginAttr Expander::origin(Operation *op, Role role) {
+  auto number = numbers.try_emplace(op, static_cast<int64_t>(numbers.size())).first->second;
+  return OriginAttr::get(op->getContext(), number, role, {}, 0, op->getAttrOfType<ArrayAttr>("tags"));
+}
+
+OriginAttr Expander::origin(Operation *op, Role role, const Layout &layout, int64_t size, int64_t i) {
+  OriginAttr whole = origin(op, role);
+  SmallVector<mlir::NamedAttribute> piece;
+  // The ordinal along a dimension: how many smaller places along it pieces of this size have.
+  for (Dim dim : layout.dims()) {
+    std::set<int64_t> places;
+    for (int64_t reg = 0; reg < layout.regs(); reg += size)
+      places.insert(layout.coordinate(dim, reg, 0, 0));
+    if (places.size() < 2)
+      continue;
+    int64_t ordinal = std::distance(places.begin(), places.find(layout.coordinate(dim, i * size, 0, 0)));
+    piece.emplace_back(StringAttr::get(op->getContext(), dim.name()), builder.getI64IntegerAttr(ordinal));
+  }
+  return OriginAttr::get(op->getContext(), whole.getOp(), role,
+                         piece.empty() ? mlir::DictionaryAttr() : mlir::DictionaryAttr::get(op->getContext(), piece), 0,
+                         whole.getTags());
+}
+
+const MmaKind &Expander::kindOf(MmaOp mma) const { return mmaKindOf(mma, geometry.target()); }
+
+void Expander::expandRead(ReadOp read) {
+  TileType type = read.getResult().getType();
+  int64_t width = Access(read, geometry).width(geometry.maxBytesPerAccess());
+  bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
+  Fragment &result = define(read.getResult());
+  for (int64_t i = 0; i < type.layout().regs() / width; ++i) {
+    OriginAttr piece = origin(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width, i);
+    result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(), ValueRange(),
+                                 mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), read.getBoundsAttr(),
+                                 read.getTagsAttr(), piece));
+  }
+}
+
+void Expander::expandWrite(WriteOp write) {
+  TileType type = write.getValue().getType();
+  int64_t width = Access(write, geometry).width(geometry.maxBytesPerAccess());
+  bool shared = cast<MemoryType>(write.getMemory().getType()).isShared();
+  for (int64_t i = 0; i < type.layout().regs() / width; ++i) {
+    OriginAttr piece = origin(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width, i);
+    Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
+    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(), write.getIndicesAttr(),
+                    write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece);
+  }
+}
+
+/// Pieces of `size` registers by their coordinates in lane 0 of wave 0.
+static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size) {
+  std::map<std::vector<int64_t>, int64_t> pieces;
+  for (int64_t begin = 0; begin < layout.regs(); begin += size) {
+    std::vector<int64_t> place;
+    for (Dim dim : dims)
+      place.push_back(layout.coordinate(dim, begin, 0, 0));
+    pieces.emplace(place, begin);
+  }
+  return pieces;
+}
+
+void Expander::expandMma(MmaOp mma) {
+  const MmaKind &kind = kindOf(mma);
+  TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
+  Dim m(mma.getRowDim().getValue().str()), n(mma.getColumnDim().getValue().str()), k(mma.getContractedDim().getValue().str());
+  int64_t lhsRegs = kind.lhs.nativeRegs, rhsRegs = kind.rhs.nativeRegs, accRegs = kind.acc.nativeRegs;
+  auto lhsPieces = piecesByPlace(lhsType.layout(), {m, k}, lhsRegs);
+  auto rhsPieces = piecesByPlace(rhsType.layout(), {n, k}, rhsRegs);
+  std::set<int64_t> steps;
+  for (auto &[place, begin] : lhsPieces)
+    steps.insert(place[1]);
+
+  Fragment &result = define(mma.getResult());
+  const Fragment lhs = fragment(mma.getLhs()), rhs = fragment(mma.getRhs()), acc = fragment(mma.getAcc());
+  for (int64_t begin = 0; begin < accType.layout().regs(); begin += accRegs) {
+    int64_t row = accType.layout().coordinate(m, begin, 0, 0), column = accType.layout().coordinate(n, begin, 0, 0);
+    OriginAttr place = origin(mma, Role::Compute, accType.layout(), accRegs, begin / accRegs);
+    Value sum = acc.range(builder, mma.getLoc(), begin, accRegs, place);
+    for (auto [ordinal, step] : llvm::enumerate(steps)) {
+      SmallVector<mlir::NamedAttribute> piece;
+      if (place.getPiece())
+        llvm::append_range(piece, place.getPiece());
+      if (steps.size() > 1)
+        piece.emplace_back(mma.getContractedDim(), builder.getI64IntegerAttr(ordinal));
+      OriginAttr at = OriginAttr::get(mma.getContext(), place.getOp(), Role::Compute,
+                                      mlir::DictionaryAttr::get(mma.getContext(), piece), 0, place.getTags());
+      Value a = lhs.range(builder, mma.getLoc(), lhsPieces.at({row, step}), lhsRegs, at);
+      Value b = rhs.range(builder, mma.getLoc(), rhsPieces.at({column, step}), rhsRegs, at);
+      sum = MmaOp::create(builder, mma.getLoc(), sum.getType(), a, b, sum, mma.getKindAttr(), mma.getTagsAttr(), at);
+    }
+    result.append(sum);
+  }
+}
+
+int64_t Expander::carriedGranule(Value argument) const {
+  for (Operation *user : argument.getUsers())
+    if (auto mma = dyn_cast<MmaOp>(user); mma && mma.getAcc() == argument)
+      return kindOf(mma).acc.nativeRegs;
+  TileType type = cast<TileType>(argument.getType());
+  int64_t bytes = elementBytes(type.getElementType());
+  return wholePieces(type.layout(), std::max<int64_t>(1, 16 / bytes));
+}
+
+LogicalResult Expander::expandLoop(IterateOp loop) {
+  SmallVector<Value> inits;
+  SmallVector<Type> types;
+  SmallVector<int64_t> granules, counts;
+  for (auto [init, argument] : llvm::zip(loop.getInits(), loop.block().getArguments())) {
+    TileType type = cast<TileType>(argument.getType());
+    int64_t granule = carriedGranule(argument);
+    granules.push_back(granule);
+    counts.push_back(type.layout().regs() / granule);
+    for (int64_t begin = 0; begin < type.layout().regs(); begin += granule) {
+      inits.push_back(fragment(init).range(builder, loop.getLoc(), begin, granule, origin(loop, Role::Compute)));
+      types.push_back(pieceType(type, begin, granule));
+    }
+  }
+  auto expanded = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, loop.getCountAttr(), loop.getTagsAttr());
+  Block &body = expanded.getBody().emplaceBlock();
+  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
+  size_t next = 0;
+  for (auto [argument, result, count] : llvm::zip(loop.block().getArguments(), loop.getResults(), counts)) {
+    Fragment &inside = define(argument);
+    for (int64_t i = 0; i < count; ++i)
+      inside.append(body.getArgument(next + i));
+    Fragment &after = define(result);
+    for (int64_t i = 0; i < count; ++i)
+      after.append(expanded.getResult(next + i));
+    next += count;
+  }
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  if (failed(expandBlock(loop.block())))
+    return failure();
+  SmallVector<Value> yielded;
+  Operation *yield = loop.block().getTerminator();
+  for (auto [value, granule] : llvm::zip(yield->getOperands(), granules))
+    for (int64_t begin = 0; begin < fragment(value).registers(); begin += granule)
+      yielded.push_back(fragment(value).range(builder, yield->getLoc(), begin, granule, origin(loop, Role::Compute)));
+  YieldOp::create(builder, yield->getLoc(), yielded);
+  return success();
+}
+
+LogicalResult Expander::expand(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ReadOp>([&](ReadOp read) { return expandRead(read), success(); })
+      .Case<WriteOp>([&](WriteOp write) { return expandWrite(write), success(); })
+      .Case<MmaOp>([&](MmaOp mma) { return expandMma(mma), success(); })
+      .Case<ReduceOp>([&](ReduceOp reduce) { return expandReduce(reduce), success(); })
+      .Case<IterateOp>([&](IterateOp loop) { return expandLoop(loop); })
+      .Case<FillOp, SplatOp, SelfIndexOp>([&](Operation *) { return expandGenerated(op), success(); })
+      .Case<BroadcastOp, ConvertOp>([&](Operation *) { return expandRemap(op), success(); })
+      .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, PermuteOp, ApplyExprOp>(
+          [&](Operation *) { return expandElementwise(op), success(); })
+      .Case<AllocateOp, BarrierOp, WaitOp>([&](Operation *) { return builder.clone(*op), success(); })
+      .Default([&](Operation *) {
+        return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no expansion";
+      });
+}
+
+LogicalResult Expander::expandBlock(Block &block) {
+  for (Operation &op : block) {
+    if (isa<YieldOp>(op))
+      continue;
+    if (auto allocation = dyn_cast<AllocateOp>(op)) {
+      // Allocations keep their values, since accesses name them.
+      continue;
+    }
+    if (failed(expand(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult Expander::run() {
+  SmallVector<Operation *> old;
+  for (Operation &op : kernel.block())
+    if (!isa<AllocateOp>(op))
+      old.push_back(&op);
+  builder.setInsertionPointToEnd(&kernel.block());
+  for (Operation *op : old)
+    if (failed(expand(op)))
+      return failure();
+  for (Operation *op : llvm::reverse(old)) {
+    op->dropAllUses();
+    op->erase();
+  }
+  return success();
+}
+
+namespace {
+struct ExpandTilesPass final : impl::ExpandTilesPassBase<ExpandTilesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    FailureOr<Geometry> geometry = Geometry::of(getOperation());
+    if (failed(geometry) || failed(Expander(getOperation(), *geometry).run()))
+      return signalPassFailure();
+    setForm(getOperation(), Form::Expanded);
+  }
+};
+} // namespace
+} // namespace soliton

@@ -1,0 +1,50 @@
+//===- Expander.h - State of the one expansion ------------------------------------===//
+//
+// Shared by ExpandTiles.cpp (structure, memory, matrices) and ExpandCompute.cpp (everything element by element).
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/analysis/Access.h"
+#include "soliton/transforms/Fragments.h"
+
+namespace soliton {
+
+class Expander {
+public:
+  Expander(wave::KernelOp kernel, const Geometry &geometry) : kernel(kernel), geometry(geometry), builder(kernel.getContext()) {}
+
+  LogicalResult run();
+
+private:
+  LogicalResult expandBlock(Block &block);
+  LogicalResult expand(Operation *op);
+  LogicalResult expandLoop(wave::IterateOp loop);
+  void expandRead(wave::ReadOp read);
+  void expandWrite(wave::WriteOp write);
+  void expandMma(wave::MmaOp mma);
+
+  void expandElementwise(Operation *op);
+  void expandGenerated(Operation *op);
+  void expandRemap(Operation *op);
+  void expandReduce(wave::ReduceOp reduce);
+  Value combine(wave::ReduceOp reduce, Value lhs, Value rhs, wave::OriginAttr origin);
+
+  /// The registers of each of a loop's carried values that travel together.
+  int64_t carriedGranule(Value value) const;
+  /// The fragment of an operand.
+  const Fragment &fragment(Value value) const { return fragments.find(value)->second; }
+  Fragment &define(Value value) { return fragments[value] = Fragment(cast<wave::TileType>(value.getType())); }
+  /// Origin of piece `i` of `op` when it is cut into pieces of `size` registers of `layout`.
+  wave::OriginAttr origin(Operation *op, wave::Role role, const Layout &layout, int64_t size, int64_t i);
+  wave::OriginAttr origin(Operation *op, wave::Role role);
+  const MmaKind &kindOf(wave::MmaOp mma) const;
+
+  wave::KernelOp kernel;
+  const Geometry &geometry;
+  OpBuilder builder;
+  llvm::DenseMap<Value, Fragment> fragments;
+  llvm::DenseMap<Operation *, int64_t> numbers;
+};
+
+} // namespace soliton

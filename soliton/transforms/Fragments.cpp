@@ -1,0 +1,58 @@
+#include "soliton/transforms/Fragments.h"
+
+namespace soliton {
+using namespace wave;
+
+TileType pieceType(TileType tile, int64_t begin, int64_t count) {
+  const Layout &layout = tile.getLayout().getValue();
+  if (begin == 0 && count == layout.regs())
+    return tile;
+  std::optional<Layout> piece = layout.subLayout(begin, count);
+  assert(piece && "ranges are chosen where the digits split; see wholePieces");
+  return tile.withLayout(*piece);
+}
+
+int64_t wholePieces(const Layout &layout, int64_t registers) {
+  for (int64_t size = std::min(registers, layout.regs()); size > 1; --size)
+    if (layout.pieces(size))
+      return size;
+  return 1;
+}
+
+void Fragment::append(Value piece) {
+  values.push_back(piece);
+  begins.push_back(end);
+  end += cast<TileType>(piece.getType()).layout().regs();
+}
+
+int64_t Fragment::granule() const {
+  int64_t size = values.empty() ? 0 : end / static_cast<int64_t>(values.size());
+  for (auto [i, begin] : llvm::enumerate(begins))
+    if (begin != static_cast<int64_t>(i) * size)
+      return 0;
+  return size;
+}
+
+Value Fragment::range(OpBuilder &builder, Location loc, int64_t begin, int64_t count, OriginAttr origin) const {
+  SmallVector<Value> parts;
+  for (auto [i, first] : llvm::enumerate(begins)) {
+    int64_t last = i + 1 < begins.size() ? begins[i + 1] : end;
+    int64_t from = std::max(begin, first), to = std::min(begin + count, last);
+    if (from >= to)
+      continue;
+    if (from == first && to == last) {
+      parts.push_back(values[i]);
+      continue;
+    }
+    parts.push_back(SliceOp::create(builder, loc, pieceType(type, from, to - from), values[i], from - first, ArrayAttr(), origin));
+  }
+  if (parts.size() == 1)
+    return parts.front();
+  return JoinOp::create(builder, loc, pieceType(type, begin, count), parts, ArrayAttr(), origin);
+}
+
+Value Fragment::whole(OpBuilder &builder, Location loc, OriginAttr origin) const {
+  return range(builder, loc, 0, end, origin);
+}
+
+} // namespace soliton

@@ -1,0 +1,326 @@
+//===- LowerCompute.cpp - Arithmetic on a lane's registers ----------------------------===//
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/transforms/MachineLowering.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace soliton {
+using namespace wave;
+namespace arith = mlir::arith;
+namespace math = mlir::math;
+
+static Value splat(OpBuilder &builder, Location loc, Type vector, double value) {
+  Type element = mlir::getElementTypeOrSelf(vector);
+  mlir::TypedAttr scalar = isa<mlir::FloatType>(element)
+                               ? mlir::TypedAttr(builder.getFloatAttr(element, value))
+                               : mlir::TypedAttr(builder.getIntegerAttr(element, static_cast<int64_t>(value)));
+  return arith::ConstantOp::create(builder, loc, mlir::DenseElementsAttr::get(cast<mlir::ShapedType>(vector), scalar));
+}
+
+LogicalResult MachineLowering::lowerUnary(UnaryOp op) {
+  Location loc = op.getLoc();
+  Value x = vector(op.getOperand());
+  Type type = x.getType();
+  bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+  auto make = [&](auto tag) -> Value { return decltype(tag)::create(builder, loc, type, x).getResult(); };
+  Value result;
+  switch (op.getKind()) {
+  case UnaryKind::abs:
+    result = real ? make(math::AbsFOp()) : make(math::AbsIOp());
+    break;
+  case UnaryKind::neg:
+    result = real ? arith::NegFOp::create(builder, loc, x).getResult()
+                  : arith::SubIOp::create(builder, loc, splat(builder, loc, type, 0), x).getResult();
+    break;
+  case UnaryKind::logical_not:
+    result = arith::XOrIOp::create(builder, loc, x, splat(builder, loc, type, -1));
+    break;
+  case UnaryKind::exp:
+    result = make(math::ExpOp());
+    break;
+  case UnaryKind::exp2:
+    result = make(math::Exp2Op());
+    break;
+  case UnaryKind::log:
+    result = make(math::LogOp());
+    break;
+  case UnaryKind::log2:
+    result = make(math::Log2Op());
+    break;
+  case UnaryKind::log10:
+    result = make(math::Log10Op());
+    break;
+  case UnaryKind::sqrt:
+    result = make(math::SqrtOp());
+    break;
+  case UnaryKind::rsqrt:
+    result = make(math::RsqrtOp());
+    break;
+  case UnaryKind::reciprocal:
+    result = arith::DivFOp::create(builder, loc, splat(builder, loc, type, 1), x);
+    break;
+  case UnaryKind::sin:
+    result = make(math::SinOp());
+    break;
+  case UnaryKind::cos:
+    result = make(math::CosOp());
+    break;
+  case UnaryKind::sinh:
+    result = make(math::SinhOp());
+    break;
+  case UnaryKind::tanh:
+    result = make(math::TanhOp());
+    break;
+  case UnaryKind::erf:
+    result = make(math::ErfOp());
+    break;
+  case UnaryKind::cbrt:
+    result = make(math::CbrtOp());
+    break;
+  case UnaryKind::floor:
+    result = make(math::FloorOp());
+    break;
+  case UnaryKind::ceil:
+    result = make(math::CeilOp());
+    break;
+  case UnaryKind::round:
+    result = make(math::RoundOp());
+    break;
+  case UnaryKind::roundeven:
+    result = make(math::RoundEvenOp());
+    break;
+  }
+  define(op.getResult(), result);
+  return success();
+}
+
+/// Integer quotient toward minus infinity, and what remains.
+static Value floorDivide(OpBuilder &builder, Location loc, Value a, Value b, bool remainder) {
+  Value quotient = arith::FloorDivSIOp::create(builder, loc, a, b);
+  if (!remainder)
+    return quotient;
+  return arith::SubIOp::create(builder, loc, a, arith::MulIOp::create(builder, loc, quotient, b));
+}
+
+LogicalResult MachineLowering::lowerBinary(BinaryOp op) {
+  Location loc = op.getLoc();
+  Value a = vector(op.getLhs()), b = vector(op.getRhs());
+  bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(a.getType()));
+  auto either = [&](auto onFloats, auto onIntegers) -> Value {
+    return real ? decltype(onFloats)::create(builder, loc, a, b).getResult()
+                : decltype(onIntegers)::create(builder, loc, a, b).getResult();
+  };
+  Value result;
+  switch (op.getKind()) {
+  case BinaryKind::add:
+    result = either(arith::AddFOp(), arith::AddIOp());
+    break;
+  case BinaryKind::sub:
+    result = either(arith::SubFOp(), arith::SubIOp());
+    break;
+  case BinaryKind::mul:
+    result = either(arith::MulFOp(), arith::MulIOp());
+    break;
+  case BinaryKind::div:
+    result = either(arith::DivFOp(), arith::DivSIOp());
+    break;
+  case BinaryKind::max:
+    result = either(arith::MaximumFOp(), arith::MaxSIOp());
+    break;
+  case BinaryKind::min:
+    result = either(arith::MinimumFOp(), arith::MinSIOp());
+    break;
+  case BinaryKind::floordiv:
+    result = real ? math::FloorOp::create(builder, loc, arith::DivFOp::create(builder, loc, a, b)).getResult()
+                  : floorDivide(builder, loc, a, b, false);
+    break;
+  case BinaryKind::mod:
+    result = real ? arith::RemFOp::create(builder, loc, a, b).getResult() : floorDivide(builder, loc, a, b, true);
+    break;
+  case BinaryKind::bit_and:
+    result = arith::AndIOp::create(builder, loc, a, b);
+    break;
+  case BinaryKind::bit_or:
+    result = arith::OrIOp::create(builder, loc, a, b);
+    break;
+  case BinaryKind::bit_xor:
+    result = arith::XOrIOp::create(builder, loc, a, b);
+    break;
+  case BinaryKind::pow:
+    result = math::PowFOp::create(builder, loc, a, b);
+    break;
+  case BinaryKind::atan2:
+    result = math::Atan2Op::create(builder, loc, a, b);
+    break;
+  }
+  define(op.getResult(), result);
+  return success();
+}
+
+void MachineLowering::lowerCompare(CompareOp op) {
+  Location loc = op.getLoc();
+  Value a = vector(op.getLhs()), b = vector(op.getRhs());
+  if (isa<mlir::FloatType>(mlir::getElementTypeOrSelf(a.getType()))) {
+    static constexpr arith::CmpFPredicate kFloat[] = {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE, arith::CmpFPredicate::OLT,
+                                                      arith::CmpFPredicate::OLE, arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
+    define(op.getResult(), arith::CmpFOp::create(builder, loc, kFloat[static_cast<int>(op.getPredicate())], a, b));
+    return;
+  }
+  static constexpr arith::CmpIPredicate kInteger[] = {arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,  arith::CmpIPredicate::slt,
+                                                      arith::CmpIPredicate::sle, arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
+  define(op.getResult(), arith::CmpIOp::create(builder, loc, kInteger[static_cast<int>(op.getPredicate())], a, b));
+}
+
+static bool isSmallFloat(Type type) { return isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 16; }
+
+LogicalResult MachineLowering::lowerCast(CastOp op) {
+  Location loc = op.getLoc();
+  Value x = vector(op.getOperand());
+  mlir::VectorType to = vectorType(op.getResult().getType());
+  Type from = mlir::getElementTypeOrSelf(x.getType()), element = to.getElementType();
+  auto withElement = [&](Type type) { return to.clone(type); };
+  if (from == element) {
+    define(op.getResult(), x);
+    return success();
+  }
+  // Small floats convert to and from f32 only; other types meet them there.
+  if (isSmallFloat(from) || isSmallFloat(element)) {
+    mlir::VectorType middle = withElement(builder.getF32Type());
+    if (isSmallFloat(from)) {
+      x = machine::ConvertOp::create(builder, loc, middle, x, false);
+    } else if (isa<mlir::IntegerType>(from)) {
+      x = arith::SIToFPOp::create(builder, loc, middle, x);
+    } else if (!from.isF32()) {
+      x = from.getIntOrFloatBitWidth() > 32 ? arith::TruncFOp::create(builder, loc, middle, x).getResult()
+                                            : arith::ExtFOp::create(builder, loc, middle, x).getResult();
+    }
+    from = builder.getF32Type();
+    if (isSmallFloat(element)) {
+      define(op.getResult(), machine::ConvertOp::create(builder, loc, to, x, false));
+      return success();
+    }
+  }
+  Value result = x;
+  unsigned fromBits = from.getIntOrFloatBitWidth(), toBits = element.getIntOrFloatBitWidth();
+  bool fromReal = isa<mlir::FloatType>(from), toReal = isa<mlir::FloatType>(element);
+  if (from == element) {
+  } else if (fromReal && toReal && fromBits == toBits) {
+    // f16 and bf16 hold different numbers: through f32.
+    Value wide = arith::ExtFOp::create(builder, loc, withElement(builder.getF32Type()), x);
+    result = arith::TruncFOp::create(builder, loc, to, wide);
+  } else if (fromReal && toReal) {
+    result = fromBits < toBits ? arith::ExtFOp::create(builder, loc, to, x).getResult()
+                               : arith::TruncFOp::create(builder, loc, to, x).getResult();
+  } else if (toReal) {
+    result = fromBits == 1 ? arith::UIToFPOp::create(builder, loc, to, x).getResult()
+                           : arith::SIToFPOp::create(builder, loc, to, x).getResult();
+  } else if (toBits == 1) {
+    result = fromReal ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x, splat(builder, loc, x.getType(), 0)).getResult()
+                      : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x, splat(builder, loc, x.getType(), 0)).getResult();
+  } else if (fromReal) {
+    result = arith::FPToSIOp::create(builder, loc, to, x);
+  } else if (fromBits > toBits) {
+    result = arith::TruncIOp::create(builder, loc, to, x);
+  } else {
+    result = fromBits == 1 ? arith::ExtUIOp::create(builder, loc, to, x).getResult()
+                           : arith::ExtSIOp::create(builder, loc, to, x).getResult();
+  }
+  define(op.getResult(), result);
+  return success();
+}
+
+void MachineLowering::lowerFill(FillOp op) {
+  mlir::VectorType type = vectorType(op.getResult().getType());
+  Attribute value = op.getValue();
+  if (auto integer = dyn_cast<mlir::IntegerAttr>(value))
+    value = builder.getIntegerAttr(type.getElementType(), integer.getValue().sextOrTrunc(elementBits(type.getElementType())).getSExtValue());
+  define(op.getResult(), arith::ConstantOp::create(builder, op.getLoc(), mlir::DenseElementsAttr::get(type, value)));
+}
+
+/// Integers of the tile's element type from i32 ones.
+static Value fromI32(OpBuilder &builder, Location loc, Value vector, mlir::VectorType type) {
+  unsigned bits = elementBits(type.getElementType());
+  if (isa<mlir::FloatType>(type.getElementType()))
+    return arith::SIToFPOp::create(builder, loc, type, vector);
+  if (bits == 32)
+    return vector;
+  return bits > 32 ? arith::ExtSIOp::create(builder, loc, type, vector).getResult()
+                   : arith::TruncIOp::create(builder, loc, type, vector).getResult();
+}
+
+void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
+  TileType tile = op.getResult().getType();
+  mlir::VectorType type = vectorType(tile);
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < tile.layout().regs(); ++reg) {
+    sym::Expr place = op.getStart()->getValue() + coordinateExpr(tile.layout(), Dim(op.getDim().str()), reg, laneSymbol(), waveSymbol());
+    elements.push_back(exprs.emitI32(sym::simplify(place, geometry.facts()), op.getLoc()));
+  }
+  Value places = mlir::vector::FromElementsOp::create(builder, op.getLoc(), type.clone(builder.getI32Type()), elements);
+  define(op.getResult(), fromI32(builder, op.getLoc(), places, type));
+}
+
+LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
+  Location loc = op.getLoc();
+  mlir::VectorType type = vectorType(op.getResult().getType());
+  sym::Expr expr = geometry.bind(op.getExpr().getValue());
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    sym::Substitution arguments;
+    for (auto [k, operand] : llvm::enumerate(op.getOperands())) {
+      sym::Expr name = sym::Expr::symbol("$APPLY_EXPR_ARG_" + std::to_string(k));
+      if (!sym::contains(expr, name))
+        continue;
+      Value element = mlir::vector::ExtractOp::create(builder, loc, vector(operand), i);
+      unsigned bits = cast<mlir::IntegerType>(element.getType()).getWidth();
+      if (bits > 32)
+        element = arith::TruncIOp::create(builder, loc, builder.getI32Type(), element);
+      else if (bits < 32)
+        element = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), element);
+      // Every element is a symbol of its own, so that no two share what was emitted for them.
+      sym::Expr unique = sym::Expr::symbol("$element" + std::to_string(vectors.size()) + "_" + std::to_string(i) + "_" + std::to_string(k));
+      exprs.bind(unique, element);
+      arguments.set(name, unique);
+    }
+    try {
+      elements.push_back(exprs.emitI32(sym::simplify(sym::substitute(expr, arguments), geometry.facts()), loc));
+    } catch (const sym::ExprError &error) {
+      return report(loc, DiagId::ExpressionInvalid) << "the expression of `apply_expr` has no value: " << error.what();
+    }
+  }
+  Value values = mlir::vector::FromElementsOp::create(builder, loc, type.clone(builder.getI32Type()), elements);
+  define(op.getResult(), fromI32(builder, loc, values, type));
+  return success();
+}
+
+void MachineLowering::lowerJoin(JoinOp op) {
+  mlir::VectorType type = vectorType(op.getResult().getType());
+  Value result = arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(type));
+  int64_t at = 0;
+  for (Value piece : op.getPieces()) {
+    result = mlir::vector::InsertStridedSliceOp::create(builder, op.getLoc(), vector(piece), result, {at}, {1});
+    at += cast<mlir::VectorType>(vector(piece).getType()).getNumElements();
+  }
+  define(op.getResult(), result);
+}
+
+void MachineLowering::lowerMma(MmaOp op) {
+  const MmaKind &kind = mmaKindOf(op, geometry.target());
+  Value acc = vector(op.getAcc());
+  define(op.getResult(), machine::MmaOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, vector(op.getLhs()),
+                                                vector(op.getRhs()), acc));
+}
+
+Value MachineLowering::combine(ReduceKind kind, Value lhs, Value rhs, Location loc) {
+  bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(lhs.getType()));
+  if (kind == ReduceKind::sum)
+    return real ? arith::AddFOp::create(builder, loc, lhs, rhs).getResult() : arith::AddIOp::create(builder, loc, lhs, rhs).getResult();
+  if (kind == ReduceKind::max)
+    return real ? arith::MaximumFOp::create(builder, loc, lhs, rhs).getResult() : arith::MaxSIOp::create(builder, loc, lhs, rhs).getResult();
+  return real ? arith::MinimumFOp::create(builder, loc, lhs, rhs).getResult() : arith::MinSIOp::create(builder, loc, lhs, rhs).getResult();
+}
+
+} // namespace soliton

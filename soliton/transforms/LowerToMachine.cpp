@@ -1,0 +1,203 @@
+//===- LowerToMachine.cpp - One lane's program --------------------------------------===//
+//
+// Every tile becomes the vector of registers that a lane holds of it; layouts, starts and bounds become address arithmetic
+// (ExprEmitter.h); each memory op becomes the one instruction that it is:
+//
+//   %0 = wave.read %a {starts = ["64*$WG0"]} : … -> !wave.tile<[M], f16, "reg = (8 M 1), lane = (64 M 8)">
+//
+// becomes
+//
+//   %1 = arith.muli %lane, 16
+//   %2 = machine.buffer %a[%base], %bytes
+//   %3 = machine.load %2 [%1] {alignment = 16 : i64} : vector<8xf16>
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/transforms/MachineLowering.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_LOWERTOMACHINEPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+namespace arith = mlir::arith;
+
+/// Elements that registers hold: `index` is 64 bits wide there.
+static Type registerType(Type element) {
+  return element.isIndex() ? Type(mlir::IntegerType::get(element.getContext(), 64)) : element;
+}
+
+mlir::VectorType MachineLowering::vectorType(TileType type) {
+  return mlir::VectorType::get({type.layout().regs()}, registerType(type.getElementType()));
+}
+
+machine::KernelOp MachineLowering::makeKernel() {
+  MLIRContext *context = kernel.getContext();
+  SmallVector<Type> types;
+  SmallVector<Location> locations;
+  SmallVector<Attribute> names;
+  SmallVector<Value> order;
+  // Memories first, then scalars, then the sizes that are known at launch.
+  for (bool memories : {true, false})
+    for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames()))
+      if (isa<MemoryType>(argument.getType()) == memories) {
+        types.push_back(memories ? Type(machine::PtrType::get(context)) : argument.getType());
+        locations.push_back(argument.getLoc());
+        names.push_back(name);
+        order.push_back(argument);
+      }
+  for (Attribute symbol : kernel.getDynamic()) {
+    types.push_back(builder.getI32Type());
+    locations.push_back(kernel.getLoc());
+    names.push_back(symbol);
+  }
+  int64_t shared = 0;
+  kernel.walk([&](AllocateOp allocation) {
+    MemoryType type = allocation.getResult().getType();
+    shared = std::max<int64_t>(shared, *allocation.getOffset() + type.getMap().getValue().bytes(elementBits(type.getElementType())));
+  });
+  builder.setInsertionPoint(kernel);
+  auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names), geometry.waveSize(),
+                                          geometry.waveCount(), static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget());
+  Block &body = result.getBody().emplaceBlock();
+  body.addArguments(types, locations);
+  builder.setInsertionPointToEnd(&body);
+  for (auto [from, to] : llvm::zip(order, body.getArguments()))
+    parameters[from] = to;
+  for (auto [i, symbol] : llvm::enumerate(kernel.getDynamic()))
+    exprs.bind(sym::Expr::symbol(cast<StringAttr>(symbol).getValue()), body.getArgument(order.size() + i));
+  return result;
+}
+
+void MachineLowering::bindIds() {
+  auto id = [&](machine::IdKind kind, std::optional<int64_t> upper) -> Value {
+    return machine::IdOp::create(builder, kernel.getLoc(), builder.getI32Type(), kind,
+                                 upper ? builder.getI64IntegerAttr(*upper) : mlir::IntegerAttr());
+  };
+  exprs.bind(laneSymbol(), id(machine::IdKind::lane, geometry.waveSize()));
+  if (geometry.waveCount() > 1)
+    exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
+  else
+    exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
+  for (int i = 0; i < 3; ++i) {
+    std::optional<int64_t> last = sym::rangeOf(workgroupSymbol(i), geometry.facts()).hi;
+    exprs.bind(workgroupSymbol(i), id(static_cast<machine::IdKind>(static_cast<int>(machine::IdKind::workgroup0) + i),
+                                      last ? std::optional(*last + 1) : std::nullopt));
+  }
+}
+
+LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
+  Location loc = loop.getLoc();
+  Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
+  Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+  Value count = exprs.emitI32(loop.getCount()->getValue(), loc);
+  SmallVector<Value> inits;
+  for (Value init : loop.getInits())
+    inits.push_back(vector(init));
+  auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
+  for (auto [argument, carried] : llvm::zip(loop.block().getArguments(), lowered.getRegionIterArgs()))
+    define(argument, carried);
+  for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
+    define(result, value);
+
+  OpBuilder::InsertionGuard guard(builder);
+  exprs.enterLoop(lowered);
+  bool isOutermost = !outermost;
+  if (isOutermost)
+    outermost = lowered;
+  // A loop without carried values comes with its terminator.
+  if (!lowered.getBody()->empty())
+    lowered.getBody()->back().erase();
+  builder.setInsertionPointToEnd(lowered.getBody());
+  exprs.bind(loop.inductionSymbol(), lowered.getInductionVar());
+  if (failed(lowerBlock(loop.block())))
+    return failure();
+  SmallVector<Value> yielded;
+  for (Value value : loop.block().getTerminator()->getOperands())
+    yielded.push_back(vector(value));
+  mlir::scf::YieldOp::create(builder, loc, yielded);
+  exprs.leaveLoop();
+  if (isOutermost)
+    outermost = nullptr;
+  return success();
+}
+
+LogicalResult MachineLowering::lower(Operation *op) {
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<ReadOp>([&](ReadOp read) { return lowerRead(read); })
+      .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
+      .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
+      .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })
+      .Case<BinaryOp>([&](BinaryOp binary) { return lowerBinary(binary); })
+      .Case<CastOp>([&](CastOp cast) { return lowerCast(cast); })
+      .Case<ApplyExprOp>([&](ApplyExprOp apply) { return lowerApplyExpr(apply); })
+      .Case<BroadcastOp, ConvertOp>([&](Operation *remap) { return lowerRemap(remap); })
+      .Case<CompareOp>([&](CompareOp compare) { return lowerCompare(compare), success(); })
+      .Case<FillOp>([&](FillOp fill) { return lowerFill(fill), success(); })
+      .Case<SelfIndexOp>([&](SelfIndexOp index) { return lowerSelfIndex(index), success(); })
+      .Case<JoinOp>([&](JoinOp join) { return lowerJoin(join), success(); })
+      .Case<MmaOp>([&](MmaOp mma) { return lowerMma(mma), success(); })
+      .Case<ReduceOp>([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
+      .Case<SelectOp>([&](SelectOp select) {
+        define(select.getResult(), arith::SelectOp::create(builder, op->getLoc(), vector(select.getCondition()),
+                                                           vector(select.getIfTrue()), vector(select.getIfFalse())));
+        return success();
+      })
+      .Case<SplatOp>([&](SplatOp splat) {
+        define(splat.getResult(), mlir::vector::BroadcastOp::create(builder, op->getLoc(), vectorType(splat.getResult().getType()),
+                                                                    parameters.lookup(splat.getScalar())));
+        return success();
+      })
+      .Case<SliceOp>([&](SliceOp slice) {
+        define(slice.getResult(), mlir::vector::ExtractStridedSliceOp::create(
+                                      builder, op->getLoc(), vector(slice.getOperand()), {static_cast<int64_t>(slice.getFirst())},
+                                      {slice.getResult().getType().layout().regs()}, {1}));
+        return success();
+      })
+      .Case<PermuteOp>([&](PermuteOp permute) { return define(permute.getResult(), vector(permute.getOperand())), success(); })
+      .Case<BarrierOp>([&](BarrierOp) {
+        machine::BarrierOp::create(builder, op->getLoc(), 0, mlir::IntegerAttr());
+        return success();
+      })
+      .Case<WaitOp>([&](WaitOp wait) {
+        machine::WaitOp::create(builder, op->getLoc(), mlir::TypeRange(), static_cast<machine::Counter>(wait.getCounter()),
+                                wait.getCount(), ValueRange());
+        return success();
+      })
+      .Case<AllocateOp, YieldOp>([&](Operation *) { return success(); })
+      .Default([&](Operation *) {
+        return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no machine form";
+      });
+}
+
+LogicalResult MachineLowering::lowerBlock(Block &block) {
+  for (Operation &op : block)
+    if (failed(lower(&op)))
+      return failure();
+  return success();
+}
+
+LogicalResult MachineLowering::run() {
+  makeKernel();
+  bindIds();
+  return lowerBlock(kernel.block());
+}
+
+namespace {
+struct LowerToMachinePass final : impl::LowerToMachinePassBase<LowerToMachinePass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
+      FailureOr<Geometry> geometry = Geometry::of(kernel);
+      if (failed(geometry) || failed(MachineLowering(kernel, *geometry).run()))
+        return signalPassFailure();
+      kernel.erase();
+    }
+  }
+};
+} // namespace
+} // namespace soliton

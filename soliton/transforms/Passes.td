@@ -1,0 +1,97 @@
+// The passes on `wave` kernels, in the order of the pipeline. Each says what it requires and what it ensures.
+#ifndef SOLITON_TRANSFORMS_PASSES_TD
+#define SOLITON_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+class WavePass<string flag> : Pass<flag, "::soliton::wave::KernelOp">;
+
+def BindSymbolsPass : WavePass<"wave-bind-symbols"> {
+  let summary = "replace symbols by their values, and check the constraints";
+  let description = [{
+    Memory shapes, loop counts and matrix instructions become what the constraints, the bound symbols and the target say.
+
+    Requires: `Traced`. Ensures: `Traced`, with counts on loops and kinds on every `mma`.
+  }];
+}
+
+def AssignLayoutsPass : WavePass<"wave-assign-layouts"> {
+  let summary = "decide who holds which element of every tile";
+  let description = [{
+    Matrix instructions, reductions and memory accesses anchor layouts; they spread through everything that computes element
+    by element; where two disagree, a `wave.convert` says so. Accesses get the place where their tile starts.
+
+    Requires: `Traced`. Ensures: `Indexed`.
+  }];
+}
+
+def PromoteToSharedPass : WavePass<"wave-promote-to-shared"> {
+  let summary = "route accesses of parameters in the shared space through shared memory";
+  let description = [{
+    A read becomes a coalesced global read by all waves, a shared write, and a shared read in the layout that is needed.
+
+    Requires: `Indexed`. Ensures: `Indexed`, and no parameter is in the shared space.
+  }];
+}
+
+def MaskAccessesPass : WavePass<"wave-mask-accesses"> {
+  let summary = "bound accesses exactly where a tile may reach beyond its tensor";
+  let description = [{
+    An access gets bounds along the dimensions for which nothing proves that the tile stays inside; elements of a reduction
+    beyond the end become its identity.
+
+    Requires: `Indexed`. Ensures: `Indexed`, with explicit bounds.
+  }];
+}
+
+def PlanMovementPass : WavePass<"wave-plan-movement"> {
+  let summary = "decide how each conversion and reduction moves data";
+  let description = [{
+    A conversion renames registers, shuffles lanes, or goes through shared memory. A reduction over waves becomes one inside each
+    wave, a conversion, and one inside each lane.
+
+    Requires: `Indexed`. Ensures: `Indexed`; every `convert` has a plan and none of them is `shared`.
+  }];
+}
+
+def PlaceSharedPass : WavePass<"wave-place-shared"> {
+  let summary = "give every shared tile its address map and its place";
+  let description = [{
+    Rows are padded so that the accesses of all waves are free of bank conflicts by the target's model. A kernel that needs more
+    shared memory than the target has is refused.
+
+    Requires: `Indexed`. Ensures: `Placed`.
+  }];
+}
+
+def ExpandTilesPass : WavePass<"wave-expand-tiles"> {
+  let summary = "turn every op into the instructions that the target issues";
+  let description = [{
+    One op per matrix instruction, per access of final width, per vector operation; each with its origin.
+
+    Requires: `Placed`. Ensures: `Expanded`.
+  }];
+}
+
+def InsertBarriersPass : WavePass<"wave-insert-barriers"> {
+  let summary = "order the shared-memory accesses of different waves";
+  let description = [{
+    The fewest barriers such that between two conflicting accesses there is one, within an iteration and from one to the next;
+    each after a wait for the wave's own accesses.
+
+    Requires: `Expanded`. Ensures: `Synchronized`.
+  }];
+}
+
+def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {
+  let summary = "say it as one lane's program";
+  let description = [{
+    Tiles become vectors, expressions become arithmetic, each memory op becomes the one instruction that it is.
+
+    Requires: `Synchronized`. Ensures: `Machine`.
+  }];
+  let dependentDialects = ["::soliton::machine::MachineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+#endif

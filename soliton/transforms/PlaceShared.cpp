@@ -1,0 +1,78 @@
+//===- PlaceShared.cpp - Address maps and places of shared tiles -----------------===//
+//
+// Each shared tile is stored row by row in the order of its dimensions, its rows made longer by the smallest padding with
+// which no access of any wave has a bank conflict by the target's model; tiles follow each other in the one shared block:
+//
+//   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
+//
+// becomes
+//
+//   %s = wave.allocate {offset = 0 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 128, K 32] pad 4">
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_PLACESHAREDPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+/// The extents of what is stored: those of the tiles that are written to it (a partial reduction has fewer coordinates
+/// than its dimension's tile, but they lie as far apart).
+static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
+  SharedMap map;
+  for (ExprAttr extent : allocation.getResult().getType().getShape()) {
+    Dim dim(extent.getValue().symbolName());
+    map.dims.push_back({dim, geometry[dim].tile().value_or(1)});
+  }
+  return map;
+}
+
+static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
+  SharedMap map = plainMap(allocation, geometry);
+  int bits = elementBits(allocation.getResult().getType().getElementType());
+  std::vector<SharedAccessPattern> patterns;
+  for (Operation *user : allocation.getResult().getUsers()) {
+    Access access(user, geometry);
+    int64_t elements = access.width(geometry.target().maxAccessBytes);
+    const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
+    patterns.push_back({access.layout(), elements, service.model});
+  }
+  return choosePadding(map, bits, patterns).map;
+}
+
+namespace {
+struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry))
+      return signalPassFailure();
+    int64_t used = 0;
+    kernel.walk([&](AllocateOp allocation) {
+      MemoryType type = allocation.getResult().getType();
+      SharedMap map = conflictFreeMap(allocation, *geometry);
+      allocation.setOffset(used);
+      allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(), type.getSpace(),
+                                                     SharedMapAttr::get(type.getContext(), map)));
+      // 16 bytes: the widest access stays aligned in every tile.
+      used += llvm::alignTo(map.bytes(elementBits(type.getElementType())), 16);
+    });
+    if (used > geometry->target().sharedBytes) {
+      report(kernel.getLoc(), DiagId::SharedMemoryExceeded).hint("use smaller tiles, or keep an operand out of shared memory")
+          << "the kernel needs " << used << " bytes of shared memory, `" << geometry->target().name << "` has "
+          << geometry->target().sharedBytes;
+      return signalPassFailure();
+    }
+    setForm(kernel, Form::Placed);
+  }
+};
+} // namespace
+} // namespace soliton

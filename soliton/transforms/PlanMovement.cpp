@@ -1,0 +1,131 @@
+//===- PlanMovement.cpp - How data moves between lanes and waves -----------------===//
+//
+// A conversion is decided by comparing digits: registers get new names, lanes exchange values, or waves meet in shared
+// memory. The last becomes a write and a read, which later passes treat as any other:
+//
+//   %1 = wave.convert %0                becomes     wave.write %0, %s      %1 = wave.read %s
+//
+// A reduction of a dimension that waves share becomes one within each wave, a conversion that hands every wave the
+// others' results as registers, and a reduction of those:
+//
+//   %1 = wave.reduce sum %0 along "N"   becomes     %a = wave.reduce sum %0 along "N" (partial: one N per wave)
+//                                                   %b = wave.convert %a
+//                                                   %1 = wave.reduce sum %b along "N"
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Geometry.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/layout/Convert.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_PLANMOVEMENTPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+static bool reducesWaves(ReduceOp reduce) {
+  Dim dim(reduce.getDim().str());
+  return llvm::any_of(reduce.getSource().getType().layout().wave,
+                      [&](const Digit &digit) { return digit.dim == dim && digit.extent > 1; });
+}
+
+/// `layout` with only the wave digits of `dim` left of that dimension: one partial result per wave.
+static Layout onePerWave(Layout layout, Dim dim) {
+  Digits waves = layout.wave;
+  Layout reduced = layout.withoutDim(dim);
+  reduced.wave = waves;
+  return reduced;
+}
+
+/// The same partial results, all of them in every wave's registers.
+static Layout allInRegisters(const Layout &partial, Dim dim) {
+  Layout result = partial;
+  for (Digit &digit : result.wave)
+    if (digit.dim == dim) {
+      result.reg.push_back(digit);
+      digit = Digit(digit.extent);
+    }
+  return result;
+}
+
+static void splitReduction(ReduceOp reduce) {
+  OpBuilder builder(reduce);
+  Location loc = reduce.getLoc();
+  TileType source = reduce.getSource().getType();
+  Dim dim(reduce.getDim().str());
+  Layout partial = onePerWave(source.layout(), dim);
+  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
+                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
+  auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
+                                      ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+  reduce.getSourceMutable().assign(everywhere.getResult());
+}
+
+/// Writes the operand to a shared tile and reads it back in the result's layout.
+static void goThroughShared(ConvertOp convert, KernelOp kernel) {
+  TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
+  OpBuilder top = OpBuilder::atBlockBegin(&kernel.block()), builder(convert);
+  SmallVector<ExprAttr> shape;
+  for (StringAttr dim : to.getDims())
+    shape.push_back(exprAttr(kernel.getContext(), sym::Expr::symbol(dim.getValue())));
+  auto memory = MemoryType::get(kernel.getContext(), shape, to.getElementType(), AddressSpace::Shared, SharedMapAttr());
+  Value tile = AllocateOp::create(top, convert.getLoc(), memory, mlir::IntegerAttr(), ArrayAttr());
+  ArrayAttr starts = exprArrayAttr(kernel.getContext(), SmallVector<sym::Expr>(to.getRank(), sym::Expr(0)));
+  // Written in the result's order of dimensions, which is the order of the shared tile.
+  Value value = convert.getOperand();
+  if (from.getDims() != to.getDims())
+    value = PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
+  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), starts, ArrayAttr(),
+                  convert.getTagsAttr(), OriginAttr());
+  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), starts,
+                             ArrayAttr(), convert.getTagsAttr(), OriginAttr());
+  convert.getResult().replaceAllUsesWith(read.getResult());
+  convert.erase();
+}
+
+static LogicalResult planConvert(ConvertOp convert, KernelOp kernel) {
+  TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
+  ConvertOptions options{.elementBits = static_cast<int>(elementBits(from.getElementType()))};
+  ConvertPlan plan = soliton::planConvert(from.layout(), to.layout(), options);
+  switch (plan.kind) {
+  case ConvertKind::rename:
+    convert.setPlan(ConvertPlanKind::rename);
+    return success();
+  case ConvertKind::shuffle:
+    convert.setPlan(ConvertPlanKind::shuffle);
+    return success();
+  case ConvertKind::shared:
+    goThroughShared(convert, kernel);
+    return success();
+  case ConvertKind::impossible:
+    return report(convert.getLoc(), DiagId::NotSupportedHere)
+           << "no way from layout `" << from.layout().str() << "` to `" << to.layout().str() << "`: " << plan.reason;
+  }
+  return failure();
+}
+
+namespace {
+struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    SmallVector<ReduceOp> overWaves;
+    kernel.walk([&](ReduceOp reduce) {
+      if (reducesWaves(reduce))
+        overWaves.push_back(reduce);
+    });
+    llvm::for_each(overWaves, splitReduction);
+
+    SmallVector<ConvertOp> converts;
+    kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
+    for (ConvertOp convert : converts)
+      if (failed(planConvert(convert, kernel)))
+        return signalPassFailure();
+  }
+};
+} // namespace
+} // namespace soliton

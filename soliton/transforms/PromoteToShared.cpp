@@ -1,0 +1,153 @@
+//===- PromoteToShared.cpp - Share what several waves read ----------------------===//
+//
+// A parameter that the author put in the shared space lives in global memory; its tiles pass through shared memory:
+//
+//   %a = wave.read %A                        : the layout that the computation wants
+//
+// becomes
+//
+//   %g = wave.read %A                        : all waves, consecutive lanes on consecutive addresses
+//   wave.write %g, %s                        : %s is a tile in shared memory
+//   %a = wave.read %s                        : the layout that the computation wants
+//
+// The shared writes of several reads come together before the first use of any of them, so that one barrier serves all.
+// A write goes the other way round.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_PROMOTETOSHAREDPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+/// A tile in shared memory that holds what `type` holds, allocated at the top of the kernel.
+static Value allocate(KernelOp kernel, Location loc, TileType type) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.block());
+  SmallVector<ExprAttr> shape;
+  for (StringAttr dim : type.getDims())
+    shape.push_back(exprAttr(kernel.getContext(), sym::Expr::symbol(dim.getValue())));
+  auto memory = MemoryType::get(kernel.getContext(), shape, type.getElementType(), AddressSpace::Shared, SharedMapAttr());
+  return AllocateOp::create(builder, loc, memory, mlir::IntegerAttr(), ArrayAttr());
+}
+
+static ArrayAttr zeroStarts(TileType type) {
+  return exprArrayAttr(type.getContext(), SmallVector<sym::Expr>(type.getRank(), sym::Expr(0)));
+}
+
+static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags) {
+  return ReadOp::create(builder, loc, type, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), zeroStarts(type),
+                        ArrayAttr(), tags, OriginAttr());
+}
+
+static WriteOp writeShared(OpBuilder &builder, Location loc, Value value, Value memory, ArrayAttr tags) {
+  return WriteOp::create(builder, loc, value, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
+                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), tags, OriginAttr());
+}
+
+/// Whether `op`, or anything nested in it, uses one of the values.
+static bool usesAny(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &definitions) {
+  bool found = false;
+  op->walk([&](Operation *nested) {
+    for (Value operand : nested->getOperands())
+      found |= operand.getDefiningOp() && definitions.contains(operand.getDefiningOp());
+  });
+  return found;
+}
+
+/// Moves a group of reads of one block through shared memory; `before` is the first op that uses one of them.
+static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before, const Geometry &geometry) {
+  OpBuilder builder(before);
+  SmallVector<std::pair<Value, TileType>> tiles;
+  for (ReadOp read : reads) {
+    FailureOr<Layout> layout = coalescedLayout(read, geometry, /*allWaves=*/true);
+    if (failed(layout))
+      return failure();
+    TileType wanted = read.getResult().getType();
+    Value tile = allocate(kernel, read.getLoc(), wanted);
+    tiles.emplace_back(tile, wanted);
+    read.getResult().setType(wanted.withLayout(*layout));
+    read.removeElementsPerThreadAttr();
+    writeShared(builder, read.getLoc(), read.getResult(), tile, read.getTagsAttr());
+  }
+  for (size_t i = 0; i < reads.size(); ++i) {
+    ReadOp read = reads[i];
+    auto tile = tiles[i];
+    ReadOp shared = readShared(builder, read.getLoc(), tile.first, tile.second, read.getTagsAttr());
+    read.getResult().replaceUsesWithIf(shared.getResult(), [&](mlir::OpOperand &use) {
+      auto write = dyn_cast<WriteOp>(use.getOwner());
+      return !write || write.getMemory() != tile.first;
+    });
+  }
+  return success();
+}
+
+static LogicalResult promoteWrite(KernelOp kernel, WriteOp write, const Geometry &geometry) {
+  FailureOr<Layout> layout = coalescedLayout(write, geometry, /*allWaves=*/true);
+  if (failed(layout))
+    return failure();
+  OpBuilder builder(write);
+  TileType type = write.getValue().getType();
+  Value tile = allocate(kernel, write.getLoc(), type);
+  writeShared(builder, write.getLoc(), write.getValue(), tile, write.getTagsAttr());
+  ReadOp shared = readShared(builder, write.getLoc(), tile, type.withLayout(*layout), write.getTagsAttr());
+  write.getValueMutable().assign(shared.getResult());
+  write.removeElementsPerThreadAttr();
+  return success();
+}
+
+static bool isSharedParameter(Value memory) {
+  return isa<BlockArgument>(memory) && cast<MemoryType>(memory.getType()).isShared();
+}
+
+static LogicalResult promoteBlock(KernelOp kernel, Block &block, const Geometry &geometry) {
+  SmallVector<ReadOp> group;
+  llvm::SmallPtrSet<Operation *, 8> members;
+  auto flush = [&](Operation *before) {
+    LogicalResult result = group.empty() ? success() : promoteReads(kernel, group, before, geometry);
+    group.clear();
+    members.clear();
+    return result;
+  };
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (usesAny(&op, members) && failed(flush(&op)))
+      return failure();
+    if (auto read = dyn_cast<ReadOp>(op); read && isSharedParameter(read.getMemory())) {
+      group.push_back(read);
+      members.insert(&op);
+    }
+    if (auto write = dyn_cast<WriteOp>(op); write && isSharedParameter(write.getMemory()))
+      if (failed(promoteWrite(kernel, write, geometry)))
+        return failure();
+    if (auto loop = dyn_cast<IterateOp>(op))
+      if (failed(promoteBlock(kernel, loop.block(), geometry)))
+        return failure();
+  }
+  // A read that nothing uses is left for dead-code elimination.
+  return success();
+}
+
+namespace {
+struct PromoteToSharedPass final : impl::PromoteToSharedPassBase<PromoteToSharedPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(promoteBlock(kernel, kernel.block(), *geometry)))
+      return signalPassFailure();
+    for (BlockArgument argument : kernel.block().getArguments())
+      if (isSharedParameter(argument)) {
+        auto type = cast<MemoryType>(argument.getType());
+        argument.setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(), AddressSpace::Global,
+                                         SharedMapAttr()));
+      }
+  }
+};
+} // namespace
+} // namespace soliton

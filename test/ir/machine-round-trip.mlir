@@ -1,0 +1,80 @@
+// RUN: soliton-opt %s | soliton-opt | FileCheck %s
+// RUN: soliton-opt %s --mlir-print-op-generic | soliton-opt | FileCheck %s
+
+// CHECK-LABEL: machine.kernel @all attributes {arg_names = ["a", "scale", "M"], shared_bytes = 1024 : i64, target = "gfx942", wave_size = 64 : i64, waves = 4 : i64}
+machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 : i64, waves = 4 : i64, shared_bytes = 1024 : i64, target = "gfx942"} {
+^bb0(%a: !machine.ptr, %scale: f32, %m: i32):
+  // CHECK: machine.id lane {upper = 64 : i64}
+  %lane = machine.id lane {upper = 64 : i64}
+  // CHECK: machine.id workgroup0
+  %wg = machine.id workgroup0
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %on = arith.constant true
+  // CHECK: %[[BUFFER:.*]] = machine.buffer %{{.*}}[%{{.*}}], %{{.*}}
+  %buffer = machine.buffer %a[%zero], %bytes
+  // CHECK: machine.load %[[BUFFER]][%{{.*}}, %{{.*}}] {alignment = 16 : i64, immediate = 16 : i64} : vector<8xf16>
+  %0 = machine.load %buffer [%lane, %wg] {immediate = 16 : i64, alignment = 16 : i64} : vector<8xf16>
+  // CHECK: machine.load[%{{.*}}] mask %{{.*}} {alignment = 8 : i64} : vector<4xf16>
+  %1 = machine.load [%lane] mask %on {alignment = 8 : i64} : vector<4xf16>
+  // CHECK: machine.store %{{.*}}, %[[BUFFER]][%{{.*}}, %{{.*}}] mask %{{.*}} {alignment = 8 : i64} : vector<4xf16>
+  machine.store %1, %buffer [%lane, %wg] mask %on {alignment = 8 : i64} : vector<4xf16>
+  // CHECK: machine.store %{{.*}},[%{{.*}}] {alignment = 8 : i64} : vector<4xf16>
+  machine.store %1, [%lane] {alignment = 8 : i64} : vector<4xf16>
+  %f = arith.constant dense<1.0> : vector<1xf32>
+  // CHECK: machine.atomic add %{{.*}}, %[[BUFFER]][%{{.*}}] : vector<1xf32> -> vector<1xf32>
+  %2 = machine.atomic add %f, %buffer [%lane] : vector<1xf32> -> vector<1xf32>
+  // CHECK: machine.copy_async %[[BUFFER]][%{{.*}}, %{{.*}}], [%{{.*}}] mask %{{.*}} {bytes = 16 : i64, lane_scatter}
+  machine.copy_async %buffer [%lane, %wg], [%wg] mask %on {bytes = 16 : i64, lane_scatter}
+  // CHECK: machine.copy_tile %{{.*}}[%{{.*}}, %{{.*}}], [%{{.*}}], %{{.*}} {box = array<i64: 64, 128>, bytes = 16384 : i64}
+  machine.copy_tile %a [%lane, %wg], [%wg], %m {box = array<i64: 64, 128>, bytes = 16384 : i64}
+  // CHECK: machine.load_matrix "ldmatrix.x4"[%{{.*}}] : vector<8xf16>
+  %3 = machine.load_matrix "ldmatrix.x4" [%lane] : vector<8xf16>
+  // CHECK: machine.store_matrix "stmatrix.x4" %{{.*}}, [%{{.*}}] {immediate = 64 : i64} : vector<8xf16>
+  machine.store_matrix "stmatrix.x4" %3, [%lane] {immediate = 64 : i64} : vector<8xf16>
+  %acc = arith.constant dense<0.0> : vector<4xf32>
+  // CHECK: machine.mma "mfma_f32_16x16x16_f16" %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf16>, vector<4xf16>, vector<4xf32>
+  %4 = machine.mma "mfma_f32_16x16x16_f16" %1, %1, %acc : vector<4xf16>, vector<4xf16>, vector<4xf32>
+  // CHECK: machine.mma_async "wgmma" %{{.*}} : vector<4xf16>, %{{.*}}, %{{.*}} {zero_acc} : vector<4xf32>
+  %5 = machine.mma_async "wgmma" %1 : vector<4xf16>, %zero, %acc {zero_acc} : vector<4xf32>
+  // CHECK: machine.mma_async "wgmma" lhs %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf32>
+  %6 = machine.mma_async "wgmma" lhs %zero, %zero, %5 : vector<4xf32>
+  // CHECK: machine.commit mma
+  machine.commit mma
+  // CHECK: machine.wait mma, 0(%{{.*}}) : (vector<4xf32>) -> vector<4xf32>
+  %7 = machine.wait mma, 0 (%6) : (vector<4xf32>) -> vector<4xf32>
+  // CHECK: machine.wait shared, 2
+  machine.wait shared, 2
+  // CHECK: machine.shuffle bfly %{{.*}} {offset = 16 : i64} : vector<1xf32>
+  %8 = machine.shuffle bfly %f {offset = 16 : i64} : vector<1xf32>
+  // CHECK: machine.shuffle idx %{{.*}}, %{{.*}} : vector<1xf32>
+  %9 = machine.shuffle idx %f, %lane : vector<1xf32>
+  // CHECK: machine.uniform %{{.*}} : i32
+  %10 = machine.uniform %lane : i32
+  // CHECK: machine.ballot %{{.*}}
+  %11 = machine.ballot %on
+  // CHECK: machine.swap %{{.*}}, %{{.*}} {width = 32 : i64}
+  %12, %13 = machine.swap %lane, %wg {width = 32 : i64}
+  // CHECK: machine.convert %{{.*}} {saturate} : vector<4xf32> -> vector<4xf8E4M3FN>
+  %14 = machine.convert %acc {saturate} : vector<4xf32> -> vector<4xf8E4M3FN>
+  // CHECK: machine.barrier {id = 1 : i64, waves = 2 : i64}
+  machine.barrier {id = 1 : i64, waves = 2 : i64}
+  // CHECK: machine.barrier{{$}}
+  machine.barrier
+  // CHECK: machine.mbarrier_init %{{.*}} {count = 4 : i64}
+  machine.mbarrier_init %wg {count = 4 : i64}
+  // CHECK: machine.mbarrier_arrive %{{.*}} {expect = 16384 : i64}
+  machine.mbarrier_arrive %wg {expect = 16384 : i64}
+  // CHECK: machine.mbarrier_wait %{{.*}}, %{{.*}}
+  machine.mbarrier_wait %wg, %m
+  // CHECK: machine.fence shared_async
+  machine.fence shared_async
+  // CHECK: machine.sched_barrier {mask = 7 : i64}
+  machine.sched_barrier {mask = 7 : i64}
+  // CHECK: machine.sched_group {count = 2 : i64, mask = 8 : i64, sync = 0 : i64}
+  machine.sched_group {mask = 8 : i64, count = 2 : i64, sync = 0 : i64}
+  // CHECK: machine.priority 2
+  machine.priority 2
+  // CHECK: machine.registers 232 {increase}
+  machine.registers 232 {increase}
+}

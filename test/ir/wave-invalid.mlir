@@ -1,0 +1,432 @@
+// RUN: soliton-opt %s --verify-diagnostics --split-input-file
+
+// expected-error@+1 {{found element type 'none', expected one of the language, such as `f16` or `i32`}}
+func.func private @tile_c1(!wave.tile<[M], none>)
+
+// -----
+
+// expected-error@+1 {{dimension `M` appears twice, expected distinct dimensions}}
+func.func private @tile_c2(!wave.tile<[M, M], f32>)
+
+// -----
+
+// expected-error@+1 {{the layout moves along `N`, which is no dimension of the tile}}
+func.func private @tile_c3(!wave.tile<[M], f32, "lane = (64 N 1)">)
+
+// -----
+
+// expected-error@+1 {{the layout has 1 registers, 2048 lanes and 1 waves, expected at most 65536, 1024 and 1024}}
+func.func private @tile_c4(!wave.tile<[M], f32, "lane = (2048 M 1)">)
+
+// -----
+
+// expected-error@+1 {{is no layout: expected a dimension or `_` at column 13 of the layout}}
+func.func private @layout_text(!wave.tile<[M], f32, "lane = (64 7 1)">)
+
+// -----
+
+// expected-error@+1 {{found element type 'vector<4xf32>', expected one of the language}}
+func.func private @memory_c1(!wave.memory<["M"], vector<4xf32>, global>)
+
+// -----
+
+// expected-error@+1 {{a global memory has an address map, expected one in shared memory only}}
+func.func private @memory_c2(!wave.memory<["M"], f32, global, "[M 64]">)
+
+// -----
+
+// expected-error@+1 {{the address map has 2 dimensions, the memory 1}}
+func.func private @memory_c2_rank(!wave.memory<["M"], f32, shared, "[M 64, K 32]">)
+
+// -----
+
+// expected-error@+1 {{found address space `local`, expected `global` or `shared`}}
+func.func private @memory_space(!wave.memory<["M"], f32, local>)
+
+// -----
+
+// expected-error@+1 {{`M +` is no expression}}
+func.func private @memory_shape(!wave.memory<["M +"], f32, global>)
+
+// -----
+
+// expected-error@+1 {{is no address map: panels of 24 elements do not divide the row}}
+func.func private @map_text(!wave.memory<["M"], f32, shared, "[M 64] panel 24">)
+
+// -----
+
+// expected-error@+1 {{parameter 0 has type 'index', expected a memory, an integer or a float}}
+wave.kernel @kernel_c1 attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32} {
+^bb0(%a: index):
+}
+
+// -----
+
+// expected-error@+1 {{names 0 parameters, has 1}}
+wave.kernel @kernel_c2 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32} {
+^bb0(%a: f32):
+}
+
+// -----
+
+// expected-error@+1 {{symbol "M" is both bound and dynamic}}
+wave.kernel @kernel_c3 attributes {arg_names = [], constraints = [], subs = {M = 4 : i64}, dynamic = ["M"], form = 0 : i32} {
+}
+
+// -----
+
+// expected-error@+1 {{found 7 : i32 among the constraints, expected a constraint such as `#wave.workgroup<...>`}}
+wave.kernel @kernel_c4 attributes {arg_names = [], constraints = [7 : i32], subs = {}, dynamic = [], form = 0 : i32} {
+}
+
+// -----
+
+// expected-error@+1 {{distributes over workgroup dimension 3, expected 0, 1 or 2}}
+wave.kernel @kernel_c4_dim attributes {arg_names = [], constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 3>], subs = {}, dynamic = [], form = 0 : i32} {
+}
+
+// -----
+
+// expected-error@+1 {{binds `M` to "four", expected a 64-bit integer}}
+wave.kernel @kernel_c5 attributes {arg_names = [], constraints = [], subs = {M = "four"}, dynamic = [], form = 0 : i32} {
+}
+
+// -----
+
+// expected-error@+1 {{has form 7, expected 0 to 6}}
+wave.kernel @kernel_c6 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 7 : i32} {
+}
+
+// -----
+
+func.func @read_c1(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{moves 'f32' elements, the memory has 'f16'}}
+  %0 = wave.read %a : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @read_c2(%a: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has 1 `indices`, expected 2, one per dimension of the memory}}
+  %0 = wave.read %a {indices = [#wave.expr<"$index0">]} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
+  return
+}
+
+// -----
+
+func.func @read_c2_rank(%a: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has a result of 1 dimensions, the memory has 2 and there are no `indices`}}
+  %0 = wave.read %a : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @read_c3(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has 2 `starts`, expected 1, one per dimension of the result}}
+  %0 = wave.read %a {starts = [#wave.expr<"0">, #wave.expr<"0">]} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @read_c4(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has "M" in `bounds`, expected an expression or "unbounded"}}
+  %0 = wave.read %a {bounds = ["M"]} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @write_c1(%v: !wave.tile<[M], f32>, %a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{moves 'f32' elements, the memory has 'f16'}}
+  wave.write %v, %a : !wave.tile<[M], f32>, !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @write_c2(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has a value of 1 dimensions, the memory has 2 and there are no `indices`}}
+  wave.write %v, %a : !wave.tile<[M], f16>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @write_c3(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has 0 `bounds`, expected 1, one per dimension of the value}}
+  wave.write %v, %a {bounds = []} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @write_c4(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has 4 : i64 in `starts`, expected an expression}}
+  wave.write %v, %a {starts = [4 : i64]} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @allocate_c1() {
+  // expected-error@+1 {{allocates global memory, expected shared memory}}
+  %0 = wave.allocate : !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @fill_c1() {
+  // expected-error@+1 {{fills 'f32' elements with a value of type 'f16'}}
+  %0 = wave.fill 0.0 : f16 -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @splat_c1(%s: f16) {
+  // expected-error@+1 {{fills 'f32' elements with a scalar of type 'f16'}}
+  %0 = wave.splat %s : f16 -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @mma_c1(%a: !wave.tile<[M, K], f16>, %b: !wave.tile<[N, J], f16>, %c: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{has `rhs` of dimensions [N, J], expected `N`, `K`}}
+  %0 = wave.mma %a, %b, %c : !wave.tile<[M, K], f16>, !wave.tile<[N, J], f16>, !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @mma_c1_nothing(%a: !wave.tile<[M, N], f16>, %b: !wave.tile<[N, K], f16>, %c: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{contracts nothing: `lhs` has dimensions [M, N], all of which the accumulator has}}
+  %0 = wave.mma %a, %b, %c : !wave.tile<[M, N], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @mma_c1_batch(%a: !wave.tile<[B, M, K], f16>, %b: !wave.tile<[N, K], f16>, %c: !wave.tile<[B, M, N], f32>) {
+  // expected-error@+1 {{has `rhs` of dimensions [N, K], expected `N`, `K` and the batches of the accumulator [B, M, N]}}
+  %0 = wave.mma %a, %b, %c : !wave.tile<[B, M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[B, M, N], f32>
+  return
+}
+
+// -----
+
+func.func @mma_c2(%a: !wave.tile<[M, K], f16>, %b: !wave.tile<[N, K], f16>, %c: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{accumulates into dimensions [M], expected at least two}}
+  %0 = wave.mma %a, %b, %c : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @unary_c1(%a: !wave.tile<[M], f16>) {
+  // expected-error@+1 {{turns '!wave.tile<[M], f16>' into '!wave.tile<[M], f32>', expected one type}}
+  %0 = wave.unary exp %a : !wave.tile<[M], f16> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @binary_c1(%a: !wave.tile<[M], f16>, %b: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{combines 'f16' with 'f32', expected one element type}}
+  %0 = wave.binary add %a, %b : !wave.tile<[M], f16>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @binary_c2(%a: !wave.tile<[M], f32>, %b: !wave.tile<[K], f32>) {
+  // expected-error@+1 {{has an operand of dimensions [K], expected some of the result's [M]}}
+  %0 = wave.binary add %a, %b : !wave.tile<[M], f32>, !wave.tile<[K], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @binary_c2_missing(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has dimension `N` in its result, but no operand has it}}
+  %0 = wave.binary add %a, %a : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @compare_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has element type 'f32', expected i1}}
+  %0 = wave.compare lt %a, %a : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @compare_c2(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has an operand of dimensions [M], expected some of the result's [N]}}
+  %0 = wave.compare lt %a, %a : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[N], i1>
+  return
+}
+
+// -----
+
+func.func @select_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{chooses by 'f32', expected i1}}
+  %0 = wave.select %a, %a, %a : !wave.tile<[M], f32>, !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @select_c2(%c: !wave.tile<[N], i1>, %a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has an operand of dimensions [N], expected some of the result's [M]}}
+  %0 = wave.select %c, %a, %a : !wave.tile<[N], i1>, !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @cast_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{turns dimensions [M] into [N], expected the same}}
+  %0 = wave.cast %a : !wave.tile<[M], f32> -> !wave.tile<[N], f16>
+  return
+}
+
+// -----
+
+func.func @broadcast_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{turns dimensions [M] into [N], expected the result to have all of the operand's}}
+  %0 = wave.broadcast %a : !wave.tile<[M], f32> -> !wave.tile<[N], f32>
+  return
+}
+
+// -----
+
+func.func @permute_c1(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{turns dimensions [M, N] into [N, K], expected a permutation}}
+  %0 = wave.permute %a : !wave.tile<[M, N], f32> -> !wave.tile<[N, K], f32>
+  return
+}
+
+// -----
+
+func.func @self_index_c1() {
+  // expected-error@+1 {{has dimensions [N], expected [M]}}
+  %0 = wave.self_index "M" : !wave.tile<[N], i32>
+  return
+}
+
+// -----
+
+func.func @self_index_c1_type() {
+  // expected-error@+1 {{has element type 'f32', expected an integer or `index`}}
+  %0 = wave.self_index "M" : !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @apply_expr_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has an operand of 'f32' elements, expected integers}}
+  %0 = wave.apply_expr <"$APPLY_EXPR_ARG_0"> %a : (!wave.tile<[M], f32>) -> !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @apply_expr_c1_none() {
+  // expected-error@+1 {{has no operands, expected at least one}}
+  %0 = wave.apply_expr <"1"> : () -> !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{reduces along `K`, expected a dimension of its source [M, N]}}
+  %0 = wave.reduce sum %a along "K" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{turns dimensions [M, N] into [], expected all but `N`}}
+  %0 = wave.reduce sum %a along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[], f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c3(%a: !wave.tile<[M, N], f32>, %i: !wave.tile<[N], f32>) {
+  // expected-error@+1 {{has an initial value of type '!wave.tile<[N], f32>', expected '!wave.tile<[M], f32>'}}
+  %0 = wave.reduce sum %a init %i along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[N], f32>) -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @convert_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{combines 'f32' with 'f16', expected one element type}}
+  %0 = wave.convert %a : !wave.tile<[M], f32> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%a: !wave.tile<[M], f32, "reg = (8 M 1)">) {
+  // expected-error@+1 {{has the layout `reg = (4 M 1)`, expected `reg = (4 M 1), offset = (M 4)`}}
+  %0 = wave.slice %a from 4 : !wave.tile<[M], f32, "reg = (8 M 1)"> -> !wave.tile<[M], f32, "reg = (4 M 1)">
+  return
+}
+
+// -----
+
+func.func @slice_c1_beyond(%a: !wave.tile<[M], f32, "reg = (8 M 1)">) {
+  // expected-error@+1 {{takes registers 6 to 10 of 8, which are no layout of their own}}
+  %0 = wave.slice %a from 6 : !wave.tile<[M], f32, "reg = (8 M 1)"> -> !wave.tile<[M], f32, "reg = (4 M 1)">
+  return
+}
+
+// -----
+
+func.func @join_c1(%a: !wave.tile<[M], f32, "reg = (4 M 1)">) {
+  // expected-error@+1 {{has register 0 of a piece as its register 4, but they hold different coordinates}}
+  %0 = wave.join %a, %a : (!wave.tile<[M], f32, "reg = (4 M 1)">, !wave.tile<[M], f32, "reg = (4 M 1)">) -> !wave.tile<[M], f32, "reg = (8 M 1)">
+  return
+}
+
+// -----
+
+func.func @join_c1_few(%a: !wave.tile<[M], f32, "reg = (4 M 1)">) {
+  // expected-error@+1 {{has pieces of 4 registers together, the result has 8}}
+  %0 = wave.join %a : (!wave.tile<[M], f32, "reg = (4 M 1)">) -> !wave.tile<[M], f32, "reg = (8 M 1)">
+  return
+}
+
+// -----
+
+func.func @iterate_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{carries value 0 as '!wave.tile<[M], f32>', but the type in its yielded values is '!wave.tile<[M], f16>'}}
+  %0 = wave.iterate "M" (%a) : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32> {
+  ^bb0(%x: !wave.tile<[M], f32>):
+    %1 = wave.cast %x : !wave.tile<[M], f32> -> !wave.tile<[M], f16>
+    wave.yield %1 : !wave.tile<[M], f16>
+  }
+  return
+}
+
+// -----
+
+func.func @iterate_c1_arguments(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has 0 block arguments, expected 1 as there are initial values}}
+  %0 = wave.iterate "M" (%a) : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32> {
+    wave.yield %a : !wave.tile<[M], f32>
+  }
+  return
+}

@@ -1,0 +1,133 @@
+//===- Cli.cpp - Arguments to commands ------------------------------------------------------------------===//
+
+#include "tools/soliton/Cli.h"
+
+#include "tools/soliton/Commands.h"
+
+#include <CLI/CLI.hpp>
+
+namespace soliton::cli {
+namespace {
+
+void addChoice(CLI::App &command, KernelChoice &choice, bool *targetGiven = nullptr) {
+  command.add_option("kernel", choice.kernel, "a kernel of `soliton kernels`")->required();
+  CLI::Option *target = command.add_option("--target", choice.target, "the chip to compile for; see `soliton targets`");
+  if (targetGiven)
+    target->each([targetGiven](const std::string &) { *targetGiven = true; });
+  command.add_option("--size", choice.sizes, "sizes of the tensors: M=256,N=256")->delimiter(',');
+  command.add_option("--set", choice.settings, "values of other symbols: BLOCK_M=64")->delimiter(',');
+  command.add_option("--dynamic", choice.dynamic, "sizes that are known only at launch: M,N")->delimiter(',');
+  command.add_option("--dtype", choice.dtype, "element types; see `soliton kernels`");
+  command.add_flag("--json", choice.json, "one JSON object on standard output");
+}
+
+/// The message of the parser with the nearest legal word.
+std::string explain(const CLI::ParseError &error, const CLI::App &app, const std::vector<std::string> &arguments) {
+  std::vector<std::string> words;
+  const CLI::App *command = &app;
+  for (const CLI::App *sub : app.get_subcommands(nullptr)) {
+    words.push_back(sub->get_name());
+    if (!arguments.empty() && sub->get_name() == arguments.front())
+      command = sub;
+  }
+  if (command != &app) {
+    words.clear();
+    for (const CLI::Option *option : command->get_options())
+      if (!option->get_lnames().empty())
+        words.push_back("--" + option->get_lnames().front());
+  }
+  std::string text = error.what();
+  for (const std::string &argument : arguments) {
+    std::string word = argument.substr(0, argument.find('='));
+    bool isKnown = std::find(words.begin(), words.end(), word) != words.end();
+    bool couldBeWord = command == &app || word.starts_with("--");
+    if (isKnown || !couldBeWord)
+      continue;
+    text = "unknown " + std::string(command == &app ? "command" : "option") + " `" + word + "`";
+    if (std::optional<std::string> guess = nearest(word, words))
+      text += "; did you mean `" + *guess + "`?";
+    text += " The choices are " + listOf(words) + ".";
+    break;
+  }
+  return text;
+}
+
+int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::ostream &err) {
+  CLI::App app("Soliton compiles kernels of the Wave language for GPUs and runs them, on an emulator where there is none.\n", "soliton");
+  app.require_subcommand(1);
+  bool targetsJson = false, kernelsJson = false;
+  CompileCommand compile;
+  RunCommand run;
+  BenchCommand bench;
+
+  CLI::App *targets = app.add_subcommand("targets", "what can be compiled for, and the devices of this machine");
+  targets->add_flag("--json", targetsJson, "one JSON object on standard output");
+  targets->footer("Examples:\n  soliton targets\n  soliton targets --json");
+
+  CLI::App *kernelList = app.add_subcommand("kernels", "the kernels of the library, their sizes and element types");
+  kernelList->add_flag("--json", kernelsJson, "one JSON object on standard output");
+  kernelList->footer("Examples:\n  soliton kernels\n  soliton kernels --json");
+
+  CLI::App *compileApp = app.add_subcommand("compile", "from a kernel, or a .mlir file, to any of its forms");
+  addChoice(*compileApp, compile.choice);
+  compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco or cubin");
+  compileApp->add_option("-o,--output", compile.output, "where to write it");
+  compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
+  compileApp->add_flag("--time", compile.time, "how long each step took");
+  compileApp->footer("Examples:\n  soliton compile gemm --target gfx942 --emit hsaco -o gemm.hsaco\n"
+                     "  soliton compile softmax.mlir --target sm_90a --emit ptx");
+
+  CLI::App *runApp = app.add_subcommand("run", "compile, run and compare with an independent reference");
+  addChoice(*runApp, run.choice, &run.targetGiven);
+  runApp->add_option("--device", run.device, "emulator, cuda, hip, cuda:1");
+  runApp->add_option("--seed", run.seed, "of the inputs, and of the emulator's interleaving");
+  runApp->add_option("--check", run.check, "on or off: the emulator judges every access");
+  runApp->footer("Examples:\n  soliton run gemm --target gfx942 --size M=256,N=256,K=256\n"
+                 "  soliton run row_softmax --device cuda --dynamic M,N --json");
+
+  CLI::App *benchApp = app.add_subcommand("bench", "time a kernel on a device");
+  addChoice(*benchApp, bench.choice, &bench.targetGiven);
+  benchApp->add_option("--device", bench.device, "cuda, hip, emulator; the first GPU if none is named");
+  benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")->check(CLI::Range(1, 100000));
+  benchApp->footer("Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
+
+  try {
+    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp &) {
+    for (CLI::App *sub : app.get_subcommands())
+      return out << sub->help(), 0;
+    return out << app.help(), 0;
+  } catch (const CLI::ParseError &error) {
+    throw UsageError(explain(error, app, arguments));
+  }
+  if (targets->parsed())
+    return listTargets(targetsJson, out);
+  if (kernelList->parsed())
+    return listKernels(kernelsJson, out);
+  if (compileApp->parsed())
+    return compileKernel(compile, out, err);
+  if (runApp->parsed())
+    return runKernel(run, out, err);
+  return benchKernel(bench, out, err);
+}
+
+} // namespace
+
+int main(const std::vector<std::string> &arguments, std::ostream &out, std::ostream &err) {
+  bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+  try {
+    return dispatch(arguments, out, err);
+  } catch (const UsageError &error) {
+    if (json)
+      out << Json{{"ok", false}, {"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+    err << "soliton: error: " << error.what() << "\n";
+  } catch (const CompileError &error) {
+    return reportFailure(error.diagnostics(), json, out, err);
+  } catch (const std::exception &error) {
+    err << "soliton: error: " << error.what() << "\n";
+  }
+  return 2;
+}
+
+} // namespace soliton::cli

@@ -1,0 +1,78 @@
+//===- Commands.h - What each command takes and does ---------------------------------------===//
+#pragma once
+
+#include "kernels/Kernels.h"
+#include "soliton/driver/Compile.h"
+#include "soliton/target/Target.h"
+
+#include <nlohmann/json.hpp>
+
+#include <iosfwd>
+
+namespace soliton::cli {
+using Json = nlohmann::ordered_json;
+
+/// A mistake in the use of a command: printed as one message, exit code 2.
+struct UsageError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// What the commands that compile have in common.
+struct KernelChoice {
+  std::string kernel;
+  std::string target = "gfx942";
+  std::string dtype;
+  /// `M=256,N=256` as given.
+  std::vector<std::string> sizes;
+  std::vector<std::string> settings;
+  std::vector<std::string> dynamic;
+  bool json = false;
+};
+
+struct CompileCommand {
+  KernelChoice choice;
+  std::string emit;
+  std::string output;
+  std::string printAfter;
+  bool time = false;
+};
+
+struct RunCommand {
+  KernelChoice choice;
+  std::string device = "emulator";
+  uint64_t seed = 1;
+  std::string check = "on";
+  bool targetGiven = false;
+};
+
+struct BenchCommand {
+  KernelChoice choice;
+  std::string device;
+  int repetitions = 20;
+  bool targetGiven = false;
+};
+
+/// A choice resolved against the library of kernels.
+struct Resolved {
+  const kernels::KernelEntry *entry = nullptr;
+  const kernels::Variant *variant = nullptr;
+  kernels::Sizes sizes;
+  CompileOptions options;
+};
+
+/// Throws UsageError with the legal choices and the nearest guess.
+Resolved resolve(const KernelChoice &choice);
+
+int listTargets(bool json, std::ostream &out);
+int listKernels(bool json, std::ostream &out);
+int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err);
+int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err);
+int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err);
+
+/// One entry per phase, and their sum as `total`.
+Json phasesJson(const CompileResult &result);
+Json diagnosticsJson(const std::vector<Diagnostic> &diagnostics);
+/// Prints what went wrong, as text or as JSON, and returns 2.
+int reportFailure(const std::vector<Diagnostic> &diagnostics, bool json, std::ostream &out, std::ostream &err);
+
+} // namespace soliton::cli

@@ -1,0 +1,142 @@
+//===- Compile.cpp - soliton compile -------------------------------------------------------------===//
+
+#include "tools/soliton/Commands.h"
+
+#include <fstream>
+#include <iomanip>
+#include <sstream>
+
+namespace soliton::cli {
+namespace {
+
+struct Emission {
+  const char *name;
+  Artefact artefact;
+};
+constexpr Emission kEmissions[] = {{"wave", Artefact::wave},         {"machine", Artefact::machine}, {"llvm", Artefact::llvm},
+                                   {"asm", Artefact::assembly},      {"ptx", Artefact::ptx},         {"hsaco", Artefact::hsaco},
+                                   {"cubin", Artefact::cubin}};
+
+std::optional<Artefact> parseEmission(const std::string &text) {
+  if (text.empty())
+    return std::nullopt;
+  std::vector<std::string> names;
+  for (const Emission &emission : kEmissions) {
+    if (text == emission.name)
+      return emission.artefact;
+    names.push_back(emission.name);
+  }
+  std::string message = "found `--emit " + text + "`";
+  if (std::optional<std::string> guess = nearest(text, names))
+    message += "; did you mean `" + *guess + "`?";
+  throw UsageError(message + " The choices are " + listOf(names) + ".");
+}
+
+/// The image that has to be made for an artefact to exist; texts of the middle end need none, so the cheapest is made.
+rt::ImageKind imageFor(std::optional<Artefact> artefact, const Target &target) {
+  if (artefact == Artefact::wave || artefact == Artefact::machine)
+    return rt::ImageKind::emulator;
+  if (artefact == Artefact::cubin)
+    return rt::ImageKind::cubin;
+  if (artefact == Artefact::ptx)
+    return rt::ImageKind::ptx;
+  if (artefact == Artefact::hsaco)
+    return rt::ImageKind::hsaco;
+  return target.vendor == Vendor::amd ? rt::ImageKind::hsaco : rt::ImageKind::ptx;
+}
+
+bool isFile(const std::string &kernel) { return kernel.size() > 5 && kernel.ends_with(".mlir"); }
+
+std::string readFile(const std::string &path) {
+  constexpr std::streamsize kLimit = 64 << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw UsageError("cannot read `" + path + "`");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (static_cast<std::streamsize>(text.size()) > kLimit)
+    throw UsageError("`" + path + "` has more than 64 MiB");
+  return text;
+}
+
+void writeFile(const std::string &path, const std::string &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush())
+    throw UsageError("cannot write `" + path + "`");
+}
+
+Json summary(const CompileCommand &command, const CompileResult &result) {
+  Json conflicts = Json::array();
+  for (const BankConflicts &entry : result.bankConflicts)
+    conflicts.push_back({{"file", entry.place.file},
+                         {"line", entry.place.line},
+                         {"access", entry.write ? "store" : "load"},
+                         {"bytes_per_lane", entry.bytesPerLane},
+                         {"conflicts", entry.conflicts}});
+  return {{"ok", true},
+          {"kernel", command.choice.kernel},
+          {"target", result.image.target},
+          {"kind", rt::name(result.image.kind)},
+          {"compile_ms", phasesJson(result)},
+          {"code_object_bytes", result.image.code.size()},
+          {"shared_bytes", result.image.staticSharedBytes + result.image.dynamicSharedBytes},
+          {"threads", result.image.threads[0]},
+          {"vgprs", result.vgprs},
+          {"agprs", result.agprs},
+          {"sgprs", result.sgprs},
+          {"spill_bytes", result.spillBytes},
+          {"machine_ops", result.machineOps},
+          {"matrix_ops", result.matrixOps},
+          {"bank_conflicts", conflicts},
+          {"output", command.output},
+          {"warnings", diagnosticsJson(result.warnings)}};
+}
+
+} // namespace
+
+int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err) {
+  std::optional<Artefact> artefact = parseEmission(command.emit);
+  CompileAttempt attempt;
+  if (isFile(command.choice.kernel)) {
+    CompileOptions options;
+    options.printAfter = command.printAfter;
+    if (artefact)
+      options.keep = {*artefact};
+    const Target *target = findTarget(command.choice.target);
+    if (!target)
+      throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) + ".");
+    attempt = compileText(readFile(command.choice.kernel), command.choice.kernel, options, imageFor(artefact, *target));
+  } else {
+    Resolved resolved = resolve(command.choice);
+    resolved.options.printAfter = command.printAfter;
+    if (artefact)
+      resolved.options.keep = {*artefact};
+    attempt = compileImage(resolved.entry->build(*resolved.variant), resolved.options, imageFor(artefact, *findTarget(command.choice.target)));
+  }
+  if (!attempt)
+    return reportFailure(attempt.diagnostics, command.choice.json, out, err);
+  const CompileResult &result = *attempt.result;
+  if (artefact && result.artefacts.empty())
+    throw UsageError("`" + result.image.target + "` has no `" + command.emit + "`");
+  if (artefact && !command.output.empty())
+    writeFile(command.output, result.artefacts.front().second);
+  else if (artefact && !command.choice.json)
+    out << result.artefacts.front().second;
+  for (const Diagnostic &warning : result.warnings)
+    err << format(warning) << "\n";
+  if (command.choice.json) {
+    out << summary(command, result).dump() << "\n";
+    return 0;
+  }
+  if (command.time || !artefact) {
+    std::ostream &stream = artefact && command.output.empty() ? err : out;
+    for (const CompilePhase &phase : result.phases)
+      stream << std::left << std::setw(16) << phase.name << std::right << std::fixed << std::setprecision(2) << std::setw(10) << phase.ms << " ms\n";
+    stream << std::left << std::setw(16) << "total" << std::right << std::setw(10) << result.totalMs() << " ms\n";
+  }
+  if (!command.output.empty())
+    out << "wrote " << command.output << "\n";
+  return 0;
+}
+
+} // namespace soliton::cli

@@ -1,0 +1,123 @@
+//===- Resolve.cpp - From words on the command line to a kernel and its symbols --------------===//
+
+#include "tools/soliton/Commands.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace soliton::cli {
+namespace {
+
+std::string unknown(const std::string &what, const std::string &found, const std::vector<std::string> &choices) {
+  std::string text = "unknown " + what + " `" + found + "`";
+  if (std::optional<std::string> guess = nearest(found, choices))
+    text += "; did you mean `" + *guess + "`?";
+  return text + " The choices are " + listOf(choices) + ".";
+}
+
+std::pair<std::string, int64_t> assignment(const std::string &text) {
+  size_t equals = text.find('=');
+  int64_t value = 0;
+  const char *begin = equals == std::string::npos ? nullptr : text.data() + equals + 1, *end = text.data() + text.size();
+  if (!begin || equals == 0 || std::from_chars(begin, end, value) != std::from_chars_result{end, std::errc()})
+    throw UsageError("found `" + text + "`, expected `NAME=NUMBER`, as in `M=256`");
+  return {text.substr(0, equals), value};
+}
+
+std::vector<std::string> namesOf(const std::vector<kernels::DefaultSize> &list) {
+  std::vector<std::string> names;
+  for (const kernels::DefaultSize &size : list)
+    names.push_back(size.name);
+  return names;
+}
+
+/// The defaults with what the user said in their place.
+std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize> &defaults, const std::vector<std::string> &said,
+                                          const std::string &what) {
+  std::map<std::string, int64_t> values;
+  for (const kernels::DefaultSize &size : defaults)
+    values[size.name] = size.value;
+  for (const std::string &text : said) {
+    auto [name, value] = assignment(text);
+    if (!values.contains(name))
+      throw UsageError(unknown(what, name, namesOf(defaults)));
+    if (value < 1)
+      throw UsageError("found `" + text + "`, expected a number of at least 1");
+    values[name] = value;
+  }
+  return values;
+}
+
+} // namespace
+
+Resolved resolve(const KernelChoice &choice) {
+  Resolved resolved;
+  resolved.entry = kernels::findKernel(choice.kernel);
+  if (!resolved.entry) {
+    std::vector<std::string> names;
+    for (const kernels::KernelEntry *entry : kernels::allKernels())
+      names.push_back(entry->name);
+    throw UsageError(unknown("kernel", choice.kernel, names));
+  }
+  const kernels::KernelEntry &entry = *resolved.entry;
+  if (!findTarget(choice.target))
+    throw UsageError(unknown("target", choice.target, targetNames()));
+  resolved.variant = choice.dtype.empty() ? &entry.variants.front() : entry.findVariant(choice.dtype);
+  if (!resolved.variant) {
+    std::vector<std::string> names;
+    for (const kernels::Variant &variant : entry.variants)
+      names.push_back(variant.name);
+    throw UsageError(unknown("dtype", choice.dtype, names));
+  }
+  resolved.sizes = overridden(entry.sizes, choice.sizes, "size");
+  std::map<std::string, int64_t> tiles = overridden(entry.tiles, choice.settings, "symbol");
+
+  resolved.options.target = choice.target;
+  for (const std::string &name : choice.dynamic) {
+    if (!resolved.sizes.contains(name))
+      throw UsageError(unknown("size", name, namesOf(entry.sizes)));
+    resolved.options.dynamic.push_back(sym::Expr::symbol(name));
+  }
+  for (const auto &[name, value] : resolved.sizes)
+    if (std::find(choice.dynamic.begin(), choice.dynamic.end(), name) == choice.dynamic.end())
+      resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
+  for (const auto &[name, value] : tiles)
+    resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
+  return resolved;
+}
+
+Json phasesJson(const CompileResult &result) {
+  Json phases = Json::object();
+  for (const CompilePhase &phase : result.phases)
+    phases[phase.name] = phase.ms;
+  phases["total"] = result.totalMs();
+  return phases;
+}
+
+Json diagnosticsJson(const std::vector<Diagnostic> &diagnostics) {
+  auto place = [](const Place &p) { return Json{{"file", p.file}, {"line", p.line}, {"column", p.column}}; };
+  Json list = Json::array();
+  for (const Diagnostic &diagnostic : diagnostics) {
+    Json notes = Json::array();
+    for (const Note &note : diagnostic.notes)
+      notes.push_back({{"place", place(note.place)}, {"message", note.message}});
+    list.push_back({{"id", idText(diagnostic.id)},
+                    {"severity", diagnostic.severity == Severity::error     ? "error"
+                                 : diagnostic.severity == Severity::warning ? "warning"
+                                                                            : "remark"},
+                    {"place", place(diagnostic.place)},
+                    {"message", diagnostic.message},
+                    {"hint", diagnostic.hint},
+                    {"notes", notes}});
+  }
+  return list;
+}
+
+int reportFailure(const std::vector<Diagnostic> &diagnostics, bool json, std::ostream &out, std::ostream &err) {
+  if (json)
+    out << Json{{"ok", false}, {"diagnostics", diagnosticsJson(diagnostics)}}.dump() << "\n";
+  err << format(diagnostics);
+  return 2;
+}
+
+} // namespace soliton::cli
