@@ -109,7 +109,6 @@ Comparison kernels::compare(const Expected &expected, std::span<const double> re
   Comparison comparison;
   if (result.size() != expected.values.size())
     return {.ok = false, .maxAbsError = INFINITY, .errorBound = 0, .firstWrong = 0};
-  double used = -1; // the largest part of a bound that an error takes
   for (size_t i = 0; i != result.size(); ++i) {
     // Written so that NaN is wrong.
     double error = std::abs(result[i] - expected.values[i]), bound = expected.bounds[i];
@@ -117,10 +116,9 @@ Comparison kernels::compare(const Expected &expected, std::span<const double> re
     if (!right && !comparison.firstWrong)
       comparison.firstWrong = i;
     comparison.ok &= right;
-    comparison.maxAbsError = std::isnan(error) ? INFINITY : std::max(comparison.maxAbsError, error);
-    double part = right ? (bound > 0 ? error / bound : 0) : INFINITY;
-    if (part > used) {
-      used = part;
+    error = std::isnan(error) ? INFINITY : error;
+    if (i == 0 || error > comparison.maxAbsError) {
+      comparison.maxAbsError = error;
       comparison.errorBound = bound;
     }
   }

@@ -116,7 +116,7 @@ std::vector<double> decodeArray(DType type, std::span<const std::byte> bytes);
 struct Comparison {
   bool ok = true;
   double maxAbsError = 0;
-  /// The bound of the element that uses most of it.
+  /// The bound of the element that has it.
   double errorBound = 0;
   /// The first element that is wrong.
   std::optional<size_t> firstWrong;

@@ -170,9 +170,10 @@ TEST(Checks, CopyAsync) {
       EXPECT_EQ(own.findings[0].hint, "insert `wait " + std::string(name(counter)) + " 0` between");
       EXPECT_TRUE(finds(launch(copied(counter, false, true, true), buffers, 0, adversarial), FindingKind::MissingWait));
       // Wave 0 reads what wave 1 has yet to copy, wave 1 reads what wave 0 has copied.
-      FindingKind tooEarly = counter == Counter::Vm ? FindingKind::Race : FindingKind::MissingBarrier;
-      EXPECT_EQ(kindsOf(launch(copied(counter, true, false, true), buffers, 0, adversarial)),
-                (std::vector{tooEarly, FindingKind::MissingBarrier}));
+      std::vector<FindingKind> expected{FindingKind::MissingBarrier};
+      if (counter == Counter::Vm)
+        expected.insert(expected.begin(), FindingKind::Race);
+      EXPECT_EQ(kindsOf(launch(copied(counter, true, false, true), buffers, 0, adversarial)), expected);
     }
 }
 

@@ -131,6 +131,16 @@ private:
 
   void printDetails(const Instr &instr) {
     switch (instr.op) {
+    case Op::Binary:
+    case Op::Unary:
+    case Op::Convert:
+      break;
+    case Op::Id: {
+      static constexpr std::string_view ids[] = {"lane", "wave", "workgroup 0", "workgroup 1", "workgroup 2", "grid 0",
+                                                 "grid 1", "grid 2"};
+      out << ' ' << lookUp(ids, instr.sub);
+      break;
+    }
     case Op::Cmp:
       out << ' ' << name(static_cast<CmpOp>(instr.sub));
       break;

@@ -21,7 +21,7 @@ Program doubling() {
 
 TEST(Program, Disassembly) {
   EXPECT_EQ(disassemble(doubling()), "program double: waves 1 x 64, shared 0, buffers 2, scalars 0\n"
-                                     "0\ts0 = id\t: i32\t; double.cpp:3:5 read\n"
+                                     "0\ts0 = id lane\t: i32\t; double.cpp:3:5 read\n"
                                      "1\ts1 = const {4 0}\t: i32 uniform\t; double.cpp:3:5 read\n"
                                      "2\ts2 = mul s0, s1\t: i32\t; double.cpp:3:5 read\n"
                                      "3\ts3 = load in[s2 + 0]\t: f32\t; double.cpp:3:5 read\n"

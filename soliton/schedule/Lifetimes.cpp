@@ -98,9 +98,11 @@ int requiredBuffers(const Problem &problem, const Schedule &schedule, int region
 
 void assignBuffers(const Problem &problem, Schedule &schedule) {
   BufferCount count(problem, schedule);
-  schedule.buffers.assign(problem.regions.size(), 1);
+  schedule.buffers.resize(problem.regions.size(), 0);
   for (size_t region = 0; region < problem.regions.size(); ++region) {
     if (!problem.regions[region].rotating)
+      schedule.buffers[region] = 1;
+    if (schedule.buffers[region] > 0)
       continue;
     int fixed = problem.regions[region].buffers;
     schedule.buffers[region] = fixed > 0 ? fixed : count.required(static_cast<int>(region));

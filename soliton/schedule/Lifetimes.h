@@ -18,7 +18,8 @@ namespace soliton::sched {
 /// The smallest number of buffers with which no instance of `region` is overwritten too early (at least 1).
 int requiredBuffers(const Problem &problem, const Schedule &schedule, int region);
 
-/// Decides `schedule.buffers` of every rotating region: the problem's own number where it fixes one, else the smallest.
+/// Decides what is open (0 or absent) in `schedule.buffers`: the problem's own number where it fixes one, else the
+/// smallest that suffices; 1 for regions that do not rotate.
 void assignBuffers(const Problem &problem, Schedule &schedule);
 
 /// Registers per lane that are live at the same time in the kernel, at most, over the wave groups.

@@ -7,8 +7,7 @@ namespace soliton::sched {
 Synchronized synchronize(const Problem &problem, const Schedule &schedule, Program program,
                          const SyncOptions &options) {
   Schedule decided = schedule;
-  if (decided.buffers.size() != problem.regions.size())
-    assignBuffers(problem, decided);
+  assignBuffers(problem, decided);
   Synchronized result;
   derivePhases(problem, decided, program);
   BarrierOptions barriers = options.barriers;
@@ -24,8 +23,7 @@ Synchronized synchronize(const Problem &problem, const Schedule &schedule, Progr
 
 Synchronized synchronize(const Problem &problem, const Schedule &schedule, const SyncOptions &options) {
   Schedule decided = schedule;
-  if (decided.buffers.size() != problem.regions.size())
-    assignBuffers(problem, decided);
+  assignBuffers(problem, decided);
   bool tooShort = options.tripCount && *options.tripCount < schedule.stages() - 1 && !options.peel.eliminateEpilogue;
   Program program = tooShort ? peelExact(problem, decided, *options.tripCount, options.peel)
                              : peel(problem, decided, options.peel);

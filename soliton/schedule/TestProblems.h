@@ -221,13 +221,16 @@ struct GemmShape {
   int nTiles = 2;   ///< fragments of B
   int kSteps = 2;
   int mmaCycles = 16;
-  bool asyncCopies = false;
+  bool asyncCopies = false; ///< copies to shared memory that tick vm
+  bool groupCopies = false; ///< copies in groups (cp.async); shared accesses complete at the barrier
 };
 
 inline Problem gemm(const GemmShape &shape) {
   Problem problem;
   problem.loop = "k_loop";
   int vm = problem.addCounter("vm", CounterKind::InOrder, 63), lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
+  int group = problem.addCounter("cp_async", CounterKind::Group);
+  int sharedCounter = shape.groupCopies ? -1 : lgkm;
   int memory = problem.addResource("global"), shared = problem.addResource("shared"), mma = problem.addResource("mma");
   std::map<char, int> tile;
   for (char matrix : {'a', 'b'}) {
@@ -237,12 +240,13 @@ inline Problem gemm(const GemmShape &shape) {
       Access store = writes(tile[matrix], lgkm);
       store.begin = i;
       store.end = i + 1;
-      if (shape.asyncCopies) {
+      if (shape.asyncCopies || shape.groupCopies) {
         Operation copy = makeOp(id + "/copy", OpKind::CopyAsync, 500);
         copy.firstEffect = 100;
         copy.reservations = {{memory, 0, 4, 1}};
-        copy.ticks = {{vm, 1}};
-        store.counter = vm;
+        store.counter = shape.groupCopies ? group : vm;
+        if (!shape.groupCopies)
+          copy.ticks = {{vm, 1}};
         copy.accesses = {store};
         problem.addOperation(copy);
         continue;
@@ -270,7 +274,7 @@ inline Problem gemm(const GemmShape &shape) {
         Operation load = makeOp(id, OpKind::SharedLoad, 64);
         load.reservations = {{shared, 0, 8, 1}};
         load.ticks = {{lgkm, 1}};
-        load.accesses = {reads(tile[matrix], lgkm), writes(value, lgkm)};
+        load.accesses = {reads(tile[matrix], sharedCounter), writes(value, lgkm)};
         problem.addOperation(load);
       }
   for (int m = 0; m < shape.mTiles; ++m)
@@ -290,6 +294,35 @@ inline Problem gemm(const GemmShape &shape) {
         last = result;
       }
     }
+  return problem;
+}
+
+/// Producer waves copy tiles into a ring, consumer waves multiply them asynchronously (mbarrier phases, wgmma groups).
+inline Problem producerConsumer(int buffers, int multiplies = 2) {
+  Problem problem;
+  problem.loop = "k_loop";
+  problem.groups = 2;
+  int full = problem.addCounter("full", CounterKind::Phase), empty = problem.addCounter("empty", CounterKind::Phase);
+  int mma = problem.addCounter("mma", CounterKind::Group);
+  std::vector<int> tiles;
+  for (char matrix : {'a', 'b'}) {
+    tiles.push_back(
+        problem.addRegion({std::string("tile_") + matrix, Space::Shared, 16384, buffers, true, false, empty}));
+    Operation copy = makeOp(std::string("copy_") + matrix, OpKind::CopyAsync, 600);
+    copy.firstEffect = 300;
+    copy.groups = 1;
+    copy.accesses = {writes(tiles.back(), full)};
+    problem.addOperation(copy);
+  }
+  for (int i = 0; i < multiplies; ++i) {
+    int acc = problem.addRegion({"acc" + std::to_string(i), Space::Register, 64, 1, true, false, -1});
+    Operation op = makeOp("mma/" + std::to_string(i), OpKind::MmaAsync, 128);
+    op.groups = 2;
+    Access input = reads(acc, mma);
+    input.offset = -1;
+    op.accesses = {reads(tiles[0], mma), reads(tiles[1], mma), input, writes(acc, mma)};
+    problem.addOperation(op);
+  }
   return problem;
 }
 

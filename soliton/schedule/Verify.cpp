@@ -254,7 +254,7 @@ Report verify(const Problem &problem, const Schedule &schedule, const VerifyOpti
   // Buffers that nobody decided are as many as are needed.
   Schedule decided = schedule;
   bool shaped = validate(problem).empty() && schedule.slots.size() == problem.operations.size() && schedule.interval > 0;
-  if (shaped && decided.buffers.size() != problem.regions.size())
+  if (shaped)
     assignBuffers(problem, decided);
   ScheduleVerifier(problem, decided, options, report).run();
   return report;

@@ -4,7 +4,7 @@
 #include "soliton/schedule/Verify.h"
 
 #include <algorithm>
-#include <map>
+#include <set>
 
 namespace soliton::sched {
 namespace {
@@ -23,6 +23,7 @@ public:
       Path path(context, program, trips);
       if (!checkConservation(path) || !checkBarriers(path))
         return;
+      checkOrder(path);
       checkPhases(path);
       forEachHazard(context, path, [&](const HazardInstance &at) { classify(at); });
     }
@@ -85,6 +86,24 @@ private:
       }
     }
     return true;
+  }
+
+  /// Inside one wave, instructions stand in the order of their dependences.
+  void checkOrder(const Path &path) {
+    for (const Dependence &dep : context.dependences)
+      for (const Trace &trace : path.traces)
+        for (int n = 0; n < trace.iterations(dep.from); ++n) {
+          int x = trace.position(dep.from, n), y = trace.position(dep.to, n + dep.distance);
+          if (x < 0 || y < 0 || x < y || (dep.from == dep.to && x == y))
+            continue;
+          if (disordered.insert({dep.from, dep.to}).second)
+            error(DiagId::ScheduleDependence, op(dep.to).place,
+                  "`" + op(dep.to).key + "` stands in the " + std::string(nameOf(trace.at(y).where.phase)) +
+                      " before `" + op(dep.from).key + "`, which it depends on (" + describe(problem, dep) + ")",
+                  "move it behind `" + op(dep.from).key + "`",
+                  {{op(dep.from).place, "`" + op(dep.from).key + "` comes first"}});
+          break;
+        }
   }
 
   /// The k-th barrier of every group is the same event, so all groups must pass equally many.
@@ -217,14 +236,14 @@ private:
   Report &report;
   std::vector<Hazard> worst;
   bool deadlocked = false;
+  std::set<std::pair<int, int>> disordered;
 };
 } // namespace
 
 void verifyProgram(const Problem &problem, const Schedule &schedule, const Program &program,
                    const VerifyOptions &options, Report &report) {
   Schedule decided = schedule;
-  if (decided.buffers.size() != problem.regions.size())
-    assignBuffers(problem, decided);
+  assignBuffers(problem, decided);
   ProgramVerifier(problem, decided, program, options, report).run();
 }
 

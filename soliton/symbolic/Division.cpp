@@ -202,7 +202,8 @@ static int64_t splitDivisor(Expr b, SmallVector<Expr, 8> &factors) {
     return content;
   }
   Term term = termOf(b);
-  factors.append(factorsOf(Expr(term.monomial)));
+  Expr monomial(term.monomial);
+  factors.append(factorsOf(monomial));
   return term.coefficient;
 }
 

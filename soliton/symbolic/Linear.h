@@ -62,8 +62,9 @@ private:
 /// coefficient * monomial as a node.
 Expr scaled(int64_t coefficient, const Node *monomial);
 
-/// The non-constant factors of a monomial.
+/// The non-constant factors of a monomial; the span may refer to the argument itself.
 std::span<const Expr> factorsOf(const Expr &monomial);
+std::span<const Expr> factorsOf(const Expr &&monomial) = delete;
 
 /// The product of factors, expanding nothing: factors of nested products are merged, constants multiplied.
 Expr product(std::span<const Expr> factors);

@@ -166,7 +166,8 @@ Expr Simplifier::symbolicDivision(Expr e) {
     return e.kind() == Kind::mod ? a : Expr(0);
   if (e.kind() == Kind::ceildiv || b.kind() != Kind::mul)
     return e;
-  for (Expr factor : factorsOf(Expr(termOf(b).monomial))) { // (f*A + B) / (f*b') with 0 <= B < f
+  Expr monomial(termOf(b).monomial);
+  for (Expr factor : factorsOf(monomial)) { // (f*A + B) / (f*b') with 0 <= B < f
     Blocks blocks;
     blocks.rest.constant = sum.constant;
     for (const Term &term : sum.terms) {

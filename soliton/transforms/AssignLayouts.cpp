@@ -53,13 +53,37 @@ Layout restricted(Layout wide, TileType narrow) {
   return wide;
 }
 
+/// How the contraction of an mma is dealt to lanes. The sum does not care which k is which, as long as both operands
+/// agree, so a lane takes the elements of `steps` instructions side by side: they are then one wide access in memory.
+struct Contraction {
+  Dim dim;
+  /// Elements of one lane in one instruction, and instructions whose elements lie side by side.
+  int64_t perLane = 1, steps = 1;
+  bool packed = false;
+};
+
+/// The strides of `dim`'s digits as packing deals them: registers of an instruction, then its steps, then lanes.
+Layout packed(Layout fragment, const Contraction &contraction) {
+  int64_t stride = 1;
+  for (Digit &digit : fragment.reg)
+    if (digit.dim == contraction.dim)
+      digit.stride = std::exchange(stride, stride * digit.extent);
+  stride *= contraction.steps;
+  for (Digit &digit : fragment.lane)
+    if (digit.dim == contraction.dim)
+      digit.stride = std::exchange(stride, stride * digit.extent);
+  return contraction.steps == 1 ? fragment : fragment.tiled(Axis::reg, contraction.dim, contraction.steps, contraction.perLane);
+}
+
 /// A fragment table's layout for a whole workgroup tile: its dims renamed, repeated over the wave's part, split over waves.
 Layout tiledFragment(const Layout &fragment, ArrayRef<std::pair<StringRef, StringAttr>> names, TileType type,
-                     const Geometry &geometry) {
+                     const Contraction &contraction, const Geometry &geometry) {
   std::map<Dim, Dim> renames;
   for (auto [table, dim] : names)
     renames.emplace(Dim(table.str()), Dim(dim.getValue().str()));
   Layout layout = fragment.renamed(renames);
+  if (contraction.packed && layout.hasDim(contraction.dim))
+    layout = packed(layout, contraction);
   std::map<Dim, int64_t> sizes = layout.extents();
   for (Dim dim : dimsOf(type)) {
     const Distribution &distribution = geometry[dim];
@@ -69,6 +93,16 @@ Layout tiledFragment(const Layout &fragment, ArrayRef<std::pair<StringRef, Strin
       layout = layout.tiled(Axis::reg, dim, part / size, size);
   }
   layout.wave = geometry.waveDigits(dimsOf(type));
+  return layout;
+}
+
+/// The same holders with the registers in the order in which memory has their elements: the digits of `fastest` first.
+Layout inMemoryOrder(Layout layout, Dim fastest) {
+  std::stable_sort(layout.reg.begin(), layout.reg.end(), [&](const Digit &a, const Digit &b) {
+    if ((a.dim == fastest) != (b.dim == fastest))
+      return a.dim == fastest;
+    return a.dim == fastest && a.stride < b.stride;
+  });
   return layout;
 }
 
@@ -100,6 +134,8 @@ private:
   void *leader(Value value) { return *classes.findLeader(classes.insert(value.getAsOpaquePointer())); }
   void pull(Value value, Strength strength, const Layout &layout);
   Layout mmaOperand(MmaOp mma, int which);
+  Contraction contractionOf(MmaOp mma);
+  void pullOperand(MmaOp mma, int which);
   FailureOr<Layout> defaultLayout(Value value);
   Value converted(OpBuilder &builder, Location loc, Value value, const Layout &layout);
 
@@ -110,6 +146,8 @@ private:
   /// Narrow value, wide value: the narrow one's layout follows from the wide one's.
   SmallVector<std::pair<Value, Value>> parts;
   SmallVector<Value> values;
+  /// Decided before operands are converted, when it is still seen which of them are read.
+  llvm::DenseMap<Operation *, Contraction> contractions;
 };
 
 void LayoutAssignment::makeBroadcastsExplicit() {
@@ -167,20 +205,50 @@ void LayoutAssignment::pull(Value value, Strength strength, const Layout &layout
   anchor = {strength, layout};
 }
 
+Contraction LayoutAssignment::contractionOf(MmaOp mma) {
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  Contraction contraction{Dim(mma.getContractedDim().getValue().str())};
+  auto lhs = mma.getLhs().getDefiningOp<ReadOp>(), rhs = mma.getRhs().getDefiningOp<ReadOp>();
+  int64_t bytes = elementBytes(tileType(mma.getLhs()).getElementType());
+  if (!lhs || !rhs || elementBytes(tileType(mma.getRhs()).getElementType()) != bytes)
+    return contraction;
+  for (const Digit &digit : kind.lhs.layout.reg)
+    if (digit.dim == Dim("K"))
+      contraction.perLane *= digit.extent;
+  int64_t steps = geometry[contraction.dim].tile().value_or(kind.k) / kind.k;
+  while (steps % (contraction.steps * 2) == 0 && contraction.steps * 2 * contraction.perLane * bytes <= geometry.maxBytesPerAccess())
+    contraction.steps *= 2;
+  contraction.packed = true;
+  return contraction;
+}
+
 Layout LayoutAssignment::mmaOperand(MmaOp mma, int which) {
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
   const MmaOperand &operand = which == 0 ? kind.lhs : which == 1 ? kind.rhs : kind.acc;
   return tiledFragment(operand.layout,
                        {{"M", mma.getRowDim()}, {"N", mma.getColumnDim()}, {"K", mma.getContractedDim()}},
-                       tileType(mma->getOperand(which)), geometry);
+                       tileType(mma->getOperand(which)), contractions.find(mma)->second, geometry);
+}
+
+void LayoutAssignment::pullOperand(MmaOp mma, int which) {
+  Layout layout = mmaOperand(mma, which);
+  if (auto read = mma->getOperand(which).getDefiningOp<ReadOp>()) {
+    // A parameter in the shared space is stored in the order of the tile's dimensions.
+    bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
+    std::optional<std::vector<DimExtent>> order = shared ? geometry.extents(tileOf(read)) : memoryOrder(read, geometry);
+    if (order)
+      layout = inMemoryOrder(layout, order->back().dim);
+  }
+  pull(mma->getOperand(which), kOperand, layout);
 }
 
 LogicalResult LayoutAssignment::collectAnchors() {
   bool ok = true;
   kernel.walk([&](Operation *op) {
     if (auto mma = dyn_cast<MmaOp>(op)) {
-      pull(mma.getLhs(), kOperand, mmaOperand(mma, 0));
-      pull(mma.getRhs(), kOperand, mmaOperand(mma, 1));
+      contractions.try_emplace(mma, contractionOf(mma));
+      pullOperand(mma, 0);
+      pullOperand(mma, 1);
       pull(mma.getAcc(), kAccumulator, mmaOperand(mma, 2));
     }
     if (isa<ReadOp, WriteOp>(op)) {

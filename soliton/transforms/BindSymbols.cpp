@@ -27,6 +27,27 @@ static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
   return success();
 }
 
+/// Elements of a dimension that one wave contracts or computes at a time.
+static int64_t wavePart(StringAttr dim, bool loop, const Geometry &geometry) {
+  const Distribution &distribution = geometry[Dim(dim.getValue().str())];
+  return loop ? distribution.tile().value_or(0) : distribution.waveTile;
+}
+
+/// The instruction that was named; otherwise the target's favourite among those that fit the tiles.
+static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, MmaTypes types, const Geometry &geometry) {
+  if (name)
+    return selectMma(geometry.target(), std::string_view(*name), types);
+  auto fits = [&](const MmaKind *kind) {
+    return !kind->async && wavePart(mma.getRowDim(), false, geometry) % kind->m == 0 &&
+           wavePart(mma.getColumnDim(), false, geometry) % kind->n == 0 &&
+           wavePart(mma.getContractedDim(), true, geometry) % kind->k == 0;
+  };
+  for (const MmaKind *kind : legalMmas(geometry.target(), types))
+    if (fits(kind))
+      return {kind, std::nullopt};
+  return selectMma(geometry.target(), std::nullopt, types);
+}
+
 /// Chooses the matrix instruction and checks that the waves' tiles are whole numbers of it.
 static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   auto element = [](Value value) { return dtypeOf(cast<TileType>(value.getType()).getElementType()); };
@@ -34,8 +55,7 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   if (!lhs || !rhs || !acc)
     return report(mma.getLoc(), DiagId::MmaTypeMismatch) << "`mma` on elements that no matrix instruction takes";
   std::optional<std::string> name = mma.getKind() ? std::optional(mma.getKind()->str()) : geometry.mmaName();
-  std::optional<std::string_view> wanted = name ? std::optional<std::string_view>(*name) : std::nullopt;
-  MmaChoice choice = selectMma(geometry.target(), wanted, {*lhs, *rhs, *acc});
+  MmaChoice choice = chooseMma(mma, name, {*lhs, *rhs, *acc}, geometry);
   if (!choice)
     return report(mma.getLoc(), choice.error->id).hint(choice.error->hint) << choice.error->message;
   if (choice.kind->async)
@@ -45,8 +65,7 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
     return report(mma.getLoc(), DiagId::NotSupportedHere) << "`" << choice.kind->name << "` needs scales, `mma` has none";
 
   auto check = [&](StringAttr dim, int64_t size, bool loop) -> LogicalResult {
-    const Distribution &distribution = geometry[Dim(dim.getValue().str())];
-    int64_t tile = loop ? distribution.tile().value_or(0) : distribution.waveTile;
+    int64_t tile = wavePart(dim, loop, geometry);
     if (tile > 0 && tile % size == 0)
       return success();
     return report(mma.getLoc(), DiagId::TileNotMultipleOfMma)

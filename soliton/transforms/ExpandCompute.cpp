@@ -1,6 +1,7 @@
 //===- ExpandCompute.cpp - Expansion of what computes element by element -----------===//
 
 #include "soliton/ir/Forms.h"
+#include "soliton/layout/Convert.h"
 #include "soliton/layout/Reduce.h"
 #include "soliton/transforms/Expander.h"
 
@@ -61,8 +62,36 @@ void Expander::expandGenerated(Operation *op) {
                                origin(op, Role::Compute, type.layout(), granule, i)));
 }
 
+/// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists of.
+void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
+  TileType type = convert.getResult().getType();
+  int64_t granule = naturalGranule(type);
+  for (mlir::OpOperand &use : convert.getResult().getUses())
+    if (auto mma = dyn_cast<MmaOp>(use.getOwner()))
+      granule = (use.getOperandNumber() == 0 ? kindOf(mma).lhs : use.getOperandNumber() == 1 ? kindOf(mma).rhs : kindOf(mma).acc).nativeRegs;
+  const Fragment from = fragment(convert.getOperand());
+  Fragment &result = define(convert.getResult());
+  for (int64_t begin = 0; begin < type.layout().regs(); begin += granule) {
+    OriginAttr at = origin(convert, Role::Convert, type.layout(), granule, begin / granule);
+    SmallVector<Value> parts;
+    for (int64_t i = begin; i < begin + granule;) {
+      int64_t run = 1;
+      while (i + run < begin + granule && registers[i + run] == registers[i] + run)
+        ++run;
+      parts.push_back(from.range(builder, convert.getLoc(), registers[i], run, at));
+      i += run;
+    }
+    result.append(JoinOp::create(builder, convert.getLoc(), pieceType(type, begin, granule), parts, ArrayAttr(), at));
+  }
+}
+
 void Expander::expandRemap(Operation *op) {
   auto type = cast<TileType>(op->getResult(0).getType());
+  if (auto convert = dyn_cast<ConvertOp>(op)) {
+    ConvertPlan plan = planConvert(convert.getOperand().getType().layout(), type.layout());
+    if (plan.kind == ConvertKind::rename)
+      return expandRename(convert, plan.registers);
+  }
   OriginAttr at = origin(op, isa<ConvertOp>(op) ? Role::Convert : Role::Compute);
   Value whole = fragment(op->getOperand(0)).whole(builder, op->getLoc(), at);
   define(op->getResult(0)).append(cloneOnPiece(builder, op, whole, type, at));

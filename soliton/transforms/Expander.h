@@ -27,6 +27,7 @@ private:
   void expandElementwise(Operation *op);
   void expandGenerated(Operation *op);
   void expandRemap(Operation *op);
+  void expandRename(wave::ConvertOp convert, ArrayRef<int64_t> registers);
   void expandReduce(wave::ReduceOp reduce);
   Value combine(wave::ReduceOp reduce, Value lhs, Value rhs, wave::OriginAttr origin);
 

@@ -20,26 +20,39 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/ir/Forms.h"
 
+#include "llvm/ADT/SmallSet.h"
+
 namespace soliton {
 #define GEN_PASS_DEF_INSERTBARRIERSPASS
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
 namespace {
-/// What was accessed since the last barrier.
+/// What was accessed since the last barrier. A write is known by its tile and the author's op: pieces of one op, and the
+/// same op in the next iteration, write the same bytes from the same wave and need no order.
 struct Pending {
-  llvm::SmallPtrSet<void *, 4> read, written;
+  llvm::SmallPtrSet<void *, 4> read;
+  llvm::SmallSet<std::pair<void *, int64_t>, 4> written;
 
-  bool conflicts(Value memory, bool writes) const {
-    void *tile = memory.getAsOpaquePointer();
-    return written.contains(tile) || (writes && read.contains(tile));
+  bool conflicts(void *tile, std::optional<int64_t> writer) const {
+    bool other = llvm::any_of(written, [&](auto entry) { return entry.first == tile && entry.second != writer; });
+    return other || (writer && read.contains(tile));
   }
-  void add(Value memory, bool writes) { (writes ? written : read).insert(memory.getAsOpaquePointer()); }
+  void add(void *tile, std::optional<int64_t> writer) {
+    if (writer)
+      written.insert({tile, *writer});
+    else
+      read.insert(tile);
+  }
+  void add(const Pending &other) {
+    read.insert(other.read.begin(), other.read.end());
+    for (auto entry : other.written)
+      written.insert(entry);
+  }
   void clear() {
     read.clear();
     written.clear();
   }
-  bool empty() const { return read.empty() && written.empty(); }
 };
 
 class BarrierPlacement {
@@ -54,10 +67,7 @@ public:
         Pending before = pending;
         walk(loop.block(), pending);
         walk(loop.block(), pending);
-        for (void *tile : before.read)
-          pending.read.insert(tile);
-        for (void *tile : before.written)
-          pending.written.insert(tile);
+        pending.add(before);
         continue;
       }
       if (!isa<ReadOp, WriteOp>(op))
@@ -65,12 +75,15 @@ public:
       Value memory = memoryOf(&op);
       if (!cast<MemoryType>(memory.getType()).isShared())
         continue;
-      bool writes = isa<WriteOp>(op);
-      if (pending.conflicts(memory, writes)) {
+      std::optional<int64_t> writer;
+      if (auto write = dyn_cast<WriteOp>(op))
+        writer = write.getOrigin() ? write.getOrigin()->getOp() : reinterpret_cast<intptr_t>(&op);
+      void *tile = memory.getAsOpaquePointer();
+      if (pending.conflicts(tile, writer)) {
         needed.insert(&op);
         pending.clear();
       }
-      pending.add(memory, writes);
+      pending.add(tile, writer);
     }
   }
 

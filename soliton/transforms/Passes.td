@@ -57,7 +57,7 @@ def PlanMovementPass : WavePass<"wave-plan-movement"> {
 def PlaceSharedPass : WavePass<"wave-place-shared"> {
   let summary = "give every shared tile its address map and its place";
   let description = [{
-    Rows are padded so that the accesses of all waves are free of bank conflicts by the target's model. A kernel that needs more
+    Rows are swizzled or padded so that the accesses of all waves are free of bank conflicts by the target's model. A kernel that needs more
     shared memory than the target has is refused.
 
     Requires: `Indexed`. Ensures: `Placed`.

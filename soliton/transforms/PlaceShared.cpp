@@ -1,13 +1,14 @@
 //===- PlaceShared.cpp - Address maps and places of shared tiles -----------------===//
 //
-// Each shared tile is stored row by row in the order of its dimensions, its rows made longer by the smallest padding with
-// which no access of any wave has a bank conflict by the target's model; tiles follow each other in the one shared block:
+// Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank conflict by
+// the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory), or, where that is
+// not enough, rows are made longer by the smallest padding. Tiles follow each other in the one shared block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
 //
 // becomes
 //
-//   %s = wave.allocate {offset = 0 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 128, K 32] pad 4">
+//   %s = wave.allocate {offset = 0 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 128, K 32] swizzle(8, 2, 4)">
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +44,11 @@ static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry
     const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
     patterns.push_back({access.layout(), elements, service.model});
   }
-  return choosePadding(map, bits, patterns).map;
+  SharedChoice swizzled = chooseSwizzle(map, bits, patterns);
+  if (swizzled.conflicts == 0)
+    return swizzled.map;
+  SharedChoice padded = choosePadding(map, bits, patterns);
+  return padded.conflicts < swizzled.conflicts ? padded.map : swizzled.map;
 }
 
 namespace {

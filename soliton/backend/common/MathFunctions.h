@@ -12,17 +12,18 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/IR/IRBuilder.h"
+
+#include <functional>
 
 namespace soliton::backend {
 
 /// Emits the functions on scalar f32 values at the builder's place.
 class MathFunctions {
 public:
-  using Unary = llvm::function_ref<llvm::Value *(llvm::Value *)>;
+  using Unary = std::function<llvm::Value *(llvm::Value *)>;
   MathFunctions(llvm::IRBuilder<> &builder, Unary exp2, Unary reciprocal)
-      : builder(builder), exp2Fast(exp2), reciprocal(reciprocal) {}
+      : builder(builder), exp2Fast(std::move(exp2)), reciprocal(std::move(reciprocal)) {}
 
   llvm::Value *exp(llvm::Value *x);
   /// 2^(x·log2 e) as it comes: the error grows to |x| ulp.
