@@ -12,10 +12,13 @@
 //   auto c = gemm.memory("c", {M, N}, global, f32);
 //   auto sum = gemm.iterate(K, gemm.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); });
 //   write(sum, c);
+//   auto run = compile(gemm, {.target = "gfx942", .subs = {{M, 1024}, {N, 1024}, {K, 1024}, {BM, 128}, {BN, 128}, {BK,
+//   32}}}); run(A, B, C);
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/driver/Compile.h"       // IWYU pragma: export
 #include "soliton/frontend/Constraints.h" // IWYU pragma: export
 #include "soliton/frontend/Kernel.h"      // IWYU pragma: export
 #include "soliton/frontend/Ops.h"         // IWYU pragma: export

@@ -23,6 +23,7 @@ Access::Access(Operation *op, const Geometry &geometry) : Access(op, geometry, t
 
 Access::Access(Operation *op, const Geometry &geometry, const Layout &layout) : geometry(geometry), tileLayout(layout) {
   read(op);
+  findStrides();
 }
 
 /// The k-th dimension's symbol in the indices of a mapping.
@@ -57,7 +58,68 @@ sym::Expr Access::place(size_t k, int64_t reg) const {
   return starts[k] + coordinateExpr(tileLayout, dims[k], reg, laneSymbol(), waveSymbol());
 }
 
+/// Bytes from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
+static std::optional<std::vector<sym::Expr>> memoryStrides(MemoryType memory, ArrayRef<Dim> dims, int64_t bytes, const Geometry &geometry) {
+  if (!memory.isShared()) {
+    std::vector<sym::Expr> strides = shapeOf(memory, geometry).strides;
+    for (sym::Expr &stride : strides)
+      stride = stride * bytes;
+    return strides;
+  }
+  const SharedMap *map = memory.getMap() ? &memory.getMap().getValue() : nullptr;
+  if (map && (map->swizzle.phases > 1 || map->panel > 0))
+    return std::nullopt;
+  std::vector<sym::Expr> strides(dims.size());
+  int64_t stride = bytes;
+  for (size_t i = dims.size(); i-- > 0;) {
+    strides[i] = stride;
+    // Before it is placed a tile has rows without padding, which is what widths may rely on.
+    stride *= map ? map->dims[i].extent : geometry[dims[i]].tile().value_or(1);
+    if (map && i + 1 == dims.size())
+      stride += map->padding * bytes;
+  }
+  return strides;
+}
+
+void Access::findStrides() {
+  std::optional<std::vector<sym::Expr>> inMemory = memoryStrides(memoryType, dims, bytes, geometry);
+  if (!inMemory)
+    return;
+  SmallVector<sym::Expr> found(dims.size(), sym::Expr(0));
+  for (auto [index, stride] : llvm::zip(indices, *inMemory)) {
+    auto k = llvm::find_if(llvm::seq<size_t>(0, dims.size()), [&](size_t k) { return index == iterator(k); });
+    if (k == llvm::seq<size_t>(0, dims.size()).end())
+      return;
+    found[*k] = found[*k] + stride;
+  }
+  strides = found;
+  sym::Expr offset = 0;
+  for (size_t k = 0; k < dims.size(); ++k)
+    offset = offset + (starts[k] + digitsExpr(tileLayout.lane, dims[k], laneSymbol()) + digitsExpr(tileLayout.wave, dims[k], waveSymbol())) * strides[k];
+  base = sym::simplify(offset, geometry.facts());
+}
+
+int64_t Access::registerPart(size_t k, int64_t reg) const {
+  int64_t coordinate = 0, rest = reg;
+  for (const Digit &digit : tileLayout.reg) {
+    if (digit.dim == dims[k])
+      coordinate += rest % digit.extent * digit.stride;
+    rest /= digit.extent;
+  }
+  auto offset = tileLayout.offset.find(dims[k]);
+  return coordinate + (offset == tileLayout.offset.end() ? 0 : offset->second);
+}
+
 sym::Expr Access::byteOffset(int64_t reg) const {
+  if (strides.empty())
+    return generalOffset(reg);
+  sym::Expr offset = base;
+  for (size_t k = 0; k < dims.size(); ++k)
+    offset = offset + strides[k] * registerPart(k, reg);
+  return offset;
+}
+
+sym::Expr Access::generalOffset(int64_t reg) const {
   sym::Substitution places;
   for (size_t k = 0; k < dims.size(); ++k)
     places.set(iterator(k), place(k, reg));
@@ -67,21 +129,13 @@ sym::Expr Access::byteOffset(int64_t reg) const {
     const SharedMap &map = memory.getMap().getValue();
     std::map<Dim, sym::Expr> coordinates;
     for (auto [i, index] : llvm::enumerate(indices))
-      coordinates[map.dims[i].dim] = sym::substitute(index, places);
-    offset = offsetExpr(map, coordinates);
-  } else if (memory.isShared()) {
-    // Not placed yet: rows without padding, which is what widths may rely on.
-    sym::Expr stride = 1;
-    for (size_t i = indices.size(); i-- > 0;) {
-      offset = offset + sym::substitute(indices[i], places) * stride;
-      stride = stride * geometry[dims[i]].tile().value_or(1);
-    }
-  } else {
-    MemoryShape shape = shapeOf(memoryType, geometry);
-    for (auto [index, stride] : llvm::zip(indices, shape.strides))
+      coordinates.insert_or_assign(map.dims[i].dim, sym::substitute(index, places));
+    offset = offsetExpr(map, coordinates) * bytes;
+  } else if (std::optional<std::vector<sym::Expr>> inMemory = memoryStrides(memory, dims, bytes, geometry)) {
+    for (auto [index, stride] : llvm::zip(indices, *inMemory))
       offset = offset + sym::substitute(index, places) * stride;
   }
-  return sym::simplify(offset * bytes, geometry.facts());
+  return sym::simplify(offset, geometry.facts());
 }
 
 /// Where several lanes or waves hold the same element, one of them writes it.
@@ -106,27 +160,59 @@ sym::Expr Access::mask(int64_t reg) const {
   return sym::simplify(mask, geometry.facts());
 }
 
+/// Only the dimension that a group walks may tell its elements apart: its bound must fall between groups.
+bool Access::boundsFallBetweenGroups(int64_t first, int64_t width) const {
+  const sym::Facts &facts = geometry.facts();
+  for (size_t k = 0; k < dims.size(); ++k) {
+    if (!bounds[k] || registerPart(k, first + width - 1) == registerPart(k, first))
+      continue;
+    if (sym::divisorOf(sym::simplify(place(k, first), facts), facts) % width != 0 || sym::divisorOf(*bounds[k], facts) % width != 0)
+      return false;
+  }
+  return true;
+}
+
+bool Access::groupsAreByStrides(int64_t width) const {
+  const sym::Facts &facts = geometry.facts();
+  int64_t unit = width * bytes;
+  if (sym::divisorOf(base, facts) % unit != 0)
+    return false;
+  SmallVector<int64_t> divisors;
+  for (sym::Expr stride : strides)
+    divisors.push_back(sym::divisorOf(stride, facts));
+  for (int64_t first = 0; first < tileLayout.regs(); first += width)
+    for (size_t k = 0; k < dims.size(); ++k) {
+      int64_t begin = registerPart(k, first);
+      if (begin * divisors[k] % unit != 0)
+        return false;
+      for (int64_t i = 1; i < width; ++i) {
+        int64_t moved = registerPart(k, first + i) - begin;
+        if (moved != (strides[k] == sym::Expr(bytes) ? i : 0))
+          return false;
+      }
+    }
+  // Every group is contiguous only if some dimension lies one element apart.
+  return llvm::is_contained(strides, sym::Expr(bytes));
+}
+
 bool Access::groupsAre(int64_t width) const {
   int64_t regs = tileLayout.regs();
   if (regs % width != 0)
     return false;
   const sym::Facts &facts = geometry.facts();
+  if (!strides.empty() && !groupsAreByStrides(width))
+    return false;
   for (int64_t first = 0; first < regs; first += width) {
-    sym::Expr base = byteOffset(first);
-    if (sym::divisorOf(base, facts) % (width * bytes) != 0)
+    if (!boundsFallBetweenGroups(first, width))
+      return false;
+    if (!strides.empty())
+      continue;
+    sym::Expr start = byteOffset(first);
+    if (sym::divisorOf(start, facts) % (width * bytes) != 0)
       return false;
     for (int64_t i = 1; i < width; ++i)
-      if (!(sym::simplify(byteOffset(first + i) - base, facts) == sym::Expr(i * bytes)))
+      if (!(sym::simplify(byteOffset(first + i) - start, facts) == sym::Expr(i * bytes)))
         return false;
-    for (size_t k = 0; k < dims.size(); ++k) {
-      if (!bounds[k])
-        continue;
-      // Only the dimension that the group walks may tell its elements apart: its bound must fall between groups.
-      bool walks = !(place(k, first + width - 1) == place(k, first));
-      if (walks && (sym::divisorOf(sym::simplify(place(k, first), facts), facts) % width != 0 ||
-                    sym::divisorOf(*bounds[k], facts) % width != 0))
-        return false;
-    }
   }
   return true;
 }

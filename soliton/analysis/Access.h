@@ -40,8 +40,14 @@ public:
 
 private:
   void read(Operation *op);
+  void findStrides();
   bool groupsAre(int64_t width) const;
+  bool groupsAreByStrides(int64_t width) const;
+  bool boundsFallBetweenGroups(int64_t first, int64_t width) const;
   sym::Expr replicaMask() const;
+  /// The coordinate of register `reg` without what lane and wave add: a number.
+  int64_t registerPart(size_t k, int64_t reg) const;
+  sym::Expr generalOffset(int64_t reg) const;
 
   const Geometry &geometry;
   Layout tileLayout;
@@ -53,6 +59,10 @@ private:
   SmallVector<std::optional<sym::Expr>> bounds;
   int64_t bytes = 1;
   bool isWrite = false;
+  /// Where the offset is a sum of places times strides: those strides in bytes, and the offset of a register at the
+  /// origin of the layout. Then registers differ by numbers, and no two expressions have to be compared.
+  SmallVector<sym::Expr> strides;
+  sym::Expr base;
 };
 
 /// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of the

@@ -213,7 +213,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     return mlir::failure();
   const Target &target = geometry->target();
   result.image = describeLaunch(kernel, *geometry);
-  result.bankConflicts = countSharedConflicts(kernel, *geometry);
+  if (options.countBankConflicts)
+    result.bankConflicts = countSharedConflicts(kernel, *geometry);
   keepText(Artefact::wave, module);
   lap("describe");
   if (mlir::failed(runPasses(module, buildMachinePipeline)))

@@ -32,6 +32,8 @@ struct CompileOptions {
   std::string device = {};
   /// Texts and binaries to keep beside the image.
   std::vector<Artefact> keep = {};
+  /// Judge every shared access by the bank model.
+  bool countBankConflicts = false;
   /// Prints the program after this pass, or after `all`, to standard error.
   std::string printAfter = {};
   Place place = std::source_location::current();

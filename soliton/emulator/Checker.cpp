@@ -10,30 +10,38 @@
 
 namespace soliton::emu {
 
-static std::string waitText(Agent agent, uint32_t pending) {
-  auto counter = static_cast<Counter>(agent % kNumCounters);
-  return "`wait " + std::string(name(counter)) + ' ' + std::to_string(pending) + '`';
+static Counter counterOf(Agent agent) { return static_cast<Counter>(agent % kNumCounters); }
+static bool isCounted(Agent agent) { return counterOf(agent) == Counter::Shared || counterOf(agent) == Counter::Vm; }
+
+FindingKind judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
+  if (clocks.isMbarrier(agent))
+    return FindingKind::MissingWait;
+  bool isOwn = clocks.waveOf(agent) == actor.wave;
+  bool ordered = clocks.known(actor.wave)[agent] >= access || (isOwn && counterOf(agent) == Counter::Shared);
+  if (ordered && actor.proxy)
+    return FindingKind::MissingFence;
+  if (isOwn || clocks.issued(actor.wave)[agent] >= access)
+    return FindingKind::MissingWait;
+  bool complete = clocks.counter(agent).done >= access || (isCounted(agent) && clocks.barrierCompletes());
+  return complete ? FindingKind::MissingBarrier : FindingKind::Race;
 }
 
-Verdict judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
+std::string repairOf(FindingKind kind, const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
   if (clocks.isMbarrier(agent))
-    return {FindingKind::MissingWait, "wait for that phase of the tile copy's mbarrier first"};
-  uint32_t owner = clocks.waveOf(agent);
-  auto counter = static_cast<Counter>(agent % kNumCounters);
-  bool counted = counter == Counter::Shared || counter == Counter::Vm;
-  bool isOwn = owner == actor.wave;
-  bool ordered = clocks.known(actor.wave)[agent] >= access || (isOwn && counter == Counter::Shared);
-  if (ordered && actor.proxy)
-    return {FindingKind::MissingFence, "insert `fence proxy` after it, before the waves meet"};
-  const CounterState &state = clocks.counter(agent);
-  if (isOwn)
-    return {FindingKind::MissingWait,
-            "insert " + waitText(agent, counted ? state.issued - access : 0) + " between"};
-  if (clocks.issued(actor.wave)[agent] >= access)
-    return {FindingKind::MissingWait, "insert " + waitText(agent, 0) + " between it and the barrier"};
-  if (state.done >= access || (counted && clocks.barrierCompletes()))
-    return {FindingKind::MissingBarrier, "insert `barrier` between"};
-  return {FindingKind::Race, "insert " + waitText(agent, 0) + " + `barrier` between"};
+    return "wait for that phase of the tile copy's mbarrier first";
+  bool isOwn = clocks.waveOf(agent) == actor.wave;
+  uint32_t pending = isOwn && isCounted(agent) ? clocks.counter(agent).issued - access : 0;
+  std::string wait = "`wait " + std::string(name(counterOf(agent))) + ' ' + std::to_string(pending) + '`';
+  switch (kind) {
+  case FindingKind::MissingFence:
+    return "insert `fence proxy` after it, before the waves meet";
+  case FindingKind::MissingBarrier:
+    return "insert `barrier` between";
+  case FindingKind::MissingWait:
+    return "insert " + wait + (isOwn ? " between" : " between it and the barrier");
+  default:
+    return "insert " + wait + " + `barrier` between";
+  }
 }
 
 SharedChecker::SharedChecker(const Program &program, Clocks &clocks, Reporter &reporter)
@@ -156,16 +164,16 @@ void SharedChecker::reportUninitialized(uint32_t byte, uint32_t lane) {
 
 void SharedChecker::reportUnordered(uint32_t byte, uint32_t lane, bool isWrite, bool otherIsWrite, Agent agent,
                                     uint32_t access) {
-  Verdict verdict = judge(clocks, actor, agent, access);
+  FindingKind kind = judge(clocks, actor, agent, access);
   uint32_t other = clocks.instructionOf(agent, access);
   // The byte was read before it was written only because nothing orders the two.
   if (isWrite && !otherIsWrite)
     reporter.withdraw(FindingKind::Uninitialized, other, actor.workgroup);
-  if (!reporter.isNew(verdict.kind, actor.instruction, other))
+  if (!reporter.isNew(kind, actor.instruction, other))
     return;
   Finding finding;
-  finding.kind = verdict.kind;
-  finding.hint = std::move(verdict.hint);
+  finding.kind = kind;
+  finding.hint = repairOf(kind, clocks, actor, agent, access);
   std::string owner = clocks.isMbarrier(agent) ? "" : " of wave " + std::to_string(clocks.waveOf(agent));
   finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes " : " reads ") + byteText(program, byte) +
                     " in wave " + std::to_string(actor.wave) + ", lane " + std::to_string(lane) +

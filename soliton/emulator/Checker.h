@@ -27,14 +27,11 @@ struct Actor {
   bool atomic = false;
 };
 
-/// Why an access is not ordered after an earlier one, and what would order it.
-struct Verdict {
-  FindingKind kind;
-  std::string hint;
-};
+/// Why what `actor` does is not ordered after `agent`'s `access`, which it is known not to be.
+FindingKind judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access);
 
-/// `agent`'s `access` is known not to be ordered before what `actor` does.
-Verdict judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access);
+/// What would order it.
+std::string repairOf(FindingKind kind, const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access);
 
 class SharedChecker {
 public:

@@ -43,10 +43,9 @@ Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address) {
   if (!group.checks || maker.wave == wave.index || group.clocks.known(wave.index)[maker.agent] >= maker.access)
     return mbarrier;
   Actor actor{group.linear, wave.index, 0, 0, wave.instruction(instr), false, false};
-  Verdict verdict = judge(group.clocks, actor, maker.agent, maker.access);
   Finding finding;
-  finding.kind = verdict.kind;
-  finding.hint = verdict.hint;
+  finding.kind = judge(group.clocks, actor, maker.agent, maker.access);
+  finding.hint = repairOf(finding.kind, group.clocks, actor, maker.agent, maker.access);
   finding.message = name + " in wave " + std::to_string(wave.index) + " is not ordered after " +
                     group.reporter.nameOf(maker.instruction) + " of wave " + std::to_string(maker.wave);
   finding.instruction = wave.instruction(instr);

@@ -82,12 +82,12 @@ void GlobalChecker::check(const Actor &actor, const Shadow &shadow, const Stamp 
     return;
   Actor plain = actor;
   plain.proxy = false;
-  Verdict verdict = judge(clocks, plain, earlier.agent, earlier.access);
-  if (!reporter.isNew(verdict.kind, actor.instruction, earlier.instruction))
+  FindingKind kind = judge(clocks, plain, earlier.agent, earlier.access);
+  if (!reporter.isNew(kind, actor.instruction, earlier.instruction))
     return;
   Finding finding;
-  finding.kind = verdict.kind;
-  finding.hint = std::move(verdict.hint);
+  finding.kind = kind;
+  finding.hint = repairOf(kind, clocks, plain, earlier.agent, earlier.access);
   finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes" : " reads") + " byte " +
                     std::to_string(byte) + " of `" + shadow.name + "` in wave " + std::to_string(actor.wave) +
                     ", lane " + std::to_string(lane) + ", not ordered after the " +

@@ -28,7 +28,7 @@ std::vector<Use> collectUses(const Program &program) {
       uses.push_back({*expr, place, std::move(what), role});
   };
   Expr x = Expr::symbol("$x");
-  for (const Constraint &constraint : program.constraints) {
+  for (const AnyConstraint &constraint : program.constraints) {
     if (auto *each = std::get_if<WorkgroupConstraint>(&constraint)) {
       add(each->tile, each->place, "the workgroup tile of " + quoted(each->dim), Use::tile);
       add(each->options.iters, each->place, "the workgroups of " + quoted(each->dim));
@@ -255,7 +255,7 @@ private:
 
   void checkWaves() {
     auto *hardware = program.findAny<HardwareConstraint>();
-    for (const Constraint &constraint : program.constraints) {
+    for (const AnyConstraint &constraint : program.constraints) {
       auto *wave = std::get_if<WaveConstraint>(&constraint);
       auto *workgroup = wave ? program.findFor<WorkgroupConstraint>(wave->dim) : nullptr;
       if (!workgroup)

@@ -68,7 +68,7 @@ private:
     if (program.findFor<WorkgroupConstraint>(constraint.dim))
       return;
     std::vector<std::string> distributed;
-    for (const Constraint &other : program.constraints)
+    for (const AnyConstraint &other : program.constraints)
       if (auto *workgroup = std::get_if<WorkgroupConstraint>(&other))
         distributed.push_back(sym::toString(workgroup->dim));
     std::string message = "a wave constraint for " + quoted(constraint.dim) + ", which has no workgroup constraint";
@@ -156,7 +156,7 @@ private:
   void checkWorkgroupDims() {
     std::map<int, const WorkgroupConstraint *> primary;
     std::map<int, const WorkgroupConstraint *> first;
-    for (const Constraint &constraint : program.constraints) {
+    for (const AnyConstraint &constraint : program.constraints) {
       auto *workgroup = std::get_if<WorkgroupConstraint>(&constraint);
       if (!workgroup)
         continue;

@@ -16,10 +16,14 @@
 #include "soliton/support/Diagnostics.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
-#include <variant>
 
 namespace soliton {
+namespace frontend {
+struct ConstraintData;
+} // namespace frontend
+
 inline namespace lang {
 
 /// A map of index expressions, e.g. from a workgroup's number to where its tile starts.
@@ -136,12 +140,25 @@ struct IteratorBindings {
       : bindings(std::move(bindings)), place(std::move(place)) {}
 };
 
-using Constraint =
-    std::variant<WorkgroupConstraint, TilingConstraint, WaveConstraint, HardwareConstraint, GridConstraint,
-                 ReorderingConstraint, SymbolicAlias, Assumption, IteratorBindings, DeviceConstraint>;
+/// Any of the above.
+class Constraint {
+public:
+  Constraint(WorkgroupConstraint constraint);
+  Constraint(TilingConstraint constraint);
+  Constraint(WaveConstraint constraint);
+  Constraint(HardwareConstraint constraint);
+  Constraint(GridConstraint constraint);
+  Constraint(ReorderingConstraint constraint);
+  Constraint(SymbolicAlias constraint);
+  Constraint(Assumption constraint);
+  Constraint(IteratorBindings constraint);
+  Constraint(DeviceConstraint constraint);
 
-/// Where a constraint was written.
-const Place &placeOf(const Constraint &constraint);
+  const frontend::ConstraintData &data() const { return *held; }
+
+private:
+  std::shared_ptr<const frontend::ConstraintData> held;
+};
 
 } // namespace lang
 } // namespace soliton

@@ -261,7 +261,7 @@ Value lang::select(const Value &condition, Operand ifTrue, Operand ifFalse, OpOp
   std::vector<Value> branches;
   if (ifTrue.isNumber() && ifFalse.isNumber()) {
     // Two numbers: floats if one is, as in C++.
-    ElementType type = ifTrue.number.index() == 2 || ifFalse.number.index() == 2 ? f32 : i32;
+    ElementType type = ifTrue.kind == Operand::real || ifFalse.kind == Operand::real ? f32 : i32;
     if (condition.program() && !condition.isPoisoned())
       for (const Operand &branch : {ifTrue, ifFalse})
         branches.push_back(constantTile(condition.program(), condition.dims(), type, branch, {}, place));

@@ -132,7 +132,7 @@ private:
     for (const Parameter &parameter : program.parameters)
       names.push_back(parameter.name);
     llvm::SmallVector<mlir::Attribute> constraints;
-    for (const Constraint &constraint : program.constraints)
+    for (const AnyConstraint &constraint : program.constraints)
       if (mlir::Attribute attribute = std::visit([&](const auto &each) { return emit(each); }, constraint))
         constraints.push_back(attribute);
     llvm::SmallVector<mlir::NamedAttribute> subs;

@@ -1,8 +1,8 @@
 //===- EmitTest.cpp - Traced kernels as MLIR ---------------------------------------===//
 #include "soliton/frontend/Emit.h"
 
+#include "soliton/frontend/Ops.h"
 #include "soliton/ir/Wave.h"
-#include "soliton/soliton.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -10,7 +10,8 @@ Kernel::Kernel(std::string name, std::vector<Constraint> constraints, Place plac
   owner->name = std::move(name);
   owner->place = place;
   owner->regions[0].place = std::move(place);
-  owner->constraints = std::move(constraints);
+  for (const Constraint &constraint : constraints)
+    owner->constraints.push_back(constraint.data().value);
   if (!isIdentifier(owner->name))
     report(*owner, DiagId::NameInvalid, owner->place, "the kernel's name " + quoted(owner->name) + " is no identifier",
            "use letters, digits and `_`, starting with a letter");
@@ -119,7 +120,7 @@ static bool checkLoop(Tracer &tracer, Expr axis) {
       }))
     return true;
   std::vector<std::string> tiled;
-  for (const Constraint &constraint : program.constraints)
+  for (const AnyConstraint &constraint : program.constraints)
     if (auto *tiling = std::get_if<TilingConstraint>(&constraint))
       tiled.push_back(sym::toString(tiling->dim));
   std::string message = "a loop over " + quoted(axis) + ", which has no tiling constraint";

@@ -113,6 +113,17 @@ AddressSpace::operator Expr() const {
   return Expr::symbol(kind == Shared ? "$SHARED_ADDRESS_SPACE" : "$GLOBAL_ADDRESS_SPACE");
 }
 
-const Place &lang::placeOf(const Constraint &constraint) {
-  return std::visit([](const auto &each) -> const Place & { return each.place; }, constraint);
-}
+#define SOLITON_CONSTRAINT(NAME)                                                                                       \
+  Constraint::Constraint(NAME constraint)                                                                              \
+      : held(std::make_shared<ConstraintData>(ConstraintData{std::move(constraint)})) {}
+SOLITON_CONSTRAINT(WorkgroupConstraint)
+SOLITON_CONSTRAINT(TilingConstraint)
+SOLITON_CONSTRAINT(WaveConstraint)
+SOLITON_CONSTRAINT(HardwareConstraint)
+SOLITON_CONSTRAINT(GridConstraint)
+SOLITON_CONSTRAINT(ReorderingConstraint)
+SOLITON_CONSTRAINT(SymbolicAlias)
+SOLITON_CONSTRAINT(Assumption)
+SOLITON_CONSTRAINT(IteratorBindings)
+SOLITON_CONSTRAINT(DeviceConstraint)
+#undef SOLITON_CONSTRAINT

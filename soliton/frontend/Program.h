@@ -8,11 +8,22 @@
 
 #include "soliton/frontend/Kernel.h"
 
+#include <variant>
+
 namespace soliton::frontend {
 
 using ValueId = uint32_t;
 using RegionId = uint32_t;
 inline constexpr ValueId kNoValue = ~0u;
+
+using AnyConstraint =
+    std::variant<WorkgroupConstraint, TilingConstraint, WaveConstraint, HardwareConstraint, GridConstraint,
+                 ReorderingConstraint, SymbolicAlias, Assumption, IteratorBindings, DeviceConstraint>;
+
+/// What a `Constraint` holds.
+struct ConstraintData {
+  AnyConstraint value;
+};
 
 /// Dimensions and element type of a tile.
 struct TileInfo {
@@ -108,7 +119,7 @@ struct Parameter {
 struct Program {
   std::string name;
   Place place;
-  std::vector<Constraint> constraints;
+  std::vector<AnyConstraint> constraints;
   std::vector<Parameter> parameters;
   std::vector<ValueInfo> values;
   std::vector<OpRecord> ops;
@@ -119,7 +130,7 @@ struct Program {
   /// The first constraint of that kind for which `matches` holds, or null.
   template <typename C, typename Predicate>
   const C *find(Predicate matches) const {
-    for (const Constraint &constraint : constraints)
+    for (const AnyConstraint &constraint : constraints)
       if (const C *each = std::get_if<C>(&constraint); each && matches(*each))
         return each;
     return nullptr;

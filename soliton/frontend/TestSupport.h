@@ -1,7 +1,7 @@
 //===- TestSupport.h - Checking what an author is told --------------------------===//
 #pragma once
 
-#include "soliton/soliton.h"
+#include "soliton/frontend/Ops.h"
 
 #include "gtest/gtest.h"
 

@@ -126,7 +126,6 @@ uint32_t Tracer::recordEffect(OpRecord op, const std::string &tag) {
 
 //===- Constants, names, dimensions -----------------------------------------------------===//
 
-/// The least and greatest integer of a type, as doubles that are exact or beyond.
 static bool holdsInteger(DType type, int64_t number) {
   if (type == DType::i1)
     return number == 0 || number == 1;
@@ -138,23 +137,23 @@ static bool holdsInteger(DType type, int64_t number) {
 }
 
 static bool holds(DType type, const Operand &number) {
+  bool isReal = number.kind == Operand::real;
   if (isFloat(type)) {
-    const double *real = std::get_if<double>(&number.number);
-    double value = real ? *real : static_cast<double>(std::get<int64_t>(number.number));
+    double value = isReal ? number.realNumber : static_cast<double>(number.integerNumber);
     if (!std::isfinite(value))
       return bits(type) >= 16;
     return std::abs(value) <= largestFinite(type);
   }
-  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
-    return holdsInteger(type, *integer);
-  double real = std::get<double>(number.number);
+  if (!isReal)
+    return holdsInteger(type, number.integerNumber);
+  double real = number.realNumber;
   return std::trunc(real) == real && std::abs(real) < 0x1p62 && holdsInteger(type, static_cast<int64_t>(real));
 }
 
 static std::string textOf(const Operand &number) {
-  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
-    return std::to_string(*integer);
-  std::string text = std::to_string(std::get<double>(number.number));
+  if (number.kind == Operand::integer)
+    return std::to_string(number.integerNumber);
+  std::string text = std::to_string(number.realNumber);
   while (text.find('.') != std::string::npos && text.back() == '0' && text[text.size() - 2] != '.')
     text.pop_back();
   return text;
@@ -170,10 +169,10 @@ Value frontend::constantTile(const std::shared_ptr<Program> &program, const std:
     return tracer.poison();
   }
   OpRecord op{.kind = OpKind::fill};
-  if (const int64_t *integer = std::get_if<int64_t>(&number.number))
-    op.constant = *integer;
+  if (number.kind == Operand::integer)
+    op.constant = number.integerNumber;
   else
-    op.constant = std::get<double>(number.number);
+    op.constant = number.realNumber;
   return tracer.record(std::move(op), {dims, type}, tag);
 }
 

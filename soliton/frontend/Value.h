@@ -64,19 +64,21 @@ private:
 
 /// One side of an operator: a value or a number, and where it was written. Numbers take the other side's element type.
 struct Operand {
+  enum Kind : uint8_t { tile, integer, real } kind;
   Value value;
-  std::variant<std::monostate, int64_t, double> number;
+  int64_t integerNumber = 0;
+  double realNumber = 0;
   Place place;
   Operand(Value value, Place place = std::source_location::current())
-      : value(std::move(value)), place(std::move(place)) {}
+      : kind(tile), value(std::move(value)), place(std::move(place)) {}
   template <std::integral T>
   Operand(T number, Place place = std::source_location::current())
-      : number(static_cast<int64_t>(number)), place(std::move(place)) {}
+      : kind(integer), integerNumber(static_cast<int64_t>(number)), place(std::move(place)) {}
   template <std::floating_point T>
   Operand(T number, Place place = std::source_location::current())
-      : number(static_cast<double>(number)), place(std::move(place)) {}
+      : kind(real), realNumber(static_cast<double>(number)), place(std::move(place)) {}
 
-  bool isNumber() const { return number.index() != 0; }
+  bool isNumber() const { return kind != tile; }
 };
 
 /// How the elements of a register tile lie in a memory that is not read or written in its own order.

@@ -93,16 +93,48 @@ TEST_F(Reference, GemmOfRandomNumbersIsWithinTheBoundOfComputedRight) {
     EXPECT_NEAR(found[i], exact[i], 2 * s.k * unit * magnitude[i] + unit * std::fabs(exact[i]));
 }
 
-TEST_F(Reference, ReorderedWorkgroupsComputeTheSame) {
-  // Four workgroups along M in the order 3, 2, 1, 0; were one left out, its rows would stay NaN.
+TEST_F(Reference, ReorderedWorkgroupsTakeOtherTiles) {
+  // Two workgroups along M, numbers 0 and 1, compute the tiles 3 and 2 of four; the first two stay as they were.
   Size s{128, 16, 8};
-  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2);
-  EXPECT_EQ(output(gemm("f16", "f32", R"mlir(, #wave.reordering<equation = <"3 - $WG0">, workgroupDim = 0>)mlir"),
-                   DType::f32,
+  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2), expected = product(s, a, b);
+  std::fill(expected.begin(), expected.begin() + 64 * s.n, -7);
+  std::string text = gemm("f16", "f32", R"mlir(, #wave.reordering<equation = <"3 - $WG0">, workgroupDim = 0>)mlir");
+  text.replace(text.find("workgroupDim = 0>"), 17, "workgroupDim = 0, iters = <\"2\">>");
+  EXPECT_EQ(output(text, DType::f32,
                    {{encodeAll(DType::f16, a), encodeAll(DType::f16, b),
-                     encodeAll(DType::f32, std::vector<double>(s.m * s.n, kNaN))},
+                     encodeAll(DType::f32, std::vector<double>(s.m * s.n, -7))},
                     {{"M", s.m}, {"N", s.n}, {"K", s.k}}}),
-            product(s, a, b));
+            expected);
+}
+
+TEST_F(Reference, WorkgroupsStartWhereApplySays) {
+  // Tiles of 32 that start at 32*$WG + 32: the first 32 rows are nobody's.
+  Size s{96, 16, 8};
+  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2), expected = product(s, a, b);
+  std::fill(expected.begin(), expected.begin() + 32 * s.n, -7);
+  std::string text = gemm("f16", "f32");
+  text.replace(text.find("workgroupDim = 0>"), 17, "workgroupDim = 0, apply = <\"32*$WG + 32\">>");
+  EXPECT_EQ(output(text, DType::f32,
+                   {{encodeAll(DType::f16, a), encodeAll(DType::f16, b),
+                     encodeAll(DType::f32, std::vector<double>(s.m * s.n, -7))},
+                    {{"M", s.m}, {"N", s.n}, {"K", s.k}}}),
+            expected);
+}
+
+TEST_F(Reference, LoopsStartAndEndWhereTheTilingSays) {
+  // Two iterations of 8 from 4 on: K from 4 to 20 of 24.
+  Size s{32, 16, 24};
+  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2), part = a;
+  for (int64_t m = 0; m < s.m; ++m)
+    for (int64_t k = 0; k < s.k; ++k)
+      if (k < 4 || k >= 20)
+        part[m * s.k + k] = 0;
+  std::string text = gemm("f16", "f32");
+  text.replace(text.find("tile = <\"BK\">"), 13, "tile = <\"BK\">, iters = <\"2\">, start = <\"4\">");
+  EXPECT_EQ(output(text, DType::f32,
+                   {{encodeAll(DType::f16, a), encodeAll(DType::f16, b), Bytes(s.m * s.n * 4)},
+                    {{"M", s.m}, {"N", s.n}, {"K", s.k}}}),
+            product(s, part, b));
 }
 
 /// A 4x4x8 product in two pieces along M and two along K: slices of a whole tile, four instructions, a join.

@@ -38,7 +38,6 @@ public:
       for (int64_t y = 0; y < grid[1]; ++y)
         for (int64_t x = 0; x < grid[0]; ++x) {
           geometry.enterWorkgroup(x, y, z);
-          shared.clear();
           runBlock(kernel.block());
         }
   }

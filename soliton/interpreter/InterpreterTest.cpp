@@ -99,6 +99,19 @@ wave.kernel @mask attributes {arg_names = ["limit", "scale", "a", "b"], constrai
       expected);
 }
 
+TEST_F(Reference, CastsRoundOnce) {
+  // 1 + 2^-11 + 2^-30 is above the middle of two halves; by way of f32 it would be in the middle and go down.
+  const char *text = R"mlir(
+wave.kernel @cast attributes {arg_names = ["a", "b"], constraints = [], subs = {M = 2 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f64, global>, %b: !wave.memory<["M"], f16, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f64, global> -> !wave.tile<[M], f64>
+  %1 = wave.cast %0 : !wave.tile<[M], f64> -> !wave.tile<[M], f16>
+  wave.write %1, %b : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+})mlir";
+  EXPECT_EQ(output(text, DType::f16, {{encodeAll(DType::f64, {1 + 0x1p-11 + 0x1p-30, 1 + 0x1p-11}), Bytes(4)}, {}}),
+            (std::vector<double>{1 + 0x1p-10, 1}));
+}
+
 std::string elementwise(const std::string &type, const std::string &body) {
   return R"mlir(
 wave.kernel @each attributes {arg_names = ["a", "b", "c"], constraints = [], subs = {M = 8 : i64}, dynamic = [], form = 0 : i32} {
@@ -236,6 +249,10 @@ TEST_F(Reference, AnUnmaskedAccessOutsideItsMemoryIsAnError) {
   Result result = execute(text, {{Bytes(200), Bytes(200)}, {{"M", 100}}});
   ASSERT_EQ(result.diagnostics.size(), 1u);
   EXPECT_EQ(result.diagnostics[0].message, "`wave.read` is at 127 along dimension 0 of a memory of 100");
+  Result byOne = execute(text, {{Bytes(254), Bytes(254)}, {{"M", 127}}});
+  ASSERT_EQ(byOne.diagnostics.size(), 1u);
+  EXPECT_EQ(byOne.diagnostics[0].message, "`wave.read` is at 127 along dimension 0 of a memory of 127");
+  EXPECT_TRUE(execute(text, {{Bytes(256), Bytes(256)}, {{"M", 128}}}).ok());
 }
 
 TEST_F(Reference, NamesTheOpItDoesNotKnow) {

@@ -12,6 +12,8 @@ void IntegerSystem::add(LinearConstraint constraint) {
   rows.push_back(std::move(constraint));
 }
 
+static int64_t magnitude(int64_t a) { return a < 0 ? checkedNeg(a) : a; }
+
 //===- Normal form of the rows ---------------------------------------------===//
 
 /// Divides by common factors and drops trivial rows.
@@ -94,14 +96,14 @@ void IntegerSystem::substitute(size_t variable, const LinearConstraint &definiti
 /// a - m * round(a / m), between -m/2 and m/2.
 static int64_t centeredMod(int64_t a, int64_t m) {
   int64_t r = floorMod(a, m);
-  return 2 * r >= m ? r - m : r;
+  return r >= m - r ? r - m : r;
 }
 
 /// Introduces a variable that makes the coefficients of an equality smaller.
 void IntegerSystem::defineByRemainder(size_t index, size_t variable) {
   LinearConstraint row = rows[index];
   int64_t a = row.coefficients[variable];
-  int64_t m = checkedAdd(std::abs(a), 1), sign = a > 0 ? 1 : -1;
+  int64_t m = checkedAdd(magnitude(a), 1), sign = a > 0 ? 1 : -1;
   for (LinearConstraint &other : rows)
     other.coefficients.push_back(0);
   ++variables;
@@ -128,11 +130,11 @@ bool IntegerSystem::solveEqualities(Step &step) {
     any = true;
     size_t best = variables;
     for (size_t j = 0; j < variables; ++j) {
-      int64_t c = std::abs(found->coefficients[j]);
-      if (c != 0 && (best == variables || c < std::abs(found->coefficients[best])))
+      int64_t c = magnitude(found->coefficients[j]);
+      if (c != 0 && (best == variables || c < magnitude(found->coefficients[best])))
         best = j;
     }
-    if (std::abs(found->coefficients[best]) != 1) {
+    if (magnitude(found->coefficients[best]) != 1) {
       defineByRemainder(static_cast<size_t>(found - rows.begin()), best);
       continue;
     }
@@ -151,7 +153,11 @@ struct Elimination {
   size_t variable = 0, lowers = 0, uppers = 0;
   int64_t lowest = 0, highest = 0; // largest coefficients of lower and upper bounds
   bool exact() const { return lowest <= 1 || highest <= 1; }
-  size_t cost() const { return lowers * uppers; }
+  /// Rows of the shadow, weighted by how many splinters it may need.
+  double cost() const {
+    double rows = static_cast<double>(lowers) * static_cast<double>(uppers);
+    return exact() ? rows : rows * static_cast<double>(std::min(lowest, highest));
+  }
 };
 } // namespace
 
@@ -183,14 +189,14 @@ IntegerSystem IntegerSystem::shadow(size_t variable, bool dark) const {
       int64_t b = upper.coefficients[variable];
       if (a <= 0 || b >= 0)
         continue;
+      b = checkedNeg(b);
       LinearConstraint row;
       row.coefficients.resize(variables, 0);
       for (size_t j = 0; j < variables; ++j)
-        row.coefficients[j] =
-            checkedAdd(checkedMul(lower.coefficients[j], -b), checkedMul(upper.coefficients[j], a));
-      row.constant = checkedAdd(checkedMul(lower.constant, -b), checkedMul(upper.constant, a));
+        row.coefficients[j] = checkedAdd(checkedMul(lower.coefficients[j], b), checkedMul(upper.coefficients[j], a));
+      row.constant = checkedAdd(checkedMul(lower.constant, b), checkedMul(upper.constant, a));
       if (dark)
-        row.constant = checkedAdd(row.constant, -checkedMul(a - 1, -b - 1));
+        row.constant = checkedAdd(row.constant, -checkedMul(a - 1, b - 1));
       out.rows.push_back(std::move(row));
     }
   }
@@ -226,11 +232,7 @@ Feasibility IntegerSystem::eliminate(int64_t &budget) {
     Elimination next = measure(rows, j);
     if (next.lowers + next.uppers == 0)
       continue;
-    bool better = !found || next.exact() > best.exact() ||
-                  (next.exact() == best.exact() &&
-                   (next.exact() ? next.cost() < best.cost()
-                                 : std::min(next.lowest, next.highest) * int64_t(next.cost()) <
-                                       std::min(best.lowest, best.highest) * int64_t(best.cost())));
+    bool better = !found || next.exact() > best.exact() || (next.exact() == best.exact() && next.cost() < best.cost());
     if (better)
       best = next;
     found = true;

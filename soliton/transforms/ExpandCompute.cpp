@@ -36,8 +36,7 @@ void Expander::expandElementwise(Operation *op) {
   for (Value operand : op->getOperands())
     operands.push_back(fragment(operand));
   Fragment &result = define(op->getResult(0));
-  for (int64_t i = 0; i < type.layout().regs() / granule; ++i) {
-    OriginAttr at = origin(op, Role::Compute, type.layout(), granule, i);
+  for (auto [i, at] : llvm::enumerate(origins(op, Role::Compute, type.layout(), granule))) {
     SmallVector<Value> pieces;
     for (const Fragment &operand : operands)
       pieces.push_back(operand.range(builder, op->getLoc(), i * granule, granule, at));
@@ -57,9 +56,8 @@ void Expander::expandGenerated(Operation *op) {
   if (granule == 0)
     granule = naturalGranule(type);
   Fragment &result = define(op->getResult(0));
-  for (int64_t i = 0; i < type.layout().regs() / granule; ++i)
-    result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule),
-                               origin(op, Role::Compute, type.layout(), granule, i)));
+  for (auto [i, at] : llvm::enumerate(origins(op, Role::Compute, type.layout(), granule)))
+    result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule), at));
 }
 
 /// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists of.
@@ -71,8 +69,8 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
       granule = (use.getOperandNumber() == 0 ? kindOf(mma).lhs : use.getOperandNumber() == 1 ? kindOf(mma).rhs : kindOf(mma).acc).nativeRegs;
   const Fragment from = fragment(convert.getOperand());
   Fragment &result = define(convert.getResult());
-  for (int64_t begin = 0; begin < type.layout().regs(); begin += granule) {
-    OriginAttr at = origin(convert, Role::Convert, type.layout(), granule, begin / granule);
+  for (auto [piece, at] : llvm::enumerate(origins(convert, Role::Convert, type.layout(), granule))) {
+    int64_t begin = piece * granule;
     SmallVector<Value> parts;
     for (int64_t i = begin; i < begin + granule;) {
       int64_t run = 1;
@@ -121,8 +119,9 @@ void Expander::expandReduce(ReduceOp reduce) {
   const Fragment from = fragment(reduce.getSource());
   Fragment init = reduce.getInit() ? fragment(reduce.getInit()) : Fragment();
   Fragment &result = define(reduce.getResult());
+  SmallVector<OriginAttr> places = origins(reduce, Role::Compute, type.layout(), 1);
   for (auto [r, group] : llvm::enumerate(plan.registers)) {
-    OriginAttr at = origin(reduce, Role::Compute, type.layout(), 1, r);
+    OriginAttr at = places[r];
     SmallVector<Value> registers;
     for (int64_t reg : group)
       registers.push_back(from.range(builder, reduce.getLoc(), reg, 1, at));

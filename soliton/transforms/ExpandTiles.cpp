@@ -27,22 +27,30 @@ OriginAttr Expander::origin(Operation *op, Role role) {
   return OriginAttr::get(op->getContext(), number, role, {}, 0, op->getAttrOfType<ArrayAttr>("tags"));
 }
 
-OriginAttr Expander::origin(Operation *op, Role role, const Layout &layout, int64_t size, int64_t i) {
+SmallVector<OriginAttr> Expander::origins(Operation *op, Role role, const Layout &layout, int64_t size) {
   OriginAttr whole = origin(op, role);
-  SmallVector<mlir::NamedAttribute> piece;
+  int64_t count = layout.regs() / size;
+  SmallVector<SmallVector<mlir::NamedAttribute>> pieces(count);
   // The ordinal along a dimension: how many smaller places along it pieces of this size have.
   for (Dim dim : layout.dims()) {
-    std::set<int64_t> places;
-    for (int64_t reg = 0; reg < layout.regs(); reg += size)
-      places.insert(layout.coordinate(dim, reg, 0, 0));
-    if (places.size() < 2)
+    SmallVector<int64_t> places(count);
+    for (int64_t i = 0; i < count; ++i)
+      places[i] = layout.coordinate(dim, i * size, 0, 0);
+    SmallVector<int64_t> sorted(places);
+    llvm::sort(sorted);
+    sorted.erase(llvm::unique(sorted), sorted.end());
+    if (sorted.size() < 2)
       continue;
-    int64_t ordinal = std::distance(places.begin(), places.find(layout.coordinate(dim, i * size, 0, 0)));
-    piece.emplace_back(StringAttr::get(op->getContext(), dim.name()), builder.getI64IntegerAttr(ordinal));
+    StringAttr name = StringAttr::get(op->getContext(), dim.name());
+    for (int64_t i = 0; i < count; ++i)
+      pieces[i].emplace_back(name, builder.getI64IntegerAttr(llvm::lower_bound(sorted, places[i]) - sorted.begin()));
   }
-  return OriginAttr::get(op->getContext(), whole.getOp(), role,
-                         piece.empty() ? mlir::DictionaryAttr() : mlir::DictionaryAttr::get(op->getContext(), piece), 0,
-                         whole.getTags());
+  SmallVector<OriginAttr> result;
+  for (auto &piece : pieces)
+    result.push_back(OriginAttr::get(op->getContext(), whole.getOp(), role,
+                                     piece.empty() ? mlir::DictionaryAttr() : mlir::DictionaryAttr::get(op->getContext(), piece), 0,
+                                     whole.getTags()));
+  return result;
 }
 
 const MmaKind &Expander::kindOf(MmaOp mma) const { return mmaKindOf(mma, geometry.target()); }
@@ -52,20 +60,17 @@ void Expander::expandRead(ReadOp read) {
   int64_t width = Access(read, geometry).width(geometry.maxBytesPerAccess());
   bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
   Fragment &result = define(read.getResult());
-  for (int64_t i = 0; i < type.layout().regs() / width; ++i) {
-    OriginAttr piece = origin(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width, i);
+  for (auto [i, piece] : llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
     result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(), ValueRange(),
                                  mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), read.getBoundsAttr(),
                                  read.getTagsAttr(), piece));
-  }
 }
 
 void Expander::expandWrite(WriteOp write) {
   TileType type = write.getValue().getType();
   int64_t width = Access(write, geometry).width(geometry.maxBytesPerAccess());
   bool shared = cast<MemoryType>(write.getMemory().getType()).isShared();
-  for (int64_t i = 0; i < type.layout().regs() / width; ++i) {
-    OriginAttr piece = origin(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width, i);
+  for (auto [i, piece] : llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
     WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(), write.getIndicesAttr(),
                     write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece);
@@ -97,9 +102,9 @@ void Expander::expandMma(MmaOp mma) {
 
   Fragment &result = define(mma.getResult());
   const Fragment lhs = fragment(mma.getLhs()), rhs = fragment(mma.getRhs()), acc = fragment(mma.getAcc());
-  for (int64_t begin = 0; begin < accType.layout().regs(); begin += accRegs) {
+  for (auto [i, place] : llvm::enumerate(origins(mma, Role::Compute, accType.layout(), accRegs))) {
+    int64_t begin = i * accRegs;
     int64_t row = accType.layout().coordinate(m, begin, 0, 0), column = accType.layout().coordinate(n, begin, 0, 0);
-    OriginAttr place = origin(mma, Role::Compute, accType.layout(), accRegs, begin / accRegs);
     Value sum = acc.range(builder, mma.getLoc(), begin, accRegs, place);
     for (auto [ordinal, step] : llvm::enumerate(steps)) {
       SmallVector<mlir::NamedAttribute> piece;

@@ -36,8 +36,8 @@ private:
   /// The fragment of an operand.
   const Fragment &fragment(Value value) const { return fragments.find(value)->second; }
   Fragment &define(Value value) { return fragments[value] = Fragment(cast<wave::TileType>(value.getType())); }
-  /// Origin of piece `i` of `op` when it is cut into pieces of `size` registers of `layout`.
-  wave::OriginAttr origin(Operation *op, wave::Role role, const Layout &layout, int64_t size, int64_t i);
+  /// Origins of the pieces of `op` when it is cut into pieces of `size` registers of `layout`.
+  SmallVector<wave::OriginAttr> origins(Operation *op, wave::Role role, const Layout &layout, int64_t size);
   wave::OriginAttr origin(Operation *op, wave::Role role);
   const MmaKind &kindOf(wave::MmaOp mma) const;
 

@@ -34,20 +34,36 @@ static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
   return map;
 }
 
+/// One access of one wave: what the search for a map looks at, since the others are nearly always the same up to a shift.
+static SharedAccessPattern firstAccess(SharedAccessPattern pattern) {
+  pattern.layout.wave.clear();
+  if (std::optional<Layout> first = pattern.layout.subLayout(0, pattern.elementsPerAccess))
+    pattern.layout = *first;
+  return pattern;
+}
+
+static int64_t conflictsOf(const SharedMap &map, int bits, const std::vector<SharedAccessPattern> &patterns) {
+  int64_t conflicts = 0;
+  for (const SharedAccessPattern &pattern : patterns)
+    conflicts += countConflicts(map, bits, pattern);
+  return conflicts;
+}
+
 static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
   SharedMap map = plainMap(allocation, geometry);
   int bits = elementBits(allocation.getResult().getType().getElementType());
-  std::vector<SharedAccessPattern> patterns;
+  std::vector<SharedAccessPattern> patterns, first;
   for (Operation *user : allocation.getResult().getUsers()) {
     Access access(user, geometry);
     int64_t elements = access.width(geometry.target().maxAccessBytes);
     const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
     patterns.push_back({access.layout(), elements, service.model});
+    first.push_back(firstAccess(patterns.back()));
   }
-  SharedChoice swizzled = chooseSwizzle(map, bits, patterns);
-  if (swizzled.conflicts == 0)
-    return swizzled.map;
-  SharedChoice padded = choosePadding(map, bits, patterns);
+  SharedMap quick = chooseSwizzle(map, bits, first).map;
+  if (conflictsOf(quick, bits, patterns) == 0)
+    return quick;
+  SharedChoice swizzled = chooseSwizzle(map, bits, patterns), padded = choosePadding(map, bits, patterns);
   return padded.conflicts < swizzled.conflicts ? padded.map : swizzled.map;
 }
 

@@ -2,8 +2,8 @@
 // Four numbers a lane to f8 of both kinds, saturated and not, and back. 48 bytes a lane: e4m3 saturated, e4m3, e5m2 saturated,
 // e5m2, the first as f32, the third as f16, and eight bytes that stay.
 
-machine.kernel @convert attributes {arg_names = ["a", "b"], wave_size = 64 : i64, waves = 1 : i64, shared_bytes = 0 : i64,
-                                    target = "gfx950"} {
+machine.kernel @convert attributes {arg_names = ["a", "b"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64,
+                                    target = "sm_90a"} {
 ^bb0(%a: !machine.ptr, %b: !machine.ptr):
   %c16 = arith.constant 16 : i32
   %c48 = arith.constant 48 : i32

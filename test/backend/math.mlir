@@ -1,7 +1,7 @@
 // RUN: soliton-opt %s > %t
 // Functions of one number: out[f, i] = f(a[i]) for 2^20 numbers, then pow(a[i], 1.5). One number a lane.
 
-machine.kernel @math attributes {arg_names = ["a", "b"], wave_size = 64 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "gfx942"} {
+machine.kernel @math attributes {arg_names = ["a", "b"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a"} {
 ^bb0(%a: !machine.ptr, %b: !machine.ptr):
   %c4 = arith.constant 4 : i32
   %size = arith.constant 32 : i32

@@ -100,6 +100,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   if (isFile(command.choice.kernel)) {
     CompileOptions options;
     options.printAfter = command.printAfter;
+    options.countBankConflicts = command.choice.json;
     if (artefact)
       options.keep = {*artefact};
     const Target *target = findTarget(command.choice.target);
@@ -109,6 +110,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   } else {
     Resolved resolved = resolve(command.choice);
     resolved.options.printAfter = command.printAfter;
+    resolved.options.countBankConflicts = command.choice.json;
     if (artefact)
       resolved.options.keep = {*artefact};
     attempt = compileImage(resolved.entry->build(*resolved.variant), resolved.options, imageFor(artefact, *findTarget(command.choice.target)));

@@ -104,6 +104,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   if (op.getLhs() && bitsOf(get(op.getLhs())->getType()) != 128)
     return unsupported(op) << "the left operand of `" << op.getKind() << "` has type " << op.getLhs().getType()
                            << ", expected 128 bits a lane";
+  if (mlir::failed(requireShared(op)))
+    return mlir::failure();
   if (opensGroup(op))
     ptx("wgmma.fence.sync.aligned;");
 
@@ -125,11 +127,13 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
     return text + "}";
   };
   bool inRegisters = static_cast<bool>(op.getLhs());
+  // Descriptors count from the beginning of the shared block, in units of 16 bytes.
+  Value *base = builder.CreateZExt(builder.CreateLShr(sharedNumber(i32(0)), 4), builder.getInt64Ty());
   if (inRegisters)
     llvm::append_range(args, wordList(get(op.getLhs())));
   else
-    args.push_back(get(op.getLhsDescriptor()));
-  args.push_back(get(op.getRhsDescriptor()));
+    args.push_back(builder.CreateAdd(get(op.getLhsDescriptor()), base));
+  args.push_back(builder.CreateAdd(get(op.getRhsDescriptor()), base));
   constraints += inRegisters ? "r,r,r,r,l" : "l,l";
   unsigned rhs = first + (inRegisters ? 4 : 1);
   // Signs of the operands only for floats; how they are stored only for 16-bit types, and only of those in memory.

@@ -1,0 +1,48 @@
+#!/bin/sh
+# Installs the build into a scratch folder and builds examples/cpp against the package that is there, as a user would.
+#
+#   scripts/check_install.sh [build]
+#
+# Fails if the package cannot be found, an example does not build, or one of them does not run on the emulator.
+set -eu
+root=$(cd "$(dirname "$0")/.." && pwd)
+build=$(cd "${1:-$root/build}" && pwd)
+scratch=$build/installed
+examples=$root/examples/cpp
+
+if [ ! -f "$examples/CMakeLists.txt" ]; then
+  echo "error: $examples has no CMakeLists.txt"
+  exit 1
+fi
+
+rm -rf "$scratch"
+cmake --install "$build" --prefix "$scratch/prefix" >"$build/install.log" || {
+  tail -20 "$build/install.log"
+  exit 1
+}
+if grep -rlE '#include ["<](llvm|mlir)/' "$scratch/prefix/include"; then
+  echo "error: an installed header includes LLVM's"
+  exit 1
+fi
+
+# The user's own compiler; nothing of the source tree is in reach.
+cmake -G Ninja -S "$examples" -B "$scratch/examples" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_CXX_COMPILER=g++-12 -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld >"$scratch/configure.log" 2>&1 || {
+  tail -20 "$scratch/configure.log"
+  exit 1
+}
+ninja -C "$scratch/examples" -j "$("$root/scripts/jobs.sh")"
+
+ran=0
+for program in "$scratch"/examples/*; do
+  if [ -f "$program" ] && [ -x "$program" ]; then
+    echo "$program"
+    "$program"
+    ran=$((ran + 1))
+  fi
+done
+if [ "$ran" = 0 ]; then
+  echo "error: $examples builds no program"
+  exit 1
+fi
+echo "installed package: $ran examples built and ran"

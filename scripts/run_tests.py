@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+"""Runs everything that can be checked on this machine and counts it.
+
+    scripts/run_tests.py                     all of it
+    scripts/run_tests.py --only layering     what has this in its name
+    scripts/run_tests.py --list              the names
+
+Three kinds: GoogleTest binaries (build/bin/*Tests), tests on program text (lit, test/), and checks, each a command that
+exits 0 if all is well, 77 with a reason if it cannot run here, and anything else if not. The last line is
+`N passed, N failed, N skipped`; exits 1 if something failed or nothing ran.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SKIP_CODE = 77
+OUTPUT_LINES = 60
+
+
+@dataclass
+class Result:
+    """What one suite came to. `skips` are (name, reason); `failures` are names; `output` is shown if something failed."""
+
+    passed: int = 0
+    failures: list[str] = field(default_factory=list)
+    skips: list[tuple[str, str]] = field(default_factory=list)
+    output: str = ""
+
+    @property
+    def count(self) -> int:
+        return self.passed + len(self.failures) + len(self.skips)
+
+
+@dataclass
+class Suite:
+    """A name and what to run; `parse` turns (exit code, output) into a Result."""
+
+    name: str
+    command: list[str]
+    parse: object
+    timeout: int = 900
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+# ---- GoogleTest ------------------------------------------------------------------------------------------------------
+
+
+def parse_gtest(code: int, output: str) -> Result:
+    """Counts from the test's own lines, so that a crash in the middle still shows what had passed."""
+    result = Result(output=output)
+    running, started = "", 0
+    lines = output.splitlines()
+    for index, line in enumerate(lines):
+        match = re.match(r"\[\s*(RUN|OK|FAILED|SKIPPED)\s*\] ([^\s,]+)(?:.*\(\d+ ms\))?", line)
+        if not match:
+            continue
+        kind, name = match.groups()
+        if kind == "RUN":
+            running, started = name, index
+        elif name != running:
+            continue  # The summary at the end repeats the names.
+        else:
+            running = ""
+            if kind == "OK":
+                result.passed += 1
+            elif kind == "FAILED":
+                result.failures.append(name)
+            else:
+                result.skips.append((name, gtest_skip_reason(lines[started + 1 : index])))
+    if running:
+        result.failures.append(f"{running} (ended the process with code {code})")
+    elif code != 0 and not result.failures:
+        result.failures.append(f"exit code {code} after the last test")
+    elif result.count == 0:
+        result.failures.append("no test ran")
+    return result
+
+
+def gtest_skip_reason(lines: list[str]) -> str:
+    """The text that the test gave to GTEST_SKIP()."""
+    said = [line.strip() for line in lines if line.strip() and not re.search(r":\d+: Skipped$", line)]
+    return " ".join(said) or "no reason given"
+
+
+def gtest_suites(build: Path) -> list[Suite]:
+    # The sanitizer build links libraries that poison memory on their own; see docs/debugging.md.
+    environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no"}
+    binaries = sorted(p for p in (build / "bin").glob("*Tests") if os.access(p, os.X_OK))
+    return [Suite(p.name, [str(p)], parse_gtest, environment=environment) for p in binaries]
+
+
+# ---- lit -------------------------------------------------------------------------------------------------------------
+
+LIT_PASSED = {"PASS", "XFAIL", "FLAKYPASS"}
+LIT_SKIPPED = {"UNSUPPORTED", "SKIPPED", "EXCLUDED"}
+
+
+def lit_suites(build: Path) -> list[Suite]:
+    if not (build / "test" / "lit.site.cfg.py").exists():
+        return []
+    lit = shutil.which("lit-22") or shutil.which("lit") or "lit-22"
+    report = Path(tempfile.mkdtemp(prefix="soliton-lit-")) / "report.json"
+
+    def parse(code: int, output: str) -> Result:
+        result = Result(output=output)
+        tests = json.loads(report.read_text())["tests"] if report.exists() else []
+        shutil.rmtree(report.parent, ignore_errors=True)
+        for test in tests:
+            name = test["name"]
+            if test["code"] in LIT_PASSED:
+                result.passed += 1
+            elif test["code"] in LIT_SKIPPED:
+                result.skips.append((name, test.get("output", "").strip() or test["code"].lower()))
+            else:
+                result.failures.append(f"{name} ({test['code']})")
+        if not tests or (code != 0 and not result.failures):
+            result.failures.append(f"lit ended with code {code}")
+        return result
+
+    return [Suite("lit", [lit, "-v", "--no-progress-bar", "-o", str(report), str(build / "test")], parse)]
+
+
+# ---- Checks ----------------------------------------------------------------------------------------------------------
+
+
+def parse_unittest(code: int, output: str) -> Result:
+    """Python's own tests: `Ran 11 tests`, `FAILED (failures=1, errors=1, skipped=2)`."""
+    result = Result(output=output)
+    ran = re.search(r"^Ran (\d+) test", output, re.M)
+    result.failures = [name for _, name in re.findall(r"^(FAIL|ERROR): (.+)$", output, re.M)]
+    skipped = re.findall(r"^(\S+ \(\S+\)) \.\.\. skipped '(.*)'$", output, re.M)
+    result.skips = [(name, reason) for name, reason in skipped]
+    result.passed = max(0, int(ran.group(1)) - len(result.failures) - len(result.skips)) if ran else 0
+    if code != 0 and not result.failures:
+        result.failures.append(f"exit code {code}")
+    elif result.count == 0:
+        result.failures.append("no test ran")
+    return result
+
+
+def check(name: str, *command: str, timeout: int = 900) -> Suite:
+    def parse(code: int, output: str) -> Result:
+        last = output.strip().splitlines()[-1] if output.strip() else "no reason given"
+        if code == 0:
+            return Result(passed=1, output=output)
+        if code == SKIP_CODE:
+            return Result(skips=[(name, last)], output=output)
+        return Result(failures=[f"exit code {code}"], output=output)
+
+    return Suite(name, list(command), parse, timeout)
+
+
+def check_suites(build: Path) -> list[Suite]:
+    def script(name: str) -> str:
+        return str(ROOT / "scripts" / name)
+
+    python = sys.executable
+    unit_tests = [python, "-m", "unittest", "discover", "-v", "-s", script("tests")]
+    return [
+        Suite("scripts", unit_tests, parse_unittest),
+        check("layering", python, script("check_layering.py")),
+        check("documentation", python, script("gen_docs.py"), "--check"),
+        check("error-coverage", python, script("check_errors.py")),
+        check("format", python, script("check_format.py"), "--no-tidy"),
+        check("tidy", python, script("check_format.py"), "--no-format", "--build", str(build)),
+        check("headers", script("check_headers.sh")),
+        check("demonstration", python, script("run_demo.py"), "--soliton", str(build / "bin" / "soliton")),
+        check("installed-package", script("check_install.sh"), str(build)),
+    ]
+
+
+# ---- Running ---------------------------------------------------------------------------------------------------------
+
+
+def run(suite: Suite) -> tuple[Result, float]:
+    begin = time.monotonic()
+    environment = {**os.environ, **suite.environment}
+    try:
+        done = subprocess.run(
+            suite.command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=ROOT,
+            env=environment,
+            timeout=suite.timeout,
+        )
+        result = suite.parse(done.returncode, done.stdout)
+    except subprocess.TimeoutExpired as expired:
+        output = expired.stdout.decode(errors="replace") if isinstance(expired.stdout, bytes) else expired.stdout or ""
+        result = Result(failures=[f"took longer than {suite.timeout} s"], output=output)
+    except OSError as error:
+        result = Result(failures=[f"cannot run `{suite.command[0]}`: {error.strerror}"])
+    return result, time.monotonic() - begin
+
+
+def show(position: str, suite: Suite, result: Result, seconds: float) -> None:
+    verdict = "FAILED" if result.failures else "ok" if result.passed else "skipped"
+    counts = f"{result.passed} passed"
+    counts += f", {len(result.failures)} failed" if result.failures else ""
+    counts += f", {len(result.skips)} skipped" if result.skips else ""
+    print(f"[{position}] {verdict:7} {suite.name:28} {counts}  ({seconds:.1f} s)", flush=True)
+    if result.failures:
+        lines = result.output.splitlines()
+        if len(lines) > OUTPUT_LINES:
+            print(f"    … {len(lines) - OUTPUT_LINES} lines before")
+        print("\n".join("    " + line for line in lines[-OUTPUT_LINES:]), flush=True)
+        for name in result.failures:
+            print(f"  failed: {suite.name}: {name}", flush=True)
+    for name, reason in result.skips:
+        print(f"  skipped: {suite.name}: {name}: {reason}", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
+    parser.add_argument("--only", default="", metavar="TEXT", help="suites whose name contains this")
+    parser.add_argument("--list", action="store_true", help="print the names of the suites and stop")
+    parser.add_argument("--jobs", type=int, default=max(1, min(2, os.cpu_count() or 1)), help="suites at a time")
+    options = parser.parse_args()
+
+    suites = gtest_suites(options.build) + lit_suites(options.build) + check_suites(options.build)
+    suites = [suite for suite in suites if options.only in suite.name]
+    if options.list:
+        print("\n".join(suite.name for suite in suites))
+        return 0
+
+    total = Result()
+    with ThreadPoolExecutor(options.jobs) as pool:
+        futures = [pool.submit(run, suite) for suite in suites]
+        for index, (suite, future) in enumerate(zip(suites, futures), 1):
+            result, seconds = future.result()
+            show(f"{index}/{len(suites)}", suite, result, seconds)
+            total.passed += result.passed
+            total.failures += [f"{suite.name}: {name}" for name in result.failures]
+            total.skips += result.skips
+
+    if total.failures:
+        print("\nfailed:\n" + "\n".join(f"  {name}" for name in total.failures))
+    print(f"\n{total.passed} passed, {len(total.failures)} failed, {len(total.skips)} skipped")
+    return 1 if total.failures or total.passed == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+//===- Oracle.h - What a traced kernel computes, and whether another form of it does too ---===//
+//
+//   FailureOr<Oracle> oracle = Oracle::of(kernel, {});      // makes inputs, runs the traced program on them
+//   … passes change the kernel …
+//   if (std::optional<std::string> wrong = oracle->disagreement(kernel)) …
+//
+// Two sets of inputs: small integers, for which a kernel of sums and products is exact and must agree bit for bit, and
+// random numbers, for which an element may be off by
+//
+//   2 · n · u · S + ulp        n  roundings on the way to an element: all that is contracted, and eight for each operation
+//                              u  unit roundoff of the coarsest type that is computed in
+//                              S  the element's value where every input is replaced by its absolute value: Σ|a||b|
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/emulator/Machine.h"
+#include "soliton/interpreter/Interpreter.h"
+#include "soliton/ir/Machine.h"
+#include "soliton/target/Target.h"
+
+#include <array>
+
+namespace soliton {
+
+struct OracleOptions {
+  /// Of the inputs.
+  uint64_t seed = 1;
+  /// Values of dynamic symbols. The others get small odd numbers, or the first ones for which the kernel's assumptions hold.
+  std::map<std::string, int64_t> symbols = {};
+  /// How the emulator interleaves waves, one run each.
+  std::vector<uint64_t> interleavings = {1, 7};
+};
+
+class Oracle {
+public:
+  /// Reports why the kernel has no meaning to compare with.
+  static mlir::FailureOr<Oracle> of(wave::KernelOp kernel, const OracleOptions &options);
+
+  /// What the kernel does differently from the traced program, or why it cannot be executed; nothing if it agrees.
+  std::optional<std::string> disagreement(wave::KernelOp kernel) const;
+  /// The same for the machine form, on the emulator with all of its checks.
+  std::optional<std::string> disagreement(machine::KernelOp kernel) const;
+
+private:
+  /// One set of inputs and what the traced program makes of them.
+  struct Trial {
+    interp::Inputs inputs;
+    std::vector<interp::Bytes> expected;
+    /// Per argument and element; empty where bits must agree.
+    std::vector<std::vector<double>> tolerance;
+  };
+
+  mlir::LogicalResult prepare(wave::KernelOp kernel);
+  mlir::LogicalResult chooseSymbols(wave::KernelOp kernel);
+  mlir::LogicalResult addTrial(wave::KernelOp kernel, bool integers);
+  interp::Inputs makeInputs(wave::KernelOp kernel, bool integers) const;
+  interp::Inputs absolute(const interp::Inputs &inputs) const;
+  std::optional<std::string> compare(const Trial &trial, const std::vector<interp::Bytes> &found) const;
+  std::optional<std::string> emulate(const emu::Program &program, const Trial &trial, uint64_t interleaving) const;
+
+  struct Argument {
+    std::string name;
+    DType type;
+    size_t elements = 1;
+    bool isScalar = false;
+    /// Written and never read: it starts as a pattern that no result has.
+    bool isOutput = false;
+  };
+
+  OracleOptions options;
+  const Target *target = nullptr;
+  std::vector<Argument> arguments;
+  std::vector<std::string> dynamic;
+  std::map<std::string, int64_t> symbols;
+  std::array<uint32_t, 3> grid = {1, 1, 1};
+  bool exact = false;
+  double roundings = 0, roundoff = 0;
+  std::vector<Trial> trials;
+};
+
+} // namespace soliton

@@ -1,0 +1,217 @@
+//===- HsacoTest.cpp - What the AMD binaries really do ------------------------------------------===//
+//
+// There is no AMD GPU here, so every code object is read back: its metadata must be what a launch passes, and its
+// instructions must be those of the machine form, which the emulator has executed. Between two barriers the accesses of
+// each kind and width agree one to one (an LDS pair counts as both); matrix instructions agree in number.
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/backend/amd/Disassemble.h"
+#include "soliton/backend/amd/Hsaco.h"
+#include "soliton/ir/Machine.h"
+#include "soliton/runtime/LaunchPlan.h"
+#include "test/e2e/Support.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
+
+namespace soliton::test {
+namespace {
+using backend::Instruction;
+using backend::InstructionKind;
+using kernels::Sizes;
+
+/// What happens between two barriers: how often each kind of access with each width in bytes.
+using Phase = std::map<std::string, int>;
+
+struct Stream {
+  std::vector<Phase> phases = {Phase()};
+  int mfmas = 0;
+  /// Waits for shared memory that stand right before a barrier.
+  int waits = 0;
+};
+
+std::string access(std::string_view kind, int64_t bytes) { return std::string(kind) + " " + std::to_string(bytes); }
+
+//===-- From the machine form ---------------------------------------------------------------------------===//
+
+int64_t bytesOf(mlir::Type type) {
+  auto vector = llvm::cast<mlir::VectorType>(type);
+  return std::max<int64_t>(1, vector.getNumElements() * vector.getElementTypeBitWidth() / 8);
+}
+
+Stream streamOf(machine::KernelOp kernel) {
+  Stream stream;
+  kernel.walk([&](mlir::Operation *op) {
+    if (auto load = llvm::dyn_cast<machine::LoadOp>(op))
+      ++stream.phases.back()[access(load.getBuffer() ? "global load" : "shared load", bytesOf(load.getResult().getType()))];
+    if (auto store = llvm::dyn_cast<machine::StoreOp>(op))
+      ++stream.phases.back()[access(store.getBuffer() ? "global store" : "shared store", bytesOf(store.getValue().getType()))];
+    stream.mfmas += llvm::isa<machine::MmaOp>(op);
+    if (llvm::isa<machine::BarrierOp>(op)) {
+      auto wait = llvm::dyn_cast_or_null<machine::WaitOp>(op->getPrevNode());
+      stream.waits += wait && wait.getCounter() == machine::Counter::shared && wait.getCount() == 0;
+      stream.phases.emplace_back();
+    }
+  });
+  return stream;
+}
+
+//===-- From the binary ---------------------------------------------------------------------------------===//
+
+/// Bytes that one access of the instruction moves: `buffer_load_dwordx4` 16, `ds_read2_b32` 4.
+int64_t widthOf(std::string_view mnemonic) {
+  static constexpr std::pair<std::string_view, int64_t> kWidths[] = {
+      {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4}, {"short", 2}, {"byte", 1}, {"b128", 16}, {"b96", 12},
+      {"b64", 8},      {"b32", 4},      {"b16", 2},     {"u16", 2},   {"i16", 2},   {"b8", 1},   {"u8", 1},    {"i8", 1}};
+  for (auto [text, bytes] : kWidths)
+    if (mnemonic.find(text) != std::string_view::npos)
+      return bytes;
+  ADD_FAILURE() << "an access of unknown width: " << mnemonic;
+  return 0;
+}
+
+std::optional<std::string_view> kindOf(const Instruction &instruction) {
+  switch (instruction.kind) {
+  case InstructionKind::globalLoad:
+    return "global load";
+  case InstructionKind::globalStore:
+    return "global store";
+  case InstructionKind::sharedLoad:
+    return "shared load";
+  case InstructionKind::sharedStore:
+    return "shared store";
+  default:
+    return std::nullopt;
+  }
+}
+
+Stream streamOf(const backend::Disassembly &binary) {
+  Stream stream;
+  bool waited = false; // since the last access of shared memory
+  for (const Instruction &instruction : binary.instructions) {
+    if (std::optional<std::string_view> kind = kindOf(instruction)) {
+      stream.phases.back()[access(*kind, widthOf(instruction.mnemonic))] += instruction.accesses;
+      waited &= !kind->starts_with("shared");
+    }
+    stream.mfmas += instruction.kind == InstructionKind::mfma;
+    waited |= instruction.kind == InstructionKind::waitcnt && instruction.operands.find("lgkmcnt(0)") != std::string::npos;
+    if (instruction.kind == InstructionKind::barrier) {
+      stream.waits += waited;
+      stream.phases.emplace_back();
+    }
+  }
+  return stream;
+}
+
+//===-- Tests -------------------------------------------------------------------------------------------===//
+
+std::vector<Case> amdCases() {
+  std::vector<Case> cases = allCases();
+  std::erase_if(cases, [](const Case &which) { return which.target->vendor != Vendor::amd; });
+  return cases;
+}
+
+class Hsaco : public testing::TestWithParam<Case> {
+protected:
+  Hsaco() : context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  }
+
+  void check(const Sizes &sizes, const std::vector<std::string> &dynamic) {
+    CompileOptions options = GetParam().options(sizes, dynamic);
+    options.keep = {Artefact::machine};
+    CompileAttempt attempt = compileImage(GetParam().entry->build(*GetParam().variant), options, rt::ImageKind::hsaco);
+    ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+    EXPECT_EQ(attempt.result->spillBytes, 0u);
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::parseSourceString<mlir::ModuleOp>(attempt.result->artefacts.front().second, &context, "machine.mlir");
+    ASSERT_TRUE(module);
+    machine::KernelOp kernel = *module->getOps<machine::KernelOp>().begin();
+    const rt::KernelImage &image = attempt.result->image;
+    std::string code(reinterpret_cast<const char *>(image.code.data()), image.code.size());
+    checkMetadata(image, code, kernel);
+    checkStream(code, kernel);
+  }
+
+  void checkMetadata(const rt::KernelImage &image, const std::string &code, machine::KernelOp kernel) {
+    std::string error;
+    std::optional<backend::HsacoKernel> metadata = backend::readHsaco(code, error);
+    ASSERT_TRUE(metadata) << error;
+    EXPECT_EQ(metadata->name, image.entry);
+    EXPECT_TRUE(metadata->target.ends_with(image.target)) << metadata->target;
+    EXPECT_EQ(metadata->waveSize, kernel.getWaveSize());
+    EXPECT_EQ(metadata->maxThreads, image.threads[0]);
+    EXPECT_EQ(image.threads[0], kernel.getWaveSize() * kernel.getWaves());
+    EXPECT_EQ(metadata->groupBytes, kernel.getSharedBytes());
+    EXPECT_EQ(image.staticSharedBytes, kernel.getSharedBytes());
+    EXPECT_EQ(image.dynamicSharedBytes, 0u);
+    EXPECT_EQ(metadata->privateBytes, 0u);
+    checkParameters(image, *metadata);
+  }
+
+  /// The block that a launch fills against the one that the code object reads.
+  void checkParameters(const rt::KernelImage &image, const backend::HsacoKernel &metadata) {
+    struct Parameter {
+      std::string name, kind;
+      uint32_t offset, size;
+    };
+    rt::ParameterLayout layout(image);
+    std::vector<Parameter> launch;
+    for (size_t i = 0; i < image.arguments.size(); ++i)
+      if (image.arguments[i].kind == rt::ArgumentKind::buffer)
+        launch.push_back({image.arguments[i].name, "global_buffer", layout.arguments[i], 8});
+    for (size_t i = 0; i < image.arguments.size(); ++i)
+      if (image.arguments[i].kind == rt::ArgumentKind::scalar)
+        launch.push_back({image.arguments[i].name, "by_value", layout.arguments[i], static_cast<uint32_t>(bits(image.arguments[i].dtype)) / 8});
+    for (size_t i = 0; i < image.symbols.size(); ++i)
+      launch.push_back({image.symbols[i].name, "by_value", layout.symbols[i], 4});
+    ASSERT_EQ(metadata.arguments.size(), launch.size());
+    for (size_t i = 0; i < launch.size(); ++i) {
+      const backend::HsacoArgument &found = metadata.arguments[i];
+      EXPECT_EQ(std::tie(found.name, found.kind, found.offset, found.size),
+                std::tie(launch[i].name, launch[i].kind, launch[i].offset, launch[i].size));
+    }
+    EXPECT_GE(metadata.kernargBytes, layout.bytes);
+    EXPECT_LT(metadata.kernargBytes, layout.bytes + 8);
+  }
+
+  void checkStream(const std::string &code, machine::KernelOp kernel) {
+    std::string error;
+    std::optional<backend::Disassembly> binary = backend::disassembleHsaco(code, GetParam().target->name, error);
+    ASSERT_TRUE(binary) << error;
+    EXPECT_EQ(binary->count(InstructionKind::scratch), 0u);
+    EXPECT_EQ(binary->count(InstructionKind::other), 0u);
+    Stream said = streamOf(kernel), found = streamOf(*binary);
+    EXPECT_EQ(found.mfmas, said.mfmas);
+    EXPECT_EQ(found.phases.size(), said.phases.size()) << "barriers";
+    EXPECT_EQ(found.waits, said.waits);
+    for (size_t i = 0; i < std::min(found.phases.size(), said.phases.size()); ++i)
+      EXPECT_EQ(found.phases[i], said.phases[i]) << "after " << i << " barriers";
+  }
+
+  mlir::MLIRContext context;
+};
+
+/// More than one tile in every direction, so that loops are loops.
+Sizes tilesOf(const Case &which, int64_t count) {
+  Sizes sizes;
+  std::vector<kernels::DefaultSize> tiles = which.entry->tilesFor(*which.variant);
+  for (const kernels::DefaultSize &size : which.entry->sizes)
+    for (const kernels::DefaultSize &tile : tiles)
+      if (tile.name == "BLOCK_" + size.name)
+        sizes[size.name] = tile.value * count;
+  return sizes;
+}
+
+TEST_P(Hsaco, WholeTiles) { check(tilesOf(GetParam(), 8), {}); }
+
+TEST_P(Hsaco, DynamicSizes) { check(tilesOf(GetParam(), 8), GetParam().sizeNames()); }
+
+INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::ValuesIn(amdCases()), caseName);
+
+} // namespace
+} // namespace soliton::test

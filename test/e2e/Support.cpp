@@ -1,0 +1,141 @@
+#include "test/e2e/Support.h"
+
+#include <algorithm>
+
+namespace soliton::test {
+namespace {
+
+constexpr size_t kGuardBytes = 256;
+constexpr std::byte kGuard{0xa5}, kUnwritten{0xff};
+
+/// An argument in the device's memory between guard zones.
+class Placed {
+public:
+  Placed(rt::Device &device, const kernels::Array &array, bool isOutput) : array(array), isOutput(isOutput), device(device) {
+    size_t elements = 1;
+    for (int64_t extent : array.shape)
+      elements *= static_cast<size_t>(extent);
+    bytes = (elements * static_cast<size_t>(rt::storageBits(array.type)) + 7) / 8;
+    before.assign(bytes + 2 * kGuardBytes, kGuard);
+    if (isOutput)
+      std::fill_n(before.begin() + kGuardBytes, bytes, kUnwritten);
+    else
+      std::ranges::copy(kernels::encodeArray(array), before.begin() + kGuardBytes);
+    memory = std::make_unique<rt::DeviceBuffer>(device, before.size());
+    device.copyToDevice(memory->data(), before.data(), before.size());
+  }
+
+  rt::Argument argument() const {
+    return rt::Tensor::dense(static_cast<std::byte *>(memory->data()) + kGuardBytes, array.type, array.shape, device.info().memory(),
+                             device.info().index);
+  }
+
+  /// What may not change is as it was: the guard zones, and all of an input.
+  bool fetchIntact() {
+    after.resize(before.size());
+    device.copyToHost(after.data(), memory->data(), after.size());
+    if (!isOutput)
+      return after == before;
+    return std::equal(before.begin(), before.begin() + kGuardBytes, after.begin()) &&
+           std::equal(before.end() - kGuardBytes, before.end(), after.end() - kGuardBytes);
+  }
+  std::vector<double> values() const { return kernels::decodeArray(array.type, std::span(after).subspan(kGuardBytes, bytes)); }
+
+  const kernels::Array &array;
+  const bool isOutput;
+
+private:
+  rt::Device &device;
+  size_t bytes = 0;
+  std::vector<std::byte> before, after;
+  std::unique_ptr<rt::DeviceBuffer> memory;
+};
+
+} // namespace
+
+std::string Case::name() const {
+  std::string text = entry->name + "_" + variant->name + "_" + target->name;
+  std::ranges::replace(text, '-', '_');
+  return text;
+}
+
+std::vector<std::string> Case::sizeNames() const {
+  std::vector<std::string> names;
+  for (const kernels::DefaultSize &size : entry->sizes)
+    names.push_back(size.name);
+  return names;
+}
+
+CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic) const {
+  CompileOptions options;
+  options.target = target->name;
+  for (const auto &[name, value] : sizes) {
+    if (std::ranges::find(dynamic, name) == dynamic.end())
+      options.subs.emplace_back(sym::Expr::symbol(name), value);
+    else
+      options.dynamic.push_back(sym::Expr::symbol(name));
+  }
+  for (const kernels::DefaultSize &tile : entry->tilesFor(*variant)) {
+    auto said = tiles.find(tile.name);
+    options.subs.emplace_back(sym::Expr::symbol(tile.name), said == tiles.end() ? tile.value : said->second);
+  }
+  return options;
+}
+
+std::optional<CompileResult> Case::compile(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic,
+                                           const std::vector<Artefact> &keep) const {
+  CompileOptions all = options(sizes, dynamic);
+  all.keep = keep;
+  CompileAttempt attempt = compileImage(entry->build(*variant), all, rt::ImageKind::emulator);
+  EXPECT_TRUE(attempt) << name() << "\n" << format(attempt.diagnostics);
+  return std::move(attempt.result);
+}
+
+kernels::Problem Case::problem(const kernels::Sizes &sizes, bool integers, uint64_t seed) const {
+  return kernels::makeProblem(*entry, *variant, sizes, {.seed = seed, .integers = integers, .nativeF8 = target->fp8e4m3});
+}
+
+testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes, bool integers) const {
+  kernels::Problem given = problem(sizes, integers);
+  std::vector<std::unique_ptr<Placed>> placed;
+  std::vector<rt::Argument> arguments;
+  for (size_t i = 0; i < given.arguments.size(); ++i) {
+    const kernels::Array &array = given.arrays[i];
+    if (given.arguments[i].dims.empty()) {
+      arguments.push_back(isFloat(array.type) ? rt::Argument(array.values.at(0)) : rt::Argument(static_cast<int64_t>(array.values.at(0))));
+      continue;
+    }
+    placed.push_back(std::make_unique<Placed>(device, array, given.arguments[i].isOutput));
+    arguments.push_back(placed.back()->argument());
+  }
+  try {
+    kernel.launch(arguments);
+  } catch (const CompileError &error) {
+    return testing::AssertionFailure() << name() << "\n" << error.what();
+  }
+  for (auto &argument : placed) {
+    if (!argument->fetchIntact())
+      return testing::AssertionFailure() << name() << ": " << (argument->isOutput ? "a guard zone" : "an input") << " was overwritten";
+    if (!argument->isOutput)
+      continue;
+    std::vector<double> found = argument->values();
+    kernels::Expected expected = entry->reference(given);
+    kernels::Comparison comparison = kernels::compare(expected, found);
+    if (!comparison.ok)
+      return testing::AssertionFailure() << name() << (integers ? " (integers)" : " (random)") << ": element " << *comparison.firstWrong << " is "
+                                         << found.at(*comparison.firstWrong) << ", expected " << expected.values[*comparison.firstWrong] << " within "
+                                         << expected.bounds[*comparison.firstWrong];
+  }
+  return testing::AssertionSuccess();
+}
+
+std::vector<Case> allCases() {
+  std::vector<Case> cases;
+  for (const kernels::KernelEntry *entry : kernels::allKernels())
+    for (const kernels::Variant &variant : entry->variants)
+      for (const Target *target : allTargets())
+        cases.push_back({entry, &variant, target});
+  return cases;
+}
+
+} // namespace soliton::test
