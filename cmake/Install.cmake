@@ -18,8 +18,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(soliton_libraries "")
-foreach(layer Support Symbolic Layout Target Schedule Pipeline Ir Frontend Analysis Transforms Interpreter Emulator Backend
-              BackendEmulator Runtime Driver Tuner)
+foreach(layer Support Symbolic Layout Target Schedule Pipeline Ir Frontend Analysis Transforms Interpreter Emulator
+              Backend BackendEmulator Runtime Driver Tuner)
   if(TARGET Soliton${layer})
     list(APPEND soliton_libraries Soliton${layer})
     set_target_properties(Soliton${layer} PROPERTIES EXPORT_NAME ${layer})

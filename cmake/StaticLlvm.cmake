@@ -11,6 +11,8 @@ if(NOT SOLITON_STATIC_LLVM)
 endif()
 
 set(SOLITON_LLVM_LIBRARY_DIR ${LLVM_LIBRARY_DIR})
+# For every binary, also those that link no LLVM: the bundle brings no C++ library.
+add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
 
 function(soliton_define_static_llvm)
   file(GLOB mlir ${SOLITON_LLVM_LIBRARY_DIR}/libMLIR*.a)
@@ -34,8 +36,6 @@ function(soliton_define_static_llvm)
   target_link_libraries(SolitonStaticLlvm INTERFACE
     ${mlir} ${SOLITON_LLVM_LIBRARY_DIR}/liblldELF.a ${SOLITON_LLVM_LIBRARY_DIR}/liblldCommon.a ${llvm} SolitonNoPolly
     ${SOLITON_STATIC_Z} ${SOLITON_STATIC_ZSTD} m ${CMAKE_DL_LIBS})
-  target_link_options(SolitonStaticLlvm INTERFACE
-    -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
 
   # Layers that name lld's targets must not bring the shared libLLVM with them.
   foreach(library lldELF lldCommon)

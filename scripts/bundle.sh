@@ -36,7 +36,8 @@ cp LICENSE "$stage/"
 
 # What a bare machine has; anything else would have to travel too.
 for binary in "$stage"/bin/*; do
-  needed=$(readelf -d "$binary" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vE '^(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so' || true)
+  needed=$(readelf -d "$binary" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
+    grep -vE '^(libc|libm|libdl|libpthread|librt|ld-linux-x86-64)\.so' || true)
   if [ -n "$needed" ]; then
     echo "error: $binary needs" $needed >&2
     exit 1

@@ -5,8 +5,8 @@
     scripts/check_format.py --all --fix      format everything
     scripts/check_format.py --base HEAD~3
 
-clang-tidy needs the build's compile_commands.json and takes seconds a file, so it stops when --tidy-seconds are over and
-says how many files it left out. Exits 1 if something is to be changed, 77 if there is nothing to look at.
+clang-tidy needs the build's compile_commands.json and takes seconds a file, so it stops when --tidy-seconds are over
+and says how many files it left out. Exits 1 if something is to be changed, 77 if there is nothing to look at.
 """
 
 import argparse
@@ -31,7 +31,7 @@ def git(*arguments: str) -> str | None:
 
 
 def find_base() -> str | None:
-    """What the tree is compared with: where it left the main branch, else the commit before, else nothing (all is new)."""
+    """What the tree is compared with: where it left the main branch, else the commit before, else nothing."""
     head = git("rev-parse", "HEAD")
     for branch in ("origin/main", "origin/master", "main", "master"):
         base = git("merge-base", "HEAD", branch)

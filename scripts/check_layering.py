@@ -5,8 +5,8 @@
     scripts/check_layering.py --root DIR      another one
     scripts/check_layering.py --table         print the rules
 
-The rules are data in scripts/layers.py. Checked: `#include "soliton/<layer>/…"` of every source file; includes of mlir/,
-llvm/ and lld/ in layers without MLIR; that public headers reach public headers only and no MLIR; names of chips in code
+The rules are data in scripts/layers.py. Checked: `#include "soliton/<layer>/…"` of every source file; includes of
+mlir/, llvm/ and lld/ in layers without MLIR; that public headers reach public headers only and no MLIR; names of chips in code
 (comments and op descriptions may have them as examples); the DEPENDS of every soliton_add_layer. Exits 1 with one
 `file:line: error: …` per violation.
 """

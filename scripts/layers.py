@@ -7,6 +7,9 @@ check_layering.py enforces it, gen_docs.py prints it into docs/architecture.md.
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @dataclass(frozen=True)
@@ -93,9 +96,10 @@ def is_test(path: str) -> bool:
 
 
 def markdown_table() -> str:
-    """The table as a page shows it."""
+    """The table as a page shows it; a layer whose folder does not exist yet is marked."""
     lines = ["| folder | what | may include | MLIR |", "| --- | --- | --- | --- |"]
     for name, layer in LAYERS.items():
         may_include = ", ".join(layer.may_include) or "–"
-        lines.append(f"| `soliton/{name}` | {layer.what} | {may_include} | {'yes' if layer.mlir else 'no'} |")
+        what = layer.what if (ROOT / "soliton" / name).is_dir() else f"*planned:* {layer.what}"
+        lines.append(f"| `soliton/{name}` | {what} | {may_include} | {'yes' if layer.mlir else 'no'} |")
     return "\n".join(lines) + "\n"

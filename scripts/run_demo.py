@@ -116,24 +116,22 @@ def compile_code_object(soliton: Soliton, target: str, options: argparse.Namespa
     return CodeObject(path, report)
 
 
-def phases_text(compile_ms: object) -> str:
-    """`41.2 = trace 0.4 + passes 3.1 + llvm 37.7`."""
-    if not isinstance(compile_ms, dict):
-        return "–"
-    phases = compile_ms.get("phases")
-    if not isinstance(phases, dict):
-        phases = {name: value for name, value in compile_ms.items() if name != "total"}
-    parts = [f"{name} {float(ms):.1f}" for name, ms in phases.items() if isinstance(ms, (int, float))]
-    return f"{float(compile_ms.get('total', 0)):.1f} = " + " + ".join(parts) if parts else "–"
-
-
 def number(report: dict, key: str, pattern: str) -> str:
     value = report.get(key)
     return format(value, pattern) if isinstance(value, (int, float)) else "–"
 
 
-def print_table(runs: list[Run], objects: dict[str, CodeObject], options: argparse.Namespace) -> None:
-    header = ["target", "device", "size", "right", "max error", "its bound", "run ms", "code bytes", "compile ms"]
+def print_columns(rows: list[list[str]]) -> None:
+    """A header and rows, padded to equal widths."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for index, row in enumerate(rows):
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+        if index == 0:
+            print("  ".join("-" * width for width in widths))
+
+
+def print_runs(runs: list[Run], objects: dict[str, CodeObject], options: argparse.Namespace) -> None:
+    header = ["target", "device", "size", "right", "max error", "its bound", "run ms", "compile ms", "code bytes"]
     rows = [header]
     for run in runs:
         compiled = objects[run.target]
@@ -146,15 +144,22 @@ def print_table(runs: list[Run], objects: dict[str, CodeObject], options: argpar
                 number(run.report, "max_abs_error", ".2e"),
                 number(run.report, "error_bound", ".2e"),
                 number(run.report, "run_ms", ".2f"),
+                number(compiled.report.get("compile_ms", {}), "total", ".1f"),
                 str(compiled.path.stat().st_size) if not compiled.error else "–",
-                phases_text(compiled.report.get("compile_ms")),
             ]
         )
-    widths = [max(len(row[i]) for row in rows) for i in range(len(header))]
-    for index, row in enumerate(rows):
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
-        if index == 0:
-            print("  ".join("-" * width for width in widths))
+    print_columns(rows)
+
+
+def print_phases(objects: dict[str, CodeObject]) -> None:
+    """Compile time by phase, in milliseconds, one row per target."""
+    phases: list[str] = []
+    for compiled in objects.values():
+        phases += [name for name in compiled.report.get("compile_ms", {}) if name not in phases and name != "total"]
+    rows = [["compile ms", *phases]]
+    for target, compiled in objects.items():
+        rows.append([target, *(number(compiled.report.get("compile_ms", {}), phase, ".1f") for phase in phases)])
+    print_columns(rows)
 
 
 def parse_options() -> argparse.Namespace:
@@ -178,7 +183,9 @@ def main() -> int:
     places = [("emulator", target) for target in TARGETS] + gpu_devices(soliton)
     runs = [run_gemm(soliton, target, device, options) for device, target in places]
     objects = {target: compile_code_object(soliton, target, options) for target in TARGETS}
-    print_table(runs, objects, options)
+    print_runs(runs, objects, options)
+    print()
+    print_phases(objects)
 
     print("\ncompile ms: to the code object; run ms on the emulator: of the emulation, not of a GPU")
     if len(places) == len(TARGETS):

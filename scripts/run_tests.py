@@ -30,7 +30,7 @@ OUTPUT_LINES = 60
 
 @dataclass
 class Result:
-    """What one suite came to. `skips` are (name, reason); `failures` are names; `output` is shown if something failed."""
+    """What one suite came to. `skips` are (name, reason), `failures` names; `output` is shown if something failed."""
 
     passed: int = 0
     failures: list[str] = field(default_factory=list)
@@ -51,6 +51,7 @@ class Suite:
     parse: object
     timeout: int = 900
     environment: dict[str, str] = field(default_factory=dict)
+    alone: bool = False  # It measures time, so nothing else runs beside it.
 
 
 # ---- GoogleTest ------------------------------------------------------------------------------------------------------
@@ -149,7 +150,7 @@ def parse_unittest(code: int, output: str) -> Result:
     return result
 
 
-def check(name: str, *command: str, timeout: int = 900) -> Suite:
+def check(name: str, *command: str, timeout: int = 900, alone: bool = False) -> Suite:
     def parse(code: int, output: str) -> Result:
         last = output.strip().splitlines()[-1] if output.strip() else "no reason given"
         if code == 0:
@@ -158,7 +159,7 @@ def check(name: str, *command: str, timeout: int = 900) -> Suite:
             return Result(skips=[(name, last)], output=output)
         return Result(failures=[f"exit code {code}"], output=output)
 
-    return Suite(name, list(command), parse, timeout)
+    return Suite(name, list(command), parse, timeout, alone=alone)
 
 
 def check_suites(build: Path) -> list[Suite]:
@@ -171,10 +172,11 @@ def check_suites(build: Path) -> list[Suite]:
         Suite("scripts", unit_tests, parse_unittest),
         check("layering", python, script("check_layering.py")),
         check("documentation", python, script("gen_docs.py"), "--check"),
+        check("links", python, script("check_links.py")),
         check("error-coverage", python, script("check_errors.py")),
         check("format", python, script("check_format.py"), "--no-tidy"),
         check("tidy", python, script("check_format.py"), "--no-format", "--build", str(build)),
-        check("headers", script("check_headers.sh")),
+        check("headers", script("check_headers.sh"), alone=True),
         check("demonstration", python, script("run_demo.py"), "--soliton", str(build / "bin" / "soliton")),
         check("installed-package", script("check_install.sh"), str(build)),
     ]
@@ -204,6 +206,18 @@ def run(suite: Suite) -> tuple[Result, float]:
     except OSError as error:
         result = Result(failures=[f"cannot run `{suite.command[0]}`: {error.strerror}"])
     return result, time.monotonic() - begin
+
+
+def run_all(suites: list[Suite], jobs: int):
+    """Yields (suite, what `run` returns) in order; those that must be alone come last, one by one."""
+    together = [suite for suite in suites if not suite.alone]
+    with ThreadPoolExecutor(jobs) as pool:
+        futures = [pool.submit(run, suite) for suite in together]
+        for suite, future in zip(together, futures):
+            yield suite, future.result()
+    for suite in suites:
+        if suite.alone:
+            yield suite, run(suite)
 
 
 def show(position: str, suite: Suite, result: Result, seconds: float) -> None:
@@ -238,14 +252,11 @@ def main() -> int:
         return 0
 
     total = Result()
-    with ThreadPoolExecutor(options.jobs) as pool:
-        futures = [pool.submit(run, suite) for suite in suites]
-        for index, (suite, future) in enumerate(zip(suites, futures), 1):
-            result, seconds = future.result()
-            show(f"{index}/{len(suites)}", suite, result, seconds)
-            total.passed += result.passed
-            total.failures += [f"{suite.name}: {name}" for name in result.failures]
-            total.skips += result.skips
+    for index, (suite, (result, seconds)) in enumerate(run_all(suites, options.jobs), 1):
+        show(f"{index}/{len(suites)}", suite, result, seconds)
+        total.passed += result.passed
+        total.failures += [f"{suite.name}: {name}" for name in result.failures]
+        total.skips += result.skips
 
     if total.failures:
         print("\nfailed:\n" + "\n".join(f"  {name}" for name in total.failures))

@@ -23,7 +23,8 @@ static double timeOf(const Program &program, uint32_t size, bool checks, std::ar
   for (std::vector<uint16_t> *matrix : {&a, &b})
     for (uint16_t &x : *matrix)
       x = static_cast<uint16_t>(encode(DType::f16, int(random() % 9) - 4));
-  LaunchConfig config{.grid = grid, .buffers = {{a.data(), a.size() * 2}, {b.data(), b.size() * 2}, {c.data(), c.size() * 4}},
+  LaunchConfig config{.grid = grid,
+                      .buffers = {{a.data(), a.size() * 2}, {b.data(), b.size() * 2}, {c.data(), c.size() * 4}},
                       .checks = checks};
   auto begin = std::chrono::steady_clock::now();
   Result result = run(program, config);

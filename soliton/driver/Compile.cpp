@@ -246,12 +246,22 @@ CompileAttempt compileText(std::string_view text, std::string_view fileName, con
 CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
     : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {}
 
+std::string targetOf(const rt::Device &device) {
+  const std::string &architecture = device.info().architecture;
+  if (architecture.empty())
+    return {};
+  for (const Target *target : allTargets())
+    if (target->name == architecture || target->name == architecture + "a")
+      return target->name;
+  return architecture;
+}
+
 /// The device that the options ask for: by name, or the first that runs the target, or the emulator.
 static rt::Device &chooseDevice(const CompileOptions &options, const Target *target) {
   if (!options.device.empty())
     return rt::device(options.device);
   for (const std::shared_ptr<rt::Device> &device : rt::devices().devices)
-    if (device->info().kind != rt::DeviceKind::emulator && (!target || device->info().architecture == target->name))
+    if (device->info().kind != rt::DeviceKind::emulator && (!target || targetOf(*device) == target->name))
       return *device;
   return rt::device("emulator");
 }
@@ -274,7 +284,7 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
     rt::Device &device = chooseDevice(options, findTarget(options.target));
     CompileOptions complete = options;
     if (complete.target.empty())
-      complete.target = device.info().architecture;
+      complete.target = targetOf(device);
     CompileAttempt attempt = compileImage(kernel, complete, imageKindFor(device));
     outcome.diagnostics = std::move(attempt.diagnostics);
     if (attempt)

@@ -93,6 +93,10 @@ private:
   std::shared_ptr<rt::LoadedKernel> kernel;
 };
 
+/// The name of the target that a device runs; empty for the emulator, which runs all of them. Drivers do not tell the
+/// architecture's feature letter: `sm_90` runs `sm_90a`.
+std::string targetOf(const rt::Device &device);
+
 struct CompileOutcome {
   std::optional<CompiledKernel> kernel;
   std::vector<Diagnostic> diagnostics;

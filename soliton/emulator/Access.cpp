@@ -90,7 +90,8 @@ LaneAccess Wave::resolve(const Instr &instr, const Address &address, uint32_t by
   int64_t same = address.lane == kNoSlot ? 0 : static_cast<int32_t>(words(address.lane)[0]);
   const uint32_t *offsets = address.lane == kNoSlot ? nullptr : words(address.lane);
   for (uint32_t lane = 0; lane < access.lanes; ++lane) {
-    int64_t offset = fixed + (perLane ? static_cast<int32_t>(offsets[lane]) : same) + int64_t(lane) * options.laneStride;
+    int64_t offset =
+        fixed + (perLane ? static_cast<int32_t>(offsets[lane]) : same) + int64_t(lane) * options.laneStride;
     access.at[lane] = offset;
     bool takesPart = access.mask >> lane & 1;
     lowest = takesPart ? std::min(lowest, offset) : lowest;

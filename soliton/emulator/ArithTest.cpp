@@ -11,14 +11,18 @@ using namespace soliton::emu;
 
 namespace {
 
-uint64_t maskOf(int width) { return width == 64 ? ~0ull : (1ull << width) - 1; }
+uint64_t maskOf(int width) {
+  return width == 64 ? ~0ull : (1ull << width) - 1;
+}
 
 __int128 signedOf(uint64_t bits, int width) {
   __int128 value = bits & maskOf(width);
   return value >> (width - 1) & 1 ? value - (static_cast<__int128>(1) << width) : value;
 }
 
-__int128 floorDiv(__int128 a, __int128 b) { return a / b - ((a % b != 0) && ((a < 0) != (b < 0))); }
+__int128 floorDiv(__int128 a, __int128 b) {
+  return a / b - ((a % b != 0) && ((a < 0) != (b < 0)));
+}
 
 /// The operation in unbounded integers; nothing where it is undefined.
 std::optional<__int128> expected(BinaryOp op, uint64_t a, uint64_t b, int width) {
@@ -76,7 +80,8 @@ std::optional<__int128> expected(BinaryOp op, uint64_t a, uint64_t b, int width)
 TEST(Arith, IntegersOfEveryWidth) {
   for (DType type : {DType::i8, DType::i16, DType::i32, DType::i64}) {
     int width = bits(type);
-    std::vector<uint64_t> values{0, 1, 2, 3, 5, 7, 100, maskOf(width), maskOf(width) - 6, maskOf(width) >> 1, (maskOf(width) >> 1) + 1};
+    std::vector<uint64_t> values{
+        0, 1, 2, 3, 5, 7, 100, maskOf(width), maskOf(width) - 6, maskOf(width) >> 1, (maskOf(width) >> 1) + 1};
     for (int op = 0; op <= int(BinaryOp::MaxU); ++op)
       for (size_t shift = 0; shift < values.size(); ++shift) {
         std::vector<uint64_t> rotated;
@@ -106,7 +111,9 @@ TEST(Arith, MulHi64) {
   EXPECT_EQ(lanes[1], (std::vector<uint64_t>{0, 0}));
 }
 
-uint64_t f32(float x) { return std::bit_cast<uint32_t>(x); }
+uint64_t f32(float x) {
+  return std::bit_cast<uint32_t>(x);
+}
 
 TEST(Arith, FloatMinMaxAndNaN) {
   float nan = std::nanf("");
@@ -134,7 +141,8 @@ TEST(Arith, SmallFloatsRoundOnce) {
     }
     Lanes lanes = evaluate([&](Builder &b, Value lane) {
       Value a = table(b, lane, type, x), c = table(b, lane, type, y);
-      return b.concat({b.binary(BinaryOp::AddF, a, c), b.binary(BinaryOp::MulF, a, c), b.binary(BinaryOp::DivF, a, c), b.fma(a, a, c)});
+      return b.concat({b.binary(BinaryOp::AddF, a, c), b.binary(BinaryOp::MulF, a, c), b.binary(BinaryOp::DivF, a, c),
+                       b.fma(a, a, c)});
     });
     for (size_t l = 0; l < 32; ++l) {
       double a = decode(type, x[l]), c = decode(type, y[l]);
@@ -162,14 +170,29 @@ TEST(Arith, MathFunctions) {
     UnaryOp op;
     double (*f)(double);
   };
-  std::vector<Case> cases{{UnaryOp::Exp, std::exp},     {UnaryOp::Exp2, std::exp2},   {UnaryOp::ExpM1, std::expm1},
-                          {UnaryOp::Log, std::log},     {UnaryOp::Log2, std::log2},   {UnaryOp::Log10, std::log10},
-                          {UnaryOp::Log1P, std::log1p}, {UnaryOp::Sqrt, std::sqrt},   {UnaryOp::Sin, std::sin},
-                          {UnaryOp::Cos, std::cos},     {UnaryOp::Tan, std::tan},     {UnaryOp::Tanh, std::tanh},
-                          {UnaryOp::Erf, std::erf},     {UnaryOp::Floor, std::floor}, {UnaryOp::Ceil, std::ceil},
-                          {UnaryOp::Round, std::round}, {UnaryOp::TruncF, std::trunc}, {UnaryOp::AbsF, std::fabs},
-                          {UnaryOp::Cbrt, std::cbrt},   {UnaryOp::Sinh, std::sinh},   {UnaryOp::Cosh, std::cosh},
-                          {UnaryOp::Atan, std::atan},   {UnaryOp::RoundEven, std::nearbyint}};
+  std::vector<Case> cases{{UnaryOp::Exp, std::exp},
+                          {UnaryOp::Exp2, std::exp2},
+                          {UnaryOp::ExpM1, std::expm1},
+                          {UnaryOp::Log, std::log},
+                          {UnaryOp::Log2, std::log2},
+                          {UnaryOp::Log10, std::log10},
+                          {UnaryOp::Log1P, std::log1p},
+                          {UnaryOp::Sqrt, std::sqrt},
+                          {UnaryOp::Sin, std::sin},
+                          {UnaryOp::Cos, std::cos},
+                          {UnaryOp::Tan, std::tan},
+                          {UnaryOp::Tanh, std::tanh},
+                          {UnaryOp::Erf, std::erf},
+                          {UnaryOp::Floor, std::floor},
+                          {UnaryOp::Ceil, std::ceil},
+                          {UnaryOp::Round, std::round},
+                          {UnaryOp::TruncF, std::trunc},
+                          {UnaryOp::AbsF, std::fabs},
+                          {UnaryOp::Cbrt, std::cbrt},
+                          {UnaryOp::Sinh, std::sinh},
+                          {UnaryOp::Cosh, std::cosh},
+                          {UnaryOp::Atan, std::atan},
+                          {UnaryOp::RoundEven, std::nearbyint}};
   std::vector<uint64_t> inputs{f32(0.3f), f32(1.0f), f32(2.5f), f32(0.5f), f32(3.5f)};
   for (const Case &c : cases) {
     Lanes lanes = evaluate([&](Builder &b, Value lane) { return b.unary(c.op, table(b, lane, DType::f32, inputs)); });
@@ -203,7 +226,8 @@ TEST(Arith, IntegerUnary) {
 
 TEST(Arith, Comparisons) {
   auto truth = [](CmpOp op, DType type, uint64_t x, uint64_t y) {
-    return evaluate([&](Builder &b, Value lane) { return b.cmp(op, table(b, lane, type, {x}), b.constantBits(type, {y})); })[0][0];
+    return evaluate(
+        [&](Builder &b, Value lane) { return b.cmp(op, table(b, lane, type, {x}), b.constantBits(type, {y})); })[0][0];
   };
   for (DType type : {DType::i8, DType::i32, DType::i64}) {
     uint64_t minusOne = maskOf(bits(type));
@@ -220,12 +244,13 @@ TEST(Arith, Comparisons) {
       CmpOp op;
       bool less, equal, unordered;
     };
-    for (Row row : {Row{CmpOp::Oeq, false, true, false}, Row{CmpOp::Olt, true, false, false}, Row{CmpOp::Ole, true, true, false},
-                    Row{CmpOp::Ogt, false, false, false}, Row{CmpOp::Oge, false, true, false}, Row{CmpOp::One, true, false, false},
-                    Row{CmpOp::Ord, true, true, false}, Row{CmpOp::Ueq, false, true, true}, Row{CmpOp::UltF, true, false, true},
-                    Row{CmpOp::UleF, true, true, true}, Row{CmpOp::UgtF, false, false, true}, Row{CmpOp::UgeF, false, true, true},
-                    Row{CmpOp::Une, true, false, true}, Row{CmpOp::Uno, false, false, true}, Row{CmpOp::True, true, true, true},
-                    Row{CmpOp::False, false, false, false}}) {
+    for (Row row :
+         {Row{CmpOp::Oeq, false, true, false}, Row{CmpOp::Olt, true, false, false}, Row{CmpOp::Ole, true, true, false},
+          Row{CmpOp::Ogt, false, false, false}, Row{CmpOp::Oge, false, true, false},
+          Row{CmpOp::One, true, false, false}, Row{CmpOp::Ord, true, true, false}, Row{CmpOp::Ueq, false, true, true},
+          Row{CmpOp::UltF, true, false, true}, Row{CmpOp::UleF, true, true, true}, Row{CmpOp::UgtF, false, false, true},
+          Row{CmpOp::UgeF, false, true, true}, Row{CmpOp::Une, true, false, true}, Row{CmpOp::Uno, false, false, true},
+          Row{CmpOp::True, true, true, true}, Row{CmpOp::False, false, false, false}}) {
       EXPECT_EQ(truth(row.op, type, one, two), row.less) << name(row.op);
       EXPECT_EQ(truth(row.op, type, two, two), row.equal) << name(row.op);
       EXPECT_EQ(truth(row.op, type, nan, two), row.unordered) << name(row.op);
@@ -240,7 +265,8 @@ TEST(Convert, IntegersAndFloats) {
                      b.bitcast(DType::i64, b.convert(ConvertOp::SToF, DType::f64, x)),
                      b.bitcast(DType::i64, b.convert(ConvertOp::UToF, DType::f64, x))});
   });
-  EXPECT_EQ(lanes[0], (std::vector<uint64_t>{0xffffffffffffff80ull, 0x80, std::bit_cast<uint64_t>(-128.0), std::bit_cast<uint64_t>(128.0)}));
+  EXPECT_EQ(lanes[0], (std::vector<uint64_t>{0xffffffffffffff80ull, 0x80, std::bit_cast<uint64_t>(-128.0),
+                                             std::bit_cast<uint64_t>(128.0)}));
   lanes = evaluate([](Builder &b, Value lane) {
     Value x = table(b, lane, DType::f32, {f32(-1.9f), f32(1e20f), f32(std::nanf("")), f32(-1e20f)});
     return b.concat({b.convert(ConvertOp::FToS, DType::i16, x), b.convert(ConvertOp::FToU, DType::i16, x)});
@@ -260,7 +286,9 @@ TEST(Convert, EveryHalfBothWays) {
       Value word = b.add(b.constantBits(DType::i32, offsets), b.splat(lane, 64));
       Value half = b.bitcast(DType::f16, b.convert(ConvertOp::TruncI, DType::i16, word));
       Value wide = b.convert(ConvertOp::FToF, DType::f32, half);
-      return b.concat({b.bitcast(DType::i32, wide), b.convert(ConvertOp::ExtU, DType::i32, b.bitcast(DType::i16, b.convert(ConvertOp::FToF, DType::f16, wide)))});
+      return b.concat({b.bitcast(DType::i32, wide),
+                       b.convert(ConvertOp::ExtU, DType::i32,
+                                 b.bitcast(DType::i16, b.convert(ConvertOp::FToF, DType::f16, wide)))});
     });
     for (uint32_t l = 0; l < 64; ++l)
       for (uint32_t e = 0; e < 64; ++e) {
@@ -290,7 +318,8 @@ TEST(Convert, FloatsRoundAsFloatH) {
         return b.convert(ConvertOp::FToF, type, table(b, lane, DType::f32, inputs), Rounding::NearestEven, saturate);
       });
       for (size_t l = 0; l < 64; ++l)
-        EXPECT_EQ(lanes[l][0], encode(type, std::bit_cast<float>(uint32_t(inputs[l])), saturate ? Overflow::saturate : Overflow::toNaN))
+        EXPECT_EQ(lanes[l][0], encode(type, std::bit_cast<float>(uint32_t(inputs[l])),
+                                      saturate ? Overflow::saturate : Overflow::toNaN))
             << soliton::name(type) << " " << std::bit_cast<float>(uint32_t(inputs[l]));
     }
   }
@@ -300,7 +329,8 @@ TEST(Convert, DirectedRounding) {
   // 1.3 lies between the f8e4m3 neighbours 1.25 and 1.375.
   auto rounded = [](double value, Rounding rounding) {
     Lanes lanes = evaluate([&](Builder &b, Value lane) {
-      return b.convert(ConvertOp::FToF, DType::f8e4m3fn, table(b, lane, DType::f32, {f32(float(value))}), rounding, true);
+      return b.convert(ConvertOp::FToF, DType::f8e4m3fn, table(b, lane, DType::f32, {f32(float(value))}), rounding,
+                       true);
     });
     return decode(DType::f8e4m3fn, lanes[0][0]);
   };
@@ -323,13 +353,18 @@ TEST(Vector, BitcastSliceInsertConcatPermute) {
     Value wide = b.bitcast(DType::i64, halves);
     Value reversed = b.permute(halves, b.constant(DType::i16, 7), {4, 3, 2, 1, 0});
     Value inserted = b.insert(b.slice(halves, 0, 2), reversed, 3);
-    return b.concat({b.convert(ConvertOp::ExtU, DType::i64, bytes), wide, b.convert(ConvertOp::ExtU, DType::i64, inserted)});
+    return b.concat(
+        {b.convert(ConvertOp::ExtU, DType::i64, bytes), wide, b.convert(ConvertOp::ExtU, DType::i64, inserted)});
   });
-  EXPECT_EQ(lanes[0], (std::vector<uint64_t>{0x11, 0x22, 0x33, 0x44, 0x0a, 0x0b, 0x0c, 0x0d, 0x0d0c0b0a44332211ull, 7, 0x0d0c, 0x0b0a, 0x2211, 0x4433}));
+  EXPECT_EQ(lanes[0], (std::vector<uint64_t>{0x11, 0x22, 0x33, 0x44, 0x0a, 0x0b, 0x0c, 0x0d, 0x0d0c0b0a44332211ull, 7,
+                                             0x0d0c, 0x0b0a, 0x2211, 0x4433}));
   EXPECT_EQ(lanes[1][8], 0x0d0c0b0a88776655ull);
   lanes = evaluate([](Builder &b, Value lane) { // 16 elements of 6 bits are 3 words.
-    Value six = b.bitcast(DType::f6e2m3fn, b.concat({table(b, lane, DType::i32, {0x7fffffff, 1}), b.constant(DType::i32, 0x12345678), b.constant(DType::i32, 0)}));
-    return b.concat({b.bitcast(DType::i32, six), b.bitcast(DType::i32, b.concat({b.slice(six, 5, 1), b.constantBits(DType::f6e2m3fn, std::vector<uint64_t>(15, 0))}))});
+    Value six = b.bitcast(DType::f6e2m3fn, b.concat({table(b, lane, DType::i32, {0x7fffffff, 1}),
+                                                     b.constant(DType::i32, 0x12345678), b.constant(DType::i32, 0)}));
+    return b.concat({b.bitcast(DType::i32, six),
+                     b.bitcast(DType::i32, b.concat({b.slice(six, 5, 1),
+                                                     b.constantBits(DType::f6e2m3fn, std::vector<uint64_t>(15, 0))}))});
   });
   EXPECT_EQ(lanes[0], (std::vector<uint64_t>{0x7fffffff, 0x12345678, 0, (0x7fffffffu >> 30 & 3) | (0x8 << 2), 0, 0}));
 }

@@ -64,8 +64,7 @@ Builder::Builder(BuilderOptions options) {
 }
 
 void Builder::at(const Place &where, std::string what) {
-  std::string key =
-      where.file + ':' + std::to_string(where.line) + ':' + std::to_string(where.column) + ':' + what;
+  std::string key = where.file + ':' + std::to_string(where.line) + ':' + std::to_string(where.column) + ':' + what;
   auto [found, isNew] = placeIndex.try_emplace(std::move(key), static_cast<uint32_t>(program.places.size()));
   if (isNew)
     program.places.push_back({where, std::move(what)});
@@ -105,9 +104,15 @@ static uint32_t internIn(std::vector<T> &table, T entry) {
   return static_cast<uint32_t>(table.size() - 1);
 }
 
-uint32_t Builder::mmaKind(MmaKind kind) { return internIn(program.mmaKinds, std::move(kind)); }
-uint32_t Builder::matrixKind(MatrixKind kind) { return internIn(program.matrixKinds, std::move(kind)); }
-uint32_t Builder::tensorMap(TensorMap map) { return internIn(program.maps, std::move(map)); }
+uint32_t Builder::mmaKind(MmaKind kind) {
+  return internIn(program.mmaKinds, std::move(kind));
+}
+uint32_t Builder::matrixKind(MatrixKind kind) {
+  return internIn(program.matrixKinds, std::move(kind));
+}
+uint32_t Builder::tensorMap(TensorMap map) {
+  return internIn(program.maps, std::move(map));
+}
 
 // --- Slots and instructions.
 
@@ -320,7 +325,9 @@ Value Builder::permute(Value a, Value b, const std::vector<uint32_t> &positions)
   return result;
 }
 
-Value Builder::variable(DType type, uint32_t count, bool uniform) { return make(type, count, uniform); }
+Value Builder::variable(DType type, uint32_t count, bool uniform) {
+  return make(type, count, uniform);
+}
 
 void Builder::assign(Value variable, Value value) {
   requireSame(variable, value, "assign");
@@ -393,8 +400,8 @@ void Builder::endFor(Loop &loop, const std::vector<Value> &yields) {
 void Builder::beginIf(Value condition) {
   requireMask(condition, "if");
   bool uniform = isUniform(condition);
-  scopes.push_back({uniform ? Scope::Jumped : Scope::Masked, program.code.size(), {},
-                    static_cast<Slot>(program.slots.size())});
+  scopes.push_back(
+      {uniform ? Scope::Jumped : Scope::Masked, program.code.size(), {}, static_cast<Slot>(program.slots.size())});
   emit(uniform ? Op::JumpIfZero : Op::MaskPush).src[0] = condition.slot;
 }
 
@@ -442,7 +449,9 @@ void Builder::endLoop() {
     program.code[leave].index = here();
 }
 
-void Builder::end() { emit(Op::End); }
+void Builder::end() {
+  emit(Op::End);
+}
 
 Program Builder::finish() {
   if (!scopes.empty())

@@ -65,8 +65,7 @@ void Builder::copyAsync(uint32_t bytes, const At &from, const At &to, Counter co
   uint32_t source = address(from), target = address(to);
   Instr &instr = emit(Op::CopyAsync);
   instr.sub = static_cast<uint8_t>(counter);
-  instr.flags =
-      static_cast<uint8_t>((zeroFill ? kZeroFill : 0) | (laneOrder ? kLaneOrder : 0) | (clamp ? kClamp : 0));
+  instr.flags = static_cast<uint8_t>((zeroFill ? kZeroFill : 0) | (laneOrder ? kLaneOrder : 0) | (clamp ? kClamp : 0));
   instr.src[0] = mask.slot;
   instr.imm = bytes;
   instr.index = source;
@@ -155,7 +154,9 @@ Value Builder::mmaAsync(uint32_t kind, Value a, std::optional<uint32_t> tileA, u
 
 // --- Time.
 
-void Builder::commit(Counter counter) { emit(Op::Commit).sub = static_cast<uint8_t>(counter); }
+void Builder::commit(Counter counter) {
+  emit(Op::Commit).sub = static_cast<uint8_t>(counter);
+}
 
 std::vector<Value> Builder::wait(Counter counter, uint32_t pending, const std::vector<Value> &values) {
   std::vector<Value> ready;
@@ -219,8 +220,12 @@ void Builder::barrier(uint32_t id, uint32_t waves) {
   instr.imm = waves;
 }
 
-void Builder::fence(FenceOp op) { emit(Op::Fence).sub = static_cast<uint8_t>(op); }
-void Builder::hint(Hint hint) { emit(Op::Nop).sub = static_cast<uint8_t>(hint); }
+void Builder::fence(FenceOp op) {
+  emit(Op::Fence).sub = static_cast<uint8_t>(op);
+}
+void Builder::hint(Hint hint) {
+  emit(Op::Nop).sub = static_cast<uint8_t>(hint);
+}
 
 // --- Lanes.
 

@@ -10,8 +10,12 @@
 
 namespace soliton::emu {
 
-static Counter counterOf(Agent agent) { return static_cast<Counter>(agent % kNumCounters); }
-static bool isCounted(Agent agent) { return counterOf(agent) == Counter::Shared || counterOf(agent) == Counter::Vm; }
+static Counter counterOf(Agent agent) {
+  return static_cast<Counter>(agent % kNumCounters);
+}
+static bool isCounted(Agent agent) {
+  return counterOf(agent) == Counter::Shared || counterOf(agent) == Counter::Vm;
+}
 
 FindingKind judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
   if (clocks.isMbarrier(agent))
@@ -177,8 +181,8 @@ void SharedChecker::reportUnordered(uint32_t byte, uint32_t lane, bool isWrite, 
   std::string owner = clocks.isMbarrier(agent) ? "" : " of wave " + std::to_string(clocks.waveOf(agent));
   finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes " : " reads ") + byteText(program, byte) +
                     " in wave " + std::to_string(actor.wave) + ", lane " + std::to_string(lane) +
-                    ", not ordered after the " + (otherIsWrite ? "write" : "read") + " by " +
-                    reporter.nameOf(other) + owner;
+                    ", not ordered after the " + (otherIsWrite ? "write" : "read") + " by " + reporter.nameOf(other) +
+                    owner;
   finding.instruction = actor.instruction;
   finding.other = other;
   finding.workgroup = actor.workgroup;

@@ -96,8 +96,8 @@ private:
   };
 
   Cell &cell(Shadow &shadow, uint64_t index);
-  void check(const Actor &actor, const Shadow &shadow, const Stamp &earlier, uint64_t byte, uint32_t lane,
-             bool isWrite, bool earlierIsWrite);
+  void check(const Actor &actor, const Shadow &shadow, const Stamp &earlier, uint64_t byte, uint32_t lane, bool isWrite,
+             bool earlierIsWrite);
   static void conflict(Reporter &reporter, const Shadow &shadow, uint64_t byte, const Stamp &a, const Stamp &b,
                        bool bothWrite, uint32_t wave, uint32_t lane);
 

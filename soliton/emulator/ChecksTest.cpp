@@ -14,7 +14,9 @@ namespace {
 constexpr std::array<uint64_t, 4> kSeeds{0, 1, 2, 77};
 
 Result launch(const Program &program, std::vector<Buffer> buffers = {}, uint64_t seed = 0, bool adversarial = false) {
-  return run(program, {.grid = {2, 1, 1}, .buffers = std::move(buffers), .seed = seed, .checks = true, .adversarial = adversarial});
+  return run(
+      program,
+      {.grid = {2, 1, 1}, .buffers = std::move(buffers), .seed = seed, .checks = true, .adversarial = adversarial});
 }
 
 /// Wave 0 stores, wave 1 loads what it stored.
@@ -66,9 +68,10 @@ TEST(Checks, Race) {
   Result r = launch(handOver(false, false));
   ASSERT_TRUE(finds(r, FindingKind::Race));
   EXPECT_EQ(r.findings[0].hint, "insert `wait shared 0` + `barrier` between");
-  EXPECT_EQ(format(r.findings[0]), "k.cpp:2:1: error: `load` reads shared byte 0 (byte 0 of `tile`) in wave 1, lane 0, not ordered "
-                                   "after the write by `store` of wave 0 [race]\n  k.cpp:1:1: note: `store` here\n"
-                                   "    hint: insert `wait shared 0` + `barrier` between\n");
+  EXPECT_EQ(format(r.findings[0]),
+            "k.cpp:2:1: error: `load` reads shared byte 0 (byte 0 of `tile`) in wave 1, lane 0, not ordered "
+            "after the write by `store` of wave 0 [race]\n  k.cpp:1:1: note: `store` here\n"
+            "    hint: insert `wait shared 0` + `barrier` between\n");
 }
 
 TEST(Checks, BarrierCompletesWhereTheTargetSaysSo) {
@@ -86,7 +89,8 @@ TEST(Checks, RepairedHandOverIsClean) {
 Program readThenWrite(bool wait, bool barrier) {
   Builder b({.waveSize = 64, .waves = 4, .sharedBytes = 1024});
   uint32_t tile = b.shared("tile", 0, 1024);
-  Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4)), own = b.mul(b.id(IdKind::Wave), b.constant(DType::i32, 256));
+  Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4)),
+        own = b.mul(b.id(IdKind::Wave), b.constant(DType::i32, 256));
   b.store(lane, {.region = tile, .lane = at, .uniform = own});
   b.wait(Counter::Shared, 0);
   b.barrier();
@@ -140,7 +144,10 @@ TEST(Checks, CountersRetireInOrder) {
 /// copy_async on either counter, read by its own wave and, after a barrier, by the other one.
 Program copied(Counter counter, bool wait, bool barrier, bool readOther) {
   bool groups = counter == Counter::CpAsync;
-  Builder b({.waveSize = 64, .waves = 2, .sharedBytes = 512, .rules = {.barrierCompletesShared = groups, .globalTicksVm = !groups}});
+  Builder b({.waveSize = 64,
+             .waves = 2,
+             .sharedBytes = 512,
+             .rules = {.barrierCompletesShared = groups, .globalTicksVm = !groups}});
   uint32_t in = b.buffer("in"), tile = b.shared("tile", 0, 512);
   Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4)), wave = b.id(IdKind::Wave);
   Value own = b.mul(wave, b.constant(DType::i32, 256));
@@ -152,7 +159,8 @@ Program copied(Counter counter, bool wait, bool barrier, bool readOther) {
     b.wait(counter, 0);
   if (barrier)
     b.barrier();
-  Value other = b.mul(b.binary(BinaryOp::Xor, wave, b.constant(DType::i32, readOther ? 1 : 0)), b.constant(DType::i32, 256));
+  Value other =
+      b.mul(b.binary(BinaryOp::Xor, wave, b.constant(DType::i32, readOther ? 1 : 0)), b.constant(DType::i32, 256));
   b.at({"k.cpp", 4, 1}, "load");
   b.load(DType::i32, 1, {.region = tile, .lane = at, .uniform = other});
   return b.finish();
@@ -204,7 +212,9 @@ TEST(Checks, OutOfBounds) {
     Masked masked;
     if (mask)
       masked.mask = b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 63));
-    b.store(lane, {.region = shared ? tile : out, .lane = b.mul(lane, b.constant(DType::i32, 4)), .immediate = immediate}, masked);
+    b.store(lane,
+            {.region = shared ? tile : out, .lane = b.mul(lane, b.constant(DType::i32, 4)), .immediate = immediate},
+            masked);
     return b.finish();
   };
   std::vector<uint32_t> output(66, 0xabababab);
@@ -228,7 +238,10 @@ TEST(Checks, OutOfBounds) {
 TEST(Checks, DeclaredBytesAreALimitToo) {
   Builder b({.waveSize = 64, .waves = 1});
   uint32_t in = b.buffer("in");
-  b.load(DType::i32, 1, {.region = in, .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 4)), .limit = b.constant(DType::i64, 100)});
+  b.load(DType::i32, 1,
+         {.region = in,
+          .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 4)),
+          .limit = b.constant(DType::i64, 100)});
   std::vector<uint32_t> input(64);
   Result r = run(b.finish(), {.buffers = {{input.data(), 256}}, .checks = true});
   ASSERT_TRUE(finds(r, FindingKind::OutOfBounds));
@@ -239,7 +252,8 @@ TEST(Checks, Misaligned) {
   auto program = [](int64_t pitch) {
     Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 1024});
     uint32_t tile = b.shared("tile", 0, 1024);
-    b.store(b.constant(DType::i32, 1, 4), {.region = tile, .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, pitch))});
+    b.store(b.constant(DType::i32, 1, 4),
+            {.region = tile, .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, pitch))});
     return b.finish();
   };
   EXPECT_TRUE(launch(program(16)).ok());
@@ -349,7 +363,9 @@ TEST(Checks, GlobalConflicts) {
   };
   std::vector<uint32_t> output(256);
   for (uint32_t threads : {1u, 2u, 4u}) {
-    auto go = [&](const Program &p) { return run(p, {.grid = {4, 1, 1}, .buffers = {{output.data(), 1024}}, .checks = true, .threads = threads}); };
+    auto go = [&](const Program &p) {
+      return run(p, {.grid = {4, 1, 1}, .buffers = {{output.data(), 1024}}, .checks = true, .threads = threads});
+    };
     EXPECT_TRUE(go(program(true, false)).ok());
     EXPECT_TRUE(go(program(false, true)).ok());
     Result r = go(program(false, false));

@@ -122,7 +122,9 @@ ClockSet Clocks::publish(uint32_t wave) {
   return sets[wave];
 }
 
-void Clocks::acquire(uint32_t wave, const ClockSet &from) { sets[wave].join(from); }
+void Clocks::acquire(uint32_t wave, const ClockSet &from) {
+  sets[wave].join(from);
+}
 
 void Clocks::acquireAgent(uint32_t wave, Agent agent, uint32_t access) {
   uint32_t &known = sets[wave].known[agent];

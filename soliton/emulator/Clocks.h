@@ -21,7 +21,9 @@ namespace soliton::emu {
 
 using Agent = uint32_t;
 
-inline Agent agentOf(uint32_t wave, Counter counter) { return wave * kNumCounters + static_cast<uint32_t>(counter); }
+inline Agent agentOf(uint32_t wave, Counter counter) {
+  return wave * kNumCounters + static_cast<uint32_t>(counter);
+}
 
 /// Outstanding work of one wave on one counter.
 struct CounterState {

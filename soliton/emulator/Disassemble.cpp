@@ -18,41 +18,79 @@ static std::string_view lookUp(const std::string_view (&names)[N], E value) {
 }
 
 std::string_view name(Op op) {
-  static constexpr std::string_view names[] = {
-      "end",           "nop",            "const",           "move",            "binary",        "unary",
-      "fma",           "cmp",            "select",          "convert",         "bitcast",       "splat",
-      "slice",         "insert",         "concat",          "permute",         "id",            "arg",
-      "jump",          "jump_if_zero",   "for_begin",       "for_next",        "mask_push",     "mask_else",
-      "mask_pop",      "load",           "store",           "atomic",          "copy_async",    "copy_tile",
-      "load_matrix",   "store_matrix",   "mma",             "mma_async",       "commit",        "wait",
-      "mbarrier.init", "mbarrier.arrive", "mbarrier.expect", "mbarrier.wait", "barrier",       "fence",
-      "shuffle",       "ballot",         "uniform",         "swap"};
+  static constexpr std::string_view names[] = {"end",
+                                               "nop",
+                                               "const",
+                                               "move",
+                                               "binary",
+                                               "unary",
+                                               "fma",
+                                               "cmp",
+                                               "select",
+                                               "convert",
+                                               "bitcast",
+                                               "splat",
+                                               "slice",
+                                               "insert",
+                                               "concat",
+                                               "permute",
+                                               "id",
+                                               "arg",
+                                               "jump",
+                                               "jump_if_zero",
+                                               "for_begin",
+                                               "for_next",
+                                               "mask_push",
+                                               "mask_else",
+                                               "mask_pop",
+                                               "load",
+                                               "store",
+                                               "atomic",
+                                               "copy_async",
+                                               "copy_tile",
+                                               "load_matrix",
+                                               "store_matrix",
+                                               "mma",
+                                               "mma_async",
+                                               "commit",
+                                               "wait",
+                                               "mbarrier.init",
+                                               "mbarrier.arrive",
+                                               "mbarrier.expect",
+                                               "mbarrier.wait",
+                                               "barrier",
+                                               "fence",
+                                               "shuffle",
+                                               "ballot",
+                                               "uniform",
+                                               "swap"};
   static_assert(std::size(names) == kNumOps);
   return lookUp(names, op);
 }
 
 std::string_view name(BinaryOp op) {
   static constexpr std::string_view names[] = {
-      "add",  "sub",  "mul",  "mulhi.s", "mulhi.u",  "div.s",    "div.u",  "rem.s",  "rem.u", "floordiv.s", "ceildiv.s",
-      "ceildiv.u", "and", "or",   "xor",  "shl",    "shr.s",    "shr.u",    "min.s",  "max.s",  "min.u", "max.u",
-      "addf", "subf", "mulf", "divf",    "remf",     "minimumf", "maximumf", "minnumf", "maxnumf", "powf", "atan2", "copysign"};
+      "add",        "sub",       "mul",       "mulhi.s", "mulhi.u", "div.s", "div.u",   "rem.s", "rem.u",
+      "floordiv.s", "ceildiv.s", "ceildiv.u", "and",     "or",      "xor",   "shl",     "shr.s", "shr.u",
+      "min.s",      "max.s",     "min.u",     "max.u",   "addf",    "subf",  "mulf",    "divf",  "remf",
+      "minimumf",   "maximumf",  "minnumf",   "maxnumf", "powf",    "atan2", "copysign"};
   static_assert(std::size(names) == kNumBinaryOps);
   return lookUp(names, op);
 }
 
 std::string_view name(UnaryOp op) {
   static constexpr std::string_view names[] = {
-      "negf", "absf", "floor", "ceil", "truncf", "round", "roundeven", "sqrt", "rsqrt", "rcp",  "exp",  "exp2",
-      "expm1", "log", "log2",  "log10", "log1p", "sin",   "cos",       "tan",  "asin",  "acos", "atan", "sinh",
-      "cosh", "tanh", "erf",   "cbrt", "neg",    "abs",   "not",       "clz",  "ctz",   "popcount"};
+      "negf",  "absf", "floor", "ceil",  "truncf", "round", "roundeven", "sqrt", "rsqrt", "rcp",     "exp",  "exp2",
+      "expm1", "log",  "log2",  "log10", "log1p",  "sin",   "cos",       "tan",  "asin",  "acos",    "atan", "sinh",
+      "cosh",  "tanh", "erf",   "cbrt",  "neg",    "abs",   "not",       "clz",  "ctz",   "popcount"};
   static_assert(std::size(names) == kNumUnaryOps);
   return lookUp(names, op);
 }
 
 std::string_view name(CmpOp op) {
-  static constexpr std::string_view names[] = {"eq",  "ne",  "slt", "sle", "sgt", "sge",   "ult", "ule", "ugt",
-                                               "uge", "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord",
-                                               "ueq", "ugtf", "ugef", "ultf", "ulef", "une", "uno", "true"};
+  static constexpr std::string_view names[] = {"eq",  "ne",    "slt",  "sle",  "sgt",  "sge", "ult", "ule", "ugt",
+                                               "uge", "false", "oeq",  "ogt",  "oge",  "olt", "ole", "one", "ord",
+                                               "ueq", "ugtf",  "ugef", "ultf", "ulef", "une", "uno", "true"};
   static_assert(std::size(names) == kNumCmpOps);
   return lookUp(names, op);
 }
@@ -136,8 +174,8 @@ private:
     case Op::Convert:
       break;
     case Op::Id: {
-      static constexpr std::string_view ids[] = {"lane", "wave", "workgroup 0", "workgroup 1", "workgroup 2", "grid 0",
-                                                 "grid 1", "grid 2"};
+      static constexpr std::string_view ids[] = {"lane",        "wave",   "workgroup 0", "workgroup 1",
+                                                 "workgroup 2", "grid 0", "grid 1",      "grid 2"};
       out << ' ' << lookUp(ids, instr.sub);
       break;
     }
@@ -254,6 +292,8 @@ private:
 
 } // namespace
 
-std::string disassemble(const Program &program) { return Printer(program).print(); }
+std::string disassemble(const Program &program) {
+  return Printer(program).print();
+}
 
 } // namespace soliton::emu

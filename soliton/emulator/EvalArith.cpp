@@ -20,7 +20,9 @@ U integer(U a, U b) {
   constexpr int width = std::numeric_limits<U>::digits;
   S x = static_cast<S>(a), y = static_cast<S>(b);
   // The one signed quotient that overflows wraps.
-  auto quotient = [](S p, S q) { return q == 0 ? S(0) : q == -1 ? static_cast<S>(U(0) - static_cast<U>(p)) : S(p / q); };
+  auto quotient = [](S p, S q) {
+    return q == 0 ? S(0) : q == -1 ? static_cast<S>(U(0) - static_cast<U>(p)) : S(p / q);
+  };
   auto remainder = [](S p, S q) { return q == 0 || q == -1 ? S(0) : S(p % q); };
   switch (op) {
   case BinaryOp::AddI:
@@ -103,7 +105,9 @@ uint32_t narrowInteger(uint32_t a, uint32_t b, int width) {
   uint64_t x = a, y = b, mask = (1ull << width) - 1;
   constexpr bool isShift = op == BinaryOp::Shl || op == BinaryOp::ShrS || op == BinaryOp::ShrU;
   if (!readsUnsigned(op)) {
-    auto extend = [&](uint64_t v) { return static_cast<uint64_t>(static_cast<int64_t>(v << (64 - width)) >> (64 - width)); };
+    auto extend = [&](uint64_t v) {
+      return static_cast<uint64_t>(static_cast<int64_t>(v << (64 - width)) >> (64 - width));
+    };
     x = extend(x);
     y = isShift ? y : extend(y);
   }
@@ -193,7 +197,9 @@ Handler choose(DType type) {
   if constexpr (op >= BinaryOp::AddF)
     return type == DType::f32 ? evalFloat<op, float> : type == DType::f64 ? evalFloat<op, double> : evalSmallFloat<op>;
   else
-    return type == DType::i32 ? evalInteger<op, uint32_t> : type == DType::i64 ? evalInteger<op, uint64_t> : evalNarrow<op>;
+    return type == DType::i32   ? evalInteger<op, uint32_t>
+           : type == DType::i64 ? evalInteger<op, uint64_t>
+                                : evalNarrow<op>;
 }
 
 template <int... ops>

@@ -12,7 +12,9 @@
 namespace soliton::emu {
 namespace {
 
-bool isCounted(Counter counter) { return counter == Counter::Shared || counter == Counter::Vm; }
+bool isCounted(Counter counter) {
+  return counter == Counter::Shared || counter == Counter::Vm;
+}
 
 void apply(Wave &wave, const PendingCopy &copy) {
   for (size_t i = 0; i < copy.to.size(); ++i)
@@ -39,11 +41,11 @@ void evalCopyAsync(Wave &wave, const Instr &instr) {
   Workgroup &group = wave.group;
   auto counter = static_cast<Counter>(instr.sub);
   auto bytes = static_cast<uint32_t>(instr.imm);
-  LaneAccess from = wave.resolve(instr, wave.program.addresses[instr.index], bytes,
-                                 {.mask = instr.src[0], .flags = instr.flags});
-  LaneAccess to = wave.resolve(instr, wave.program.addresses[instr.index2], bytes,
-                               {.mask = instr.flags & kZeroFill ? kNoSlot : instr.src[0],
-                                .laneStride = instr.flags & kLaneOrder ? bytes : 0});
+  LaneAccess from =
+      wave.resolve(instr, wave.program.addresses[instr.index], bytes, {.mask = instr.src[0], .flags = instr.flags});
+  LaneAccess to = wave.resolve(
+      instr, wave.program.addresses[instr.index2], bytes,
+      {.mask = instr.flags & kZeroFill ? kNoSlot : instr.src[0], .laneStride = instr.flags & kLaneOrder ? bytes : 0});
   Actor actor = wave.issue(instr, counter);
   if (group.checks) {
     judgeAlignment(wave, instr, from);

@@ -147,7 +147,8 @@ void evalFma(Wave &wave, const Instr &instr) {
     return;
   }
   if (type == DType::i64) {
-    const uint64_t *a = wave.read<uint64_t>(instr.src[0], perLane, 0), *b = wave.read<uint64_t>(instr.src[1], perLane, 1),
+    const uint64_t *a = wave.read<uint64_t>(instr.src[0], perLane, 0),
+                   *b = wave.read<uint64_t>(instr.src[1], perLane, 1),
                    *c = wave.read<uint64_t>(instr.src[2], perLane, 2);
     uint64_t *to = wave.write<uint64_t>(instr.dst);
     for (uint32_t i = 0; i < place.words; ++i)

@@ -29,14 +29,18 @@ void evalEnd(Wave &wave, const Instr &instr) {
 
 void evalNop(Wave &, const Instr &) {}
 
-void evalJump(Wave &wave, const Instr &instr) { wave.pc = instr.index; }
+void evalJump(Wave &wave, const Instr &instr) {
+  wave.pc = instr.index;
+}
 
 void evalJumpIfZero(Wave &wave, const Instr &instr) {
   if (wave.words(instr.src[0])[0] == 0)
     wave.pc = instr.index;
 }
 
-bool isWide(Wave &wave, Slot slot) { return wave.prepared.slots[slot].wide; }
+bool isWide(Wave &wave, Slot slot) {
+  return wave.prepared.slots[slot].wide;
+}
 
 void setInduction(Wave &wave, Slot slot, int64_t value) {
   if (isWide(wave, slot))

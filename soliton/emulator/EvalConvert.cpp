@@ -14,7 +14,9 @@
 namespace soliton::emu {
 namespace {
 
-uint64_t maskOf(int width) { return width == 64 ? ~0ull : (1ull << width) - 1; }
+uint64_t maskOf(int width) {
+  return width == 64 ? ~0ull : (1ull << width) - 1;
+}
 
 int64_t signExtend(uint64_t value, int width) {
   return static_cast<int64_t>(value << (64 - width)) >> (64 - width);
@@ -52,9 +54,8 @@ struct Types {
 
 void evalExtend(Wave &wave, const Instr &instr) {
   Types types(wave, instr);
-  mapSlots(wave, instr, [=](uint64_t v) {
-    return static_cast<uint64_t>(signExtend(v, types.fromBits)) & maskOf(types.toBits);
-  });
+  mapSlots(wave, instr,
+           [=](uint64_t v) { return static_cast<uint64_t>(signExtend(v, types.fromBits)) & maskOf(types.toBits); });
 }
 
 void evalCut(Wave &wave, const Instr &instr) {
@@ -132,7 +133,8 @@ void recast(const From *from, To *to, uint32_t lanes, uint32_t toCount, int from
         uint64_t source = bit + uint64_t(filled);
         int offset = static_cast<int>(source % uint64_t(fromBits));
         int take = std::min(fromBits - offset, toBits - filled);
-        uint64_t part = static_cast<uint64_t>(from[source / uint64_t(fromBits) * lanes + lane]) >> offset & maskOf(take);
+        uint64_t part =
+            static_cast<uint64_t>(from[source / uint64_t(fromBits) * lanes + lane]) >> offset & maskOf(take);
         value |= part << filled;
         filled += take;
       }
@@ -147,17 +149,21 @@ void evalBitcast(Wave &wave, const Instr &instr) {
   uint32_t count = wave.program.slots[instr.dst].count, lanes = place.lanes;
   bool perLane = lanes != 1;
   if (types.fromBits == types.toBits) {
-    const std::byte *from = place.wide ? reinterpret_cast<const std::byte *>(wave.read<uint64_t>(instr.src[0], perLane, 0))
-                                       : reinterpret_cast<const std::byte *>(wave.read<uint32_t>(instr.src[0], perLane, 0));
+    const std::byte *from = place.wide
+                                ? reinterpret_cast<const std::byte *>(wave.read<uint64_t>(instr.src[0], perLane, 0))
+                                : reinterpret_cast<const std::byte *>(wave.read<uint32_t>(instr.src[0], perLane, 0));
     std::memmove(wave.write<std::byte>(instr.dst), from, size_t(place.words) * (place.wide ? 8 : 4));
     return;
   }
   if (source.wide)
-    recast(wave.read<uint64_t>(instr.src[0], perLane, 0), wave.words(instr.dst), lanes, count, types.fromBits, types.toBits);
+    recast(wave.read<uint64_t>(instr.src[0], perLane, 0), wave.words(instr.dst), lanes, count, types.fromBits,
+           types.toBits);
   else if (place.wide)
-    recast(wave.read<uint32_t>(instr.src[0], perLane, 0), wave.wideWords(instr.dst), lanes, count, types.fromBits, types.toBits);
+    recast(wave.read<uint32_t>(instr.src[0], perLane, 0), wave.wideWords(instr.dst), lanes, count, types.fromBits,
+           types.toBits);
   else
-    recast(wave.read<uint32_t>(instr.src[0], perLane, 0), wave.words(instr.dst), lanes, count, types.fromBits, types.toBits);
+    recast(wave.read<uint32_t>(instr.src[0], perLane, 0), wave.words(instr.dst), lanes, count, types.fromBits,
+           types.toBits);
 }
 
 } // namespace

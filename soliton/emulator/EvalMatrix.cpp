@@ -20,8 +20,8 @@ uint64_t addressingLanes(const MatrixKind &kind) {
 
 LaneAccess rowsOf(Wave &wave, const Instr &instr, const MatrixKind &kind, bool isWrite) {
   wave.requireConverged(instr);
-  LaneAccess rows = wave.resolve(instr, wave.program.addresses[instr.index], kind.rowBytes,
-                                 {.only = addressingLanes(kind)});
+  LaneAccess rows =
+      wave.resolve(instr, wave.program.addresses[instr.index], kind.rowBytes, {.only = addressingLanes(kind)});
   judgeAccess(wave, instr, rows, isWrite, false);
   return rows;
 }

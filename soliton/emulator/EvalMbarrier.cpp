@@ -130,7 +130,9 @@ void evalExpect(Wave &wave, const Instr &instr) {
     arrive(wave, instr, *mbarrier, 1);
 }
 
-bool isComplete(const Mbarrier &mbarrier, uint32_t parity) { return (mbarrier.phase & 1) != parity; }
+bool isComplete(const Mbarrier &mbarrier, uint32_t parity) {
+  return (mbarrier.phase & 1) != parity;
+}
 
 void evalWait(Wave &wave, const Instr &instr) {
   Workgroup &group = wave.group;

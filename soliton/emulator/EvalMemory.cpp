@@ -53,9 +53,13 @@ uint64_t combine(AtomicOp op, DType type, uint64_t old, uint64_t value) {
 
 namespace {
 
-int memoryBits(DType type) { return type == DType::i1 ? 8 : bits(type); }
+int memoryBits(DType type) {
+  return type == DType::i1 ? 8 : bits(type);
+}
 
-uint32_t accessBytes(Wave &wave, Slot slot) { return static_cast<uint32_t>(accessBits(wave.program.slots[slot]) / 8); }
+uint32_t accessBytes(Wave &wave, Slot slot) {
+  return static_cast<uint32_t>(accessBits(wave.program.slots[slot]) / 8);
+}
 
 /// Calls `each(lane)` for the lanes of `mask`, cheaply where it is full.
 template <typename F>
@@ -109,7 +113,8 @@ void storePacked(const LaneAccess &access, const uint32_t *from, uint32_t count,
   forLanes(access.mask, access.lanes, [&](uint32_t lane) {
     unsigned __int128 all = 0;
     for (uint32_t element = 0; element < count; ++element)
-      all |= static_cast<unsigned __int128>(from[element * stride + lane] & ((1u << width) - 1)) << (element * uint32_t(width));
+      all |= static_cast<unsigned __int128>(from[element * stride + lane] & ((1u << width) - 1))
+             << (element * uint32_t(width));
     std::memcpy(access.base + access.at[lane], &all, access.bytes);
   });
 }

@@ -42,7 +42,9 @@ std::vector<int32_t> &ints(Workgroup &group, char operand) {
 }
 
 /// Products of two such numbers are exact in f32 and neither overflow nor underflow it.
-bool hasExactProducts(DType type) { return type == DType::f16 || (bits(type) <= 8 && type != DType::f8e8m0fnu); }
+bool hasExactProducts(DType type) {
+  return type == DType::f16 || (bits(type) <= 8 && type != DType::f8e8m0fnu);
+}
 
 } // namespace
 
@@ -145,6 +147,8 @@ void evalMma(Wave &wave, const Instr &instr) {
 
 } // namespace
 
-Handler mmaHandler(const Program &, const Instr &instr) { return instr.op == Op::Mma ? evalMma : evalMmaAsync; }
+Handler mmaHandler(const Program &, const Instr &instr) {
+  return instr.op == Op::Mma ? evalMma : evalMmaAsync;
+}
 
 } // namespace soliton::emu

@@ -75,8 +75,12 @@ void setMatrix(Workgroup &group, char operand, DType type, const std::vector<uin
   toFloats(type, words.data(), to.data(), words.size());
 }
 
-uint32_t rowsPerWave(const MmaKind &kind) { return kind.m / kind.waves; }
-uint32_t firstRow(const Wave &wave, const MmaKind &kind) { return wave.index % kind.waves * rowsPerWave(kind); }
+uint32_t rowsPerWave(const MmaKind &kind) {
+  return kind.m / kind.waves;
+}
+uint32_t firstRow(const Wave &wave, const MmaKind &kind) {
+  return wave.index % kind.waves * rowsPerWave(kind);
+}
 
 /// Judges the bytes of a tile that the wave reads; reports a tile that leaves the block.
 void judgeTile(Wave &wave, const Instr &instr, const SharedTile &tile, uint32_t start, uint32_t firstOuter,
@@ -117,9 +121,9 @@ std::vector<uint32_t> runMma(Wave &wave, PendingMma &mma) {
   const MmaKind &kind = *mma.kind;
   uint32_t rows = rowsPerWave(kind);
   if (mma.aInShared)
-    setMatrix(group, 'a', kind.a,
-              gatherTile(wave, wave.program.tiles[mma.tileA], mma.startA, firstRow(wave, kind), rows, kind.k, kind.a,
-                         false));
+    setMatrix(
+        group, 'a', kind.a,
+        gatherTile(wave, wave.program.tiles[mma.tileA], mma.startA, firstRow(wave, kind), rows, kind.k, kind.a, false));
   else
     toMatrix(group, 'a', kind.a, kind.fragA, mma.a.data(), size_t(rows) * kind.k);
   setMatrix(group, 'b', kind.b,

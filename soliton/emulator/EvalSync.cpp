@@ -30,9 +30,8 @@ void evalBarrier(Wave &wave, const Instr &instr) {
     barrier.expected = expected;
   if (barrier.expected != expected)
     wave.report(instr, FindingKind::Divergent,
-                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
-                    " counts " + std::to_string(expected) + " waves, another wave counts " +
-                    std::to_string(barrier.expected),
+                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) + " counts " +
+                    std::to_string(expected) + " waves, another wave counts " + std::to_string(barrier.expected),
                 "give all waves the same number", Finding::kNone, 0);
   barrier.waiting.push_back(wave.index);
   if (barrier.waiting.size() >= barrier.expected)

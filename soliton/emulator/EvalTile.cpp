@@ -13,7 +13,9 @@
 namespace soliton::emu {
 namespace {
 
-uint32_t elementBytes(const TensorMap &map) { return static_cast<uint32_t>(bits(map.type)) / 8; }
+uint32_t elementBytes(const TensorMap &map) {
+  return static_cast<uint32_t>(bits(map.type)) / 8;
+}
 
 /// A size or stride of this launch; beyond 2^40 it is 0, which makes everything out of bounds.
 int64_t valueOf(Wave &wave, const Quantity &quantity) {
@@ -65,7 +67,9 @@ void forRows(Wave &wave, const TensorMap &map, const PendingTile &tile, F each) 
   }
 }
 
-uint32_t swizzled(uint32_t address, uint32_t span) { return span ? address ^ ((address >> 3) & (span - 16)) : address; }
+uint32_t swizzled(uint32_t address, uint32_t span) {
+  return span ? address ^ ((address >> 3) & (span - 16)) : address;
+}
 
 /// Copies `count` bytes between a row buffer and the shared tile, in pieces that a swizzle keeps together.
 template <typename F>
@@ -90,8 +94,7 @@ std::byte *bufferPart(Wave &wave, const Instr &instr, const TensorMap &map, cons
               wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
                   std::to_string(wave.index) + " reaches beyond its buffer of " + std::to_string(buffer.bytes) +
                   " bytes",
-              "make the map's sizes and strides those of the buffer", Finding::kNone,
-              static_cast<int64_t>(row.offset));
+              "make the map's sizes and strides those of the buffer", Finding::kNone, static_cast<int64_t>(row.offset));
   return nullptr;
 }
 

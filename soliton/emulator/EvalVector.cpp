@@ -14,9 +14,8 @@ template <typename T>
 void evalConst(Wave &wave, const Instr &instr) {
   const SlotPlace &place = wave.prepared.slots[instr.dst];
   const uint32_t *pool = wave.program.pool.data() + instr.pool;
-  uint64_t mask = bits(wave.program.slots[instr.dst].type) == 64
-                      ? ~0ull
-                      : (1ull << bits(wave.program.slots[instr.dst].type)) - 1;
+  uint64_t mask =
+      bits(wave.program.slots[instr.dst].type) == 64 ? ~0ull : (1ull << bits(wave.program.slots[instr.dst].type)) - 1;
   T *to = wave.write<T>(instr.dst);
   for (uint32_t element = 0; element < place.words / place.lanes; ++element) {
     uint32_t entry = instr.poolCount == 2 ? 0 : 2 * element;
@@ -117,9 +116,9 @@ void evalId(Wave &wave, const Instr &instr) {
     return;
   }
   uint32_t axis = instr.sub;
-  uint32_t value = kind == IdKind::Wave       ? wave.index
-                   : kind >= IdKind::Grid0    ? wave.prepared.config.grid[axis - uint32_t(IdKind::Grid0)]
-                                              : wave.group.id[axis - uint32_t(IdKind::Workgroup0)];
+  uint32_t value = kind == IdKind::Wave    ? wave.index
+                   : kind >= IdKind::Grid0 ? wave.prepared.config.grid[axis - uint32_t(IdKind::Grid0)]
+                                           : wave.group.id[axis - uint32_t(IdKind::Workgroup0)];
   std::fill_n(to, place.lanes, value);
 }
 

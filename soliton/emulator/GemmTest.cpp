@@ -31,7 +31,8 @@ struct Gemm {
     std::vector<float> guarded(size_t(shape.m) * shape.n + 128, -12345.0f);
     std::fill(guarded.begin() + 64, guarded.end() - 64, std::nanf(""));
     config.grid = grid;
-    config.buffers = {{a.data(), a.size() * 2}, {b.data(), b.size() * 2}, {guarded.data() + 64, size_t(shape.m) * shape.n * 4}};
+    config.buffers = {
+        {a.data(), a.size() * 2}, {b.data(), b.size() * 2}, {guarded.data() + 64, size_t(shape.m) * shape.n * 4}};
     Result result = run(program, config);
     for (size_t i = 0; i < 64; ++i)
       EXPECT_TRUE(guarded[i] == -12345.0f && guarded[guarded.size() - 1 - i] == -12345.0f);
@@ -65,7 +66,8 @@ struct Kernel {
   uint32_t rows;
 };
 
-const Kernel kKernels[] = {{"waves64", samples::gemmWaves64, 128}, {"waves32", samples::gemmWaves32, 128}, {"tiles", samples::gemmTiles, 64}};
+const Kernel kKernels[] = {
+    {"waves64", samples::gemmWaves64, 128}, {"waves32", samples::gemmWaves32, 128}, {"tiles", samples::gemmTiles, 64}};
 
 TEST(Gemm, RightAndClean) {
   for (const Kernel &kernel : kKernels)
@@ -85,7 +87,8 @@ TEST(Gemm, EveryScheduleAndLateCompletion) {
     Program program = kernel.make(gemm.shape, Omit::Nothing);
     for (uint64_t seed : {1, 2, 3})
       for (bool checks : {true, false}) {
-        Result r = gemm.launch(program, {1, 128 / kernel.rows, 1}, {.seed = seed, .checks = checks, .adversarial = true});
+        Result r =
+            gemm.launch(program, {1, 128 / kernel.rows, 1}, {.seed = seed, .checks = checks, .adversarial = true});
         ASSERT_TRUE(r.ok()) << kernel.name << "\n" << format(r);
         gemm.expectRight(true);
       }
@@ -108,15 +111,18 @@ TEST(Gemm, OmissionsAreFound) {
     /// What it is where the schedule lets the later access come first.
     FindingKind otherwise;
   };
-  constexpr FindingKind race = FindingKind::Race, wait = FindingKind::MissingWait, barrier = FindingKind::MissingBarrier;
-  for (const Case &c : {Case{0, Omit::WaitAfterStore, wait, wait}, Case{0, Omit::BarrierAfterStore, barrier, race},
-                        Case{0, Omit::BarrierBeforeStore, race, barrier}, Case{1, Omit::WaitForCopy, wait, wait},
-                        Case{1, Omit::BarrierAfterStore, barrier, barrier}, Case{1, Omit::BarrierBeforeStore, barrier, barrier},
-                        Case{2, Omit::WaitForCopy, wait, FindingKind::Uninitialized}, Case{2, Omit::WaitAfterStore, wait, wait}})
+  constexpr FindingKind race = FindingKind::Race, wait = FindingKind::MissingWait,
+                        barrier = FindingKind::MissingBarrier;
+  for (const Case &c :
+       {Case{0, Omit::WaitAfterStore, wait, wait}, Case{0, Omit::BarrierAfterStore, barrier, race},
+        Case{0, Omit::BarrierBeforeStore, race, barrier}, Case{1, Omit::WaitForCopy, wait, wait},
+        Case{1, Omit::BarrierAfterStore, barrier, barrier}, Case{1, Omit::BarrierBeforeStore, barrier, barrier},
+        Case{2, Omit::WaitForCopy, wait, FindingKind::Uninitialized}, Case{2, Omit::WaitAfterStore, wait, wait}})
     for (uint64_t seed : {0, 4}) {
       const Kernel &kernel = kKernels[c.kernel];
       Gemm gemm({128, 128, 256}, true);
-      Result r = gemm.launch(kernel.make(gemm.shape, c.omit), {1, 128 / kernel.rows, 1}, {.seed = seed, .checks = true});
+      Result r =
+          gemm.launch(kernel.make(gemm.shape, c.omit), {1, 128 / kernel.rows, 1}, {.seed = seed, .checks = true});
       bool found = false;
       for (FindingKind kind : kindsOf(r))
         found |= kind == c.kind || kind == c.otherwise;

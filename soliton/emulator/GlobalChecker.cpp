@@ -91,8 +91,8 @@ void GlobalChecker::check(const Actor &actor, const Shadow &shadow, const Stamp 
   finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes" : " reads") + " byte " +
                     std::to_string(byte) + " of `" + shadow.name + "` in wave " + std::to_string(actor.wave) +
                     ", lane " + std::to_string(lane) + ", not ordered after the " +
-                    (earlierIsWrite ? "write" : "read") + " by " + reporter.nameOf(earlier.instruction) +
-                    " of wave " + std::to_string(clocks.waveOf(earlier.agent));
+                    (earlierIsWrite ? "write" : "read") + " by " + reporter.nameOf(earlier.instruction) + " of wave " +
+                    std::to_string(clocks.waveOf(earlier.agent));
   finding.instruction = actor.instruction;
   finding.other = earlier.instruction;
   finding.workgroup = actor.workgroup;
@@ -111,9 +111,9 @@ void GlobalChecker::conflict(Reporter &reporter, const Shadow &shadow, uint64_t 
   Finding finding;
   finding.kind = FindingKind::GlobalConflict;
   finding.message = reporter.nameOf(high.instruction) + " of workgroup " + std::to_string(high.workgroup - 1) +
-                    " and " + reporter.nameOf(low.instruction) + " of workgroup " +
-                    std::to_string(low.workgroup - 1) + (bothWrite ? " both write" : " read and write") + " byte " +
-                    std::to_string(byte) + " of `" + shadow.name + '`';
+                    " and " + reporter.nameOf(low.instruction) + " of workgroup " + std::to_string(low.workgroup - 1) +
+                    (bothWrite ? " both write" : " read and write") + " byte " + std::to_string(byte) + " of `" +
+                    shadow.name + '`';
   finding.instruction = high.instruction;
   finding.other = low.instruction;
   finding.workgroup = high.workgroup - 1;

@@ -10,7 +10,9 @@ namespace {
 #include "soliton/emulator/Kernels.inc"
 }
 
-const Kernels &baselineKernels() { return table; }
+const Kernels &baselineKernels() {
+  return table;
+}
 
 #ifdef SOLITON_KERNELS_V3
 const Kernels &kernelsV3();
@@ -20,7 +22,9 @@ const Kernels &kernels() {
   return hasV3 ? kernelsV3() : table;
 }
 #else
-const Kernels &kernels() { return table; }
+const Kernels &kernels() {
+  return table;
+}
 #endif
 
 } // namespace soliton::emu

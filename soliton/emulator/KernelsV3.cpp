@@ -13,6 +13,8 @@ namespace {
 }
 
 const Kernels &kernelsV3();
-const Kernels &kernelsV3() { return table; }
+const Kernels &kernelsV3() {
+  return table;
+}
 
 } // namespace soliton::emu

@@ -98,16 +98,19 @@ TEST(Builder, RefusesUniformAssignmentUnderLaneCondition) {
 
 TEST(Lanes, Shuffles) {
   for (uint32_t size : {32u, 64u}) {
-    Lanes lanes = evaluate([](Builder &b, Value lane) {
-      Value index = b.mul(lane, b.constant(DType::i32, 3));
-      Value wide = b.convert(ConvertOp::ExtU, DType::i64, lane);
-      return b.concat({b.convert(ConvertOp::ExtU, DType::i64, b.shuffle(ShuffleOp::Xor, lane, 5, 16)),
-                       b.shuffle(ShuffleOp::Up, wide, 3, 16), b.shuffle(ShuffleOp::Down, wide, 3, 16),
-                       b.shuffle(ShuffleOp::Index, wide, index, 16)});
-    }, size);
+    Lanes lanes = evaluate(
+        [](Builder &b, Value lane) {
+          Value index = b.mul(lane, b.constant(DType::i32, 3));
+          Value wide = b.convert(ConvertOp::ExtU, DType::i64, lane);
+          return b.concat({b.convert(ConvertOp::ExtU, DType::i64, b.shuffle(ShuffleOp::Xor, lane, 5, 16)),
+                           b.shuffle(ShuffleOp::Up, wide, 3, 16), b.shuffle(ShuffleOp::Down, wide, 3, 16),
+                           b.shuffle(ShuffleOp::Index, wide, index, 16)});
+        },
+        size);
     for (uint64_t l = 0; l < size; ++l) {
       uint64_t base = l & ~15ull, in = l & 15;
-      EXPECT_EQ(lanes[l], (std::vector<uint64_t>{base + (in ^ 5), in < 3 ? l : l - 3, in > 12 ? l : l + 3, base + 3 * l % 16}));
+      EXPECT_EQ(lanes[l],
+                (std::vector<uint64_t>{base + (in ^ 5), in < 3 ? l : l - 3, in > 12 ? l : l + 3, base + 3 * l % 16}));
     }
   }
 }
@@ -147,11 +150,15 @@ TEST(Lanes, Ids) {
   uint32_t out = b.buffer("out");
   Value scalar = b.scalar(DType::i32);
   auto c = [&](int64_t v) { return b.constant(DType::i32, v); };
-  Value linear = b.add(b.id(IdKind::Workgroup0), b.mul(b.id(IdKind::Grid0), b.add(b.id(IdKind::Workgroup1), b.mul(b.id(IdKind::Grid1), b.id(IdKind::Workgroup2)))));
+  Value linear = b.add(b.id(IdKind::Workgroup0),
+                       b.mul(b.id(IdKind::Grid0),
+                             b.add(b.id(IdKind::Workgroup1), b.mul(b.id(IdKind::Grid1), b.id(IdKind::Workgroup2)))));
   Value thread = b.add(b.id(IdKind::Lane), b.mul(c(32), b.add(b.id(IdKind::Wave), b.mul(linear, c(3)))));
   b.store(b.add(thread, scalar), {.region = out, .lane = b.mul(thread, c(4))});
   std::vector<uint32_t> result(2 * 3 * 4 * 96);
-  Result r = run(b.finish(), {.grid = {2, 3, 4}, .buffers = {{result.data(), result.size() * 4}}, .scalars = {1000}, .checks = true});
+  Result r =
+      run(b.finish(),
+          {.grid = {2, 3, 4}, .buffers = {{result.data(), result.size() * 4}}, .scalars = {1000}, .checks = true});
   ASSERT_TRUE(r.ok()) << format(r);
   for (uint32_t i = 0; i < result.size(); ++i)
     EXPECT_EQ(result[i], i + 1000);

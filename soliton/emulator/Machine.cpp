@@ -102,7 +102,8 @@ Result run(const Program &program, const LaunchConfig &config) {
     return result;
   Prepared prepared(program, config);
   uint64_t total = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
-  uint32_t threads = static_cast<uint32_t>(std::clamp<uint64_t>(config.threads, 1, std::max<uint64_t>(1, std::min<uint64_t>(total, 64))));
+  uint32_t threads = static_cast<uint32_t>(
+      std::clamp<uint64_t>(config.threads, 1, std::max<uint64_t>(1, std::min<uint64_t>(total, 64))));
   std::vector<Reporter> reporters(threads, Reporter(program));
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t i = 0; i < threads; ++i)

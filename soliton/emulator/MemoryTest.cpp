@@ -17,12 +17,15 @@ std::vector<uint8_t> counting(size_t size) {
 }
 
 TEST(Memory, EveryWidth) {
-  for (auto [type, count] : std::vector<std::pair<DType, uint32_t>>{{DType::i8, 1}, {DType::i8, 16}, {DType::i16, 4}, {DType::i32, 3}, {DType::i64, 2}, {DType::f16, 8}}) {
+  for (auto [type, count] : std::vector<std::pair<DType, uint32_t>>{
+           {DType::i8, 1}, {DType::i8, 16}, {DType::i16, 4}, {DType::i32, 3}, {DType::i64, 2}, {DType::f16, 8}}) {
     uint32_t bytes = uint32_t(bits(type)) / 8;
     std::vector<uint8_t> input = counting(64 * 16);
-    Lanes lanes = evaluate([&](Builder &b, Value lane) {
-      return b.load(type, count, {.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 16))});
-    }, 64, input);
+    Lanes lanes = evaluate(
+        [&](Builder &b, Value lane) {
+          return b.load(type, count, {.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 16))});
+        },
+        64, input);
     for (size_t l = 0; l < 64; ++l)
       for (size_t e = 0; e < count; ++e) {
         uint64_t want = 0;
@@ -35,13 +38,15 @@ TEST(Memory, EveryWidth) {
 
 TEST(Memory, PackedFloats) {
   std::vector<uint8_t> input = counting(64 * 16);
-  Lanes lanes = evaluate([](Builder &b, Value lane) {
-    Value at = b.mul(lane, b.constant(DType::i32, 16));
-    Value four = b.load(DType::f4e2m1fn, 32, {.region = 0, .lane = at});
-    Value six = b.load(DType::f6e2m3fn, 16, {.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 12))});
-    return b.concat({b.bitcast(DType::i32, four), b.bitcast(DType::i32, six),
-                     b.bitcast(DType::i32, b.convert(ConvertOp::FToF, DType::f32, b.slice(four, 3, 1)))});
-  }, 64, input);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        Value at = b.mul(lane, b.constant(DType::i32, 16));
+        Value four = b.load(DType::f4e2m1fn, 32, {.region = 0, .lane = at});
+        Value six = b.load(DType::f6e2m3fn, 16, {.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 12))});
+        return b.concat({b.bitcast(DType::i32, four), b.bitcast(DType::i32, six),
+                         b.bitcast(DType::i32, b.convert(ConvertOp::FToF, DType::f32, b.slice(four, 3, 1)))});
+      },
+      64, input);
   for (uint32_t l = 0; l < 64; ++l) {
     for (uint32_t w = 0; w < 4; ++w)
       EXPECT_EQ(lanes[l][w], *reinterpret_cast<uint32_t *>(&input[l * 16 + w * 4]));
@@ -53,14 +58,20 @@ TEST(Memory, PackedFloats) {
 
 TEST(Memory, MaskFillAndUniformParts) {
   std::vector<uint8_t> input = counting(256);
-  Lanes lanes = evaluate([](Builder &b, Value lane) {
-    Value mask = b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 16));
-    At at{.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 4)), .uniform = b.constant(DType::i32, 8), .immediate = -4, .base = b.constant(DType::i64, 60)};
-    Value filled = b.load(DType::i32, 1, at, {.mask = mask, .fill = b.constant(DType::i32, 77)});
-    Value zero = b.load(DType::i32, 1, at, {.mask = mask});
-    Value same = b.load(DType::i32, 1, {.region = 0, .immediate = 12});
-    return b.concat({filled, zero, b.add(same, b.binary(BinaryOp::SubI, lane, lane))});
-  }, 64, input);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        Value mask = b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 16));
+        At at{.region = 0,
+              .lane = b.mul(lane, b.constant(DType::i32, 4)),
+              .uniform = b.constant(DType::i32, 8),
+              .immediate = -4,
+              .base = b.constant(DType::i64, 60)};
+        Value filled = b.load(DType::i32, 1, at, {.mask = mask, .fill = b.constant(DType::i32, 77)});
+        Value zero = b.load(DType::i32, 1, at, {.mask = mask});
+        Value same = b.load(DType::i32, 1, {.region = 0, .immediate = 12});
+        return b.concat({filled, zero, b.add(same, b.binary(BinaryOp::SubI, lane, lane))});
+      },
+      64, input);
   auto word = [&](size_t at) { return *reinterpret_cast<uint32_t *>(&input[at]); };
   EXPECT_EQ(lanes[3], (std::vector<uint64_t>{word(64 + 12), word(64 + 12), word(12)}));
   EXPECT_EQ(lanes[20], (std::vector<uint64_t>{77, 0, word(12)}));
@@ -68,21 +79,25 @@ TEST(Memory, MaskFillAndUniformParts) {
 
 TEST(Memory, ClampReadsFillBeyondLimit) {
   std::vector<uint8_t> input = counting(256);
-  Lanes lanes = evaluate([](Builder &b, Value lane) {
-    At at{.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 4)), .limit = b.constant(DType::i64, 128)};
-    return b.load(DType::i32, 1, at, {.fill = b.constant(DType::i32, 5), .clamp = true});
-  }, 64, input);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        At at{.region = 0, .lane = b.mul(lane, b.constant(DType::i32, 4)), .limit = b.constant(DType::i64, 128)};
+        return b.load(DType::i32, 1, at, {.fill = b.constant(DType::i32, 5), .clamp = true});
+      },
+      64, input);
   EXPECT_EQ(lanes[31][0], *reinterpret_cast<uint32_t *>(&input[124]));
   EXPECT_EQ(lanes[32][0], 5u);
 }
 
 TEST(Memory, SharedRoundTrip) {
-  Lanes lanes = evaluate([](Builder &b, Value lane) {
-    uint32_t tile = b.shared("tile", 0, 512);
-    b.store(b.concat({lane, b.mul(lane, lane)}), {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, 8))});
-    Value other = b.binary(BinaryOp::Xor, lane, b.constant(DType::i32, 63));
-    return b.load(DType::i32, 2, {.region = tile, .lane = b.mul(other, b.constant(DType::i32, 8))});
-  }, 64, {}, 512);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        uint32_t tile = b.shared("tile", 0, 512);
+        b.store(b.concat({lane, b.mul(lane, lane)}), {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, 8))});
+        Value other = b.binary(BinaryOp::Xor, lane, b.constant(DType::i32, 63));
+        return b.load(DType::i32, 2, {.region = tile, .lane = b.mul(other, b.constant(DType::i32, 8))});
+      },
+      64, {}, 512);
   for (uint64_t l = 0; l < 64; ++l)
     EXPECT_EQ(lanes[l], (std::vector<uint64_t>{63 - l, (63 - l) * (63 - l)}));
 }
@@ -93,11 +108,13 @@ TEST(Memory, Atomics) {
   Value lane = b.id(IdKind::Lane), at = b.constant(DType::i32, 0);
   Value one = b.convert(ConvertOp::SToF, DType::f32, b.add(lane, b.constant(DType::i32, 1)));
   b.atomic(AtomicOp::Add, lane, {.region = out, .lane = at});
-  b.atomic(AtomicOp::MaxS, b.binary(BinaryOp::SubI, lane, b.constant(DType::i32, 70)), {.region = out, .lane = at, .immediate = 4});
+  b.atomic(AtomicOp::MaxS, b.binary(BinaryOp::SubI, lane, b.constant(DType::i32, 70)),
+           {.region = out, .lane = at, .immediate = 4});
   b.atomic(AtomicOp::MinU, b.add(lane, b.constant(DType::i32, 9)), {.region = out, .lane = at, .immediate = 8});
   b.atomic(AtomicOp::Add, one, {.region = out, .lane = at, .immediate = 12});
   b.atomic(AtomicOp::MaxF, one, {.region = out, .lane = at, .immediate = 16});
-  b.atomic(AtomicOp::Add, b.convert(ConvertOp::FToF, DType::f16, b.constantFloat(DType::f32, 1)), {.region = out, .lane = at, .immediate = 20});
+  b.atomic(AtomicOp::Add, b.convert(ConvertOp::FToF, DType::f16, b.constantFloat(DType::f32, 1)),
+           {.region = out, .lane = at, .immediate = 20});
   std::vector<uint32_t> result{0, uint32_t(-100), 50, 0, 0, 0};
   Result r = run(b.finish(), {.grid = {3, 1, 1}, .buffers = {{result.data(), 24}}, .checks = true});
   ASSERT_TRUE(r.ok()) << format(r);
@@ -110,11 +127,14 @@ TEST(Memory, Atomics) {
 }
 
 TEST(Memory, AtomicReturnsOldValuesOfEachLane) {
-  Lanes lanes = evaluate([](Builder &b, Value lane) {
-    uint32_t tile = b.shared("ticket", 0, 4);
-    b.store(b.constant(DType::i32, 5), {.region = tile}, {.mask = b.cmp(CmpOp::Eq, lane, b.constant(DType::i32, 0))});
-    return b.atomic(AtomicOp::Add, b.constant(DType::i32, 2), {.region = tile}, {}, true);
-  }, 64, {}, 4);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        uint32_t tile = b.shared("ticket", 0, 4);
+        b.store(b.constant(DType::i32, 5), {.region = tile},
+                {.mask = b.cmp(CmpOp::Eq, lane, b.constant(DType::i32, 0))});
+        return b.atomic(AtomicOp::Add, b.constant(DType::i32, 2), {.region = tile}, {}, true);
+      },
+      64, {}, 4);
   for (uint64_t l = 0; l < 64; ++l)
     EXPECT_EQ(lanes[l][0], 5 + 2 * l);
 }
@@ -123,17 +143,20 @@ TEST(Memory, CopyAsyncInLaneOrderAndPerLane) {
   std::vector<uint8_t> input = counting(1024);
   for (bool laneOrder : {true, false})
     for (uint32_t bytes : {4u, 16u}) {
-      Lanes lanes = evaluate([&](Builder &b, Value lane) {
-        uint32_t tile = b.shared("tile", 0, 1024);
-        Value reversed = b.binary(BinaryOp::Xor, lane, b.constant(DType::i32, 63));
-        At to{.region = tile};
-        if (!laneOrder)
-          to.lane = b.mul(lane, b.constant(DType::i32, bytes));
-        Value mask = b.cmp(CmpOp::Uge, lane, b.constant(DType::i32, 4));
-        b.copyAsync(bytes, {.region = 0, .lane = b.mul(reversed, b.constant(DType::i32, bytes))}, to, Counter::Vm, laneOrder, mask, true);
-        b.wait(Counter::Vm, 0);
-        return b.load(DType::i32, 1, {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, bytes))});
-      }, 64, input, 1024);
+      Lanes lanes = evaluate(
+          [&](Builder &b, Value lane) {
+            uint32_t tile = b.shared("tile", 0, 1024);
+            Value reversed = b.binary(BinaryOp::Xor, lane, b.constant(DType::i32, 63));
+            At to{.region = tile};
+            if (!laneOrder)
+              to.lane = b.mul(lane, b.constant(DType::i32, bytes));
+            Value mask = b.cmp(CmpOp::Uge, lane, b.constant(DType::i32, 4));
+            b.copyAsync(bytes, {.region = 0, .lane = b.mul(reversed, b.constant(DType::i32, bytes))}, to, Counter::Vm,
+                        laneOrder, mask, true);
+            b.wait(Counter::Vm, 0);
+            return b.load(DType::i32, 1, {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, bytes))});
+          },
+          64, input, 1024);
       for (uint32_t l = 0; l < 64; ++l)
         EXPECT_EQ(lanes[l][0], l < 4 ? 0u : *reinterpret_cast<uint32_t *>(&input[(63 - l) * bytes]));
     }
@@ -142,18 +165,21 @@ TEST(Memory, CopyAsyncInLaneOrderAndPerLane) {
 /// Rows of 16-bit numbers 256 * row + column, 16 bytes each, in shared memory.
 void fillRows(Builder &b, Value lane, uint32_t tile) {
   for (uint32_t column = 0; column < 8; ++column)
-    b.store(b.convert(ConvertOp::TruncI, DType::i16, b.add(b.mul(lane, b.constant(DType::i32, 256)), b.constant(DType::i32, column))),
+    b.store(b.convert(ConvertOp::TruncI, DType::i16,
+                      b.add(b.mul(lane, b.constant(DType::i32, 256)), b.constant(DType::i32, column))),
             {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, 16)), .immediate = column * 2});
 }
 
 TEST(Matrix, RowsOf8x8) {
   for (bool transposed : {false, true})
     for (uint32_t matrices : {1u, 2u, 4u}) {
-      Lanes lanes = evaluate([&](Builder &b, Value lane) {
-        uint32_t tile = b.shared("tile", 0, 512), kind = b.matrixKind(matrixRows8x8(matrices, transposed));
-        fillRows(b, lane, tile);
-        return b.loadMatrix(kind, DType::i16, {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, 16))});
-      }, 32, {}, 512);
+      Lanes lanes = evaluate(
+          [&](Builder &b, Value lane) {
+            uint32_t tile = b.shared("tile", 0, 512), kind = b.matrixKind(matrixRows8x8(matrices, transposed));
+            fillRows(b, lane, tile);
+            return b.loadMatrix(kind, DType::i16, {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, 16))});
+          },
+          32, {}, 512);
       for (uint32_t l = 0; l < 32; ++l)
         for (uint32_t r = 0; r < 2 * matrices; ++r) {
           uint32_t row = l / 4, column = 2 * (l % 4) + r % 2;
@@ -165,14 +191,16 @@ TEST(Matrix, RowsOf8x8) {
 }
 
 TEST(Matrix, StoreIsTheInverseOfLoad) {
-  Lanes lanes = evaluate([&](Builder &b, Value lane) {
-    uint32_t tile = b.shared("tile", 0, 1024), kind = b.matrixKind(matrixRows8x8(4, true));
-    fillRows(b, lane, tile);
-    Value at = b.mul(lane, b.constant(DType::i32, 16));
-    Value value = b.loadMatrix(kind, DType::i16, {.region = tile, .lane = at});
-    b.storeMatrix(kind, value, {.region = tile, .lane = at, .immediate = 512});
-    return b.load(DType::i16, 8, {.region = tile, .lane = at, .immediate = 512});
-  }, 32, {}, 1024);
+  Lanes lanes = evaluate(
+      [&](Builder &b, Value lane) {
+        uint32_t tile = b.shared("tile", 0, 1024), kind = b.matrixKind(matrixRows8x8(4, true));
+        fillRows(b, lane, tile);
+        Value at = b.mul(lane, b.constant(DType::i32, 16));
+        Value value = b.loadMatrix(kind, DType::i16, {.region = tile, .lane = at});
+        b.storeMatrix(kind, value, {.region = tile, .lane = at, .immediate = 512});
+        return b.load(DType::i16, 8, {.region = tile, .lane = at, .immediate = 512});
+      },
+      32, {}, 1024);
   for (uint32_t l = 0; l < 32; ++l)
     for (uint32_t e = 0; e < 8; ++e)
       EXPECT_EQ(lanes[l][e], 256 * l + e);
@@ -186,12 +214,14 @@ TEST(Matrix, TransposedReads) {
     for (size_t i = 0; i < input.size(); ++i)
       input[i] = uint8_t(i * 37 + i / 256);
     DType type = width == 16 ? DType::i16 : width == 8 ? DType::i8 : DType::f4e2m1fn;
-    Lanes lanes = evaluate([&](Builder &b, Value lane) {
-      uint32_t tile = b.shared("tile", 0, 512), kind = b.matrixKind(transposedRead(width, 64));
-      Value at = b.mul(lane, b.constant(DType::i32, 8));
-      b.store(b.load(DType::i32, 2, {.region = 0, .lane = at}), {.region = tile, .lane = at});
-      return b.bitcast(DType::i32, b.loadMatrix(kind, type, {.region = tile, .lane = at}));
-    }, 64, input, 512);
+    Lanes lanes = evaluate(
+        [&](Builder &b, Value lane) {
+          uint32_t tile = b.shared("tile", 0, 512), kind = b.matrixKind(transposedRead(width, 64));
+          Value at = b.mul(lane, b.constant(DType::i32, 8));
+          b.store(b.load(DType::i32, 2, {.region = 0, .lane = at}), {.region = tile, .lane = at});
+          return b.bitcast(DType::i32, b.loadMatrix(kind, type, {.region = tile, .lane = at}));
+        },
+        64, input, 512);
     for (uint32_t l = 0; l < 64; ++l) {
       uint64_t got = lanes[l][0] | lanes[l][1] << 32;
       for (uint32_t r = 0; r < count; ++r) {

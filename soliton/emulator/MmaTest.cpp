@@ -16,7 +16,8 @@ namespace {
 using Matrix = std::vector<uint64_t>;
 
 /// The registers of one fragment as a value that differs between lanes.
-Value fragmentValue(Builder &b, Value lane, DType type, const Fragment &fragment, const Matrix &matrix, uint32_t waveSize) {
+Value fragmentValue(Builder &b, Value lane, DType type, const Fragment &fragment, const Matrix &matrix,
+                    uint32_t waveSize) {
   std::vector<Value> parts;
   for (uint32_t r = 0; r < fragment.registers; ++r) {
     std::vector<uint64_t> bits;
@@ -32,15 +33,18 @@ Value fragmentValue(Builder &b, Value lane, DType type, const Fragment &fragment
 /// Runs one product; the accumulator by element number. Every holder of an element must agree.
 Matrix multiply(const MmaKind &kind, const Matrix &a, const Matrix &bm, const Matrix &c, uint32_t waveSize,
                 const Matrix &scaleA = {}, const Matrix &scaleB = {}) {
-  Lanes lanes = evaluate([&](Builder &b, Value lane) {
-    Value sa, sb;
-    if (kind.scaleBlock) {
-      sa = fragmentValue(b, lane, DType::i8, kind.fragScaleA, scaleA, waveSize);
-      sb = fragmentValue(b, lane, DType::i8, kind.fragScaleB, scaleB, waveSize);
-    }
-    return b.mma(b.mmaKind(kind), fragmentValue(b, lane, kind.a, kind.fragA, a, waveSize),
-                 fragmentValue(b, lane, kind.b, kind.fragB, bm, waveSize), fragmentValue(b, lane, kind.acc, kind.fragAcc, c, waveSize), sa, sb);
-  }, waveSize);
+  Lanes lanes = evaluate(
+      [&](Builder &b, Value lane) {
+        Value sa, sb;
+        if (kind.scaleBlock) {
+          sa = fragmentValue(b, lane, DType::i8, kind.fragScaleA, scaleA, waveSize);
+          sb = fragmentValue(b, lane, DType::i8, kind.fragScaleB, scaleB, waveSize);
+        }
+        return b.mma(b.mmaKind(kind), fragmentValue(b, lane, kind.a, kind.fragA, a, waveSize),
+                     fragmentValue(b, lane, kind.b, kind.fragB, bm, waveSize),
+                     fragmentValue(b, lane, kind.acc, kind.fragAcc, c, waveSize), sa, sb);
+      },
+      waveSize);
   Matrix result(c.size(), 0xdeadbeef);
   for (uint32_t r = 0; r < kind.fragAcc.registers; ++r)
     for (uint32_t l = 0; l < waveSize; ++l)
@@ -62,7 +66,8 @@ TEST(Mma, IntegerValuedFloatsAreExact) {
     for (DType type : {DType::f16, DType::bf16, DType::f8e4m3fn}) {
       kind.a = kind.b = type;
       uint32_t waveSize = kind.n == 16 ? 64 : 32;
-      Matrix a = randomFloats(type, kind.m * kind.k, random, true), b = randomFloats(type, kind.k * kind.n, random, true);
+      Matrix a = randomFloats(type, kind.m * kind.k, random, true),
+             b = randomFloats(type, kind.k * kind.n, random, true);
       Matrix c = randomFloats(DType::f32, kind.m * kind.n, random, true), d = multiply(kind, a, b, c, waveSize);
       for (uint32_t i = 0; i < kind.m; ++i)
         for (uint32_t j = 0; j < kind.n; ++j) {
@@ -139,14 +144,16 @@ TEST(Mma, DoublesAndBlocks) {
   blocks.fragAcc = fragment(4, 64, [](uint32_t r, uint32_t l) { return l / 4 * 16 + r * 4 + l % 4; });
   std::mt19937 random(11);
   for (const MmaKind &kind : {wide, blocks}) {
-    Matrix a = randomFloats(kind.a, kind.blocks * kind.m * kind.k, random, true), b = randomFloats(kind.b, kind.blocks * kind.k * kind.n, random, true);
+    Matrix a = randomFloats(kind.a, kind.blocks * kind.m * kind.k, random, true),
+           b = randomFloats(kind.b, kind.blocks * kind.k * kind.n, random, true);
     Matrix c = randomFloats(kind.acc, kind.blocks * kind.m * kind.n, random, true), d = multiply(kind, a, b, c, 64);
     for (uint32_t block = 0; block < kind.blocks; ++block)
       for (uint32_t i = 0; i < kind.m; ++i)
         for (uint32_t j = 0; j < kind.n; ++j) {
           double sum = decode(kind.acc, c[(block * kind.m + i) * kind.n + j]);
           for (uint32_t k = 0; k < kind.k; ++k)
-            sum += decode(kind.a, a[(block * kind.m + i) * kind.k + k]) * decode(kind.b, b[(block * kind.k + k) * kind.n + j]);
+            sum += decode(kind.a, a[(block * kind.m + i) * kind.k + k]) *
+                   decode(kind.b, b[(block * kind.k + k) * kind.n + j]);
           ASSERT_EQ(decode(kind.acc, d[(block * kind.m + i) * kind.n + j]), sum) << kind.name;
         }
   }
@@ -157,7 +164,9 @@ TEST(Mma, ScaledBlocks) {
   for (DType type : {DType::f4e2m1fn, DType::f8e4m3fn}) {
     MmaKind kind{.name = "16x16x128.scaled", .m = 16, .n = 16, .k = 128, .a = type, .b = type};
     bool chunks = type == DType::f8e4m3fn;
-    auto k = [chunks](uint32_t e, uint32_t l) { return chunks ? 64 * (e / 16) + 16 * (l / 16) + e % 16 : 32 * (l / 16) + e; };
+    auto k = [chunks](uint32_t e, uint32_t l) {
+      return chunks ? 64 * (e / 16) + 16 * (l / 16) + e % 16 : 32 * (l / 16) + e;
+    };
     kind.fragA = fragment(32, 64, [&](uint32_t e, uint32_t l) { return l % 16 * 128 + k(e, l); });
     kind.fragB = fragment(32, 64, [&](uint32_t e, uint32_t l) { return k(e, l) * 16 + l % 16; });
     kind.fragAcc = fragment(4, 64, [](uint32_t r, uint32_t l) { return (4 * (l / 16) + r) * 16 + l % 16; });
@@ -174,7 +183,8 @@ TEST(Mma, ScaledBlocks) {
       for (uint32_t j = 0; j < 16; ++j) {
         double sum = decode(DType::f32, c[i * 16 + j]);
         for (uint32_t q = 0; q < 128; ++q)
-          sum += decode(type, a[i * 128 + q]) * decode(type, b[q * 16 + j]) * std::ldexp(1.0, int(sa[i * 4 + q / 32] + sb[j * 4 + q / 32]) - 254);
+          sum += decode(type, a[i * 128 + q]) * decode(type, b[q * 16 + j]) *
+                 std::ldexp(1.0, int(sa[i * 4 + q / 32] + sb[j * 4 + q / 32]) - 254);
         ASSERT_EQ(decode(DType::f32, d[i * 16 + j]), sum);
       }
   }

@@ -42,39 +42,39 @@ inline constexpr Slot kNoSlot = 0xffffffffu;
 
 /// What an instruction does. The fields of `Instr` that each uses stand beside it; `src` that may be absent in ( ).
 enum class Op : uint8_t {
-  End,        ///< the wave is finished
-  Nop,        ///< sub = Hint; scheduling only, no meaning
-  Const,      ///< dst = element bits pool[2i] | pool[2i+1] << 32, one per element, or one for all
-  Move,       ///< dst = src0 in the active lanes
-  Binary,     ///< dst = src0 (sub = BinaryOp) src1, element by element
-  Unary,      ///< dst = (sub = UnaryOp) src0
-  Fma,        ///< dst = src0 * src1 + src2, floats rounded once
-  Cmp,        ///< dst i1 = src0 (sub = CmpOp) src1
-  Select,     ///< dst = src0 ? src1 : src2; src0 is i1 with as many elements, or one
-  Convert,    ///< dst = src0 in another type; sub = ConvertOp, flags = rounding | kSaturate
-  Bitcast,    ///< dst = the bits of src0; total bits per lane are equal
-  Splat,      ///< dst = src0[0] in every element
-  Slice,      ///< dst = src0[imm .. imm + count(dst))
-  Insert,     ///< dst = src0 with src1 at element imm
-  Concat,     ///< dst = slots pool[..] one after another
-  Permute,    ///< dst[i] = (src0 ++ src1)[pool[i]]
-  Id,         ///< dst i32 = sub = IdKind
-  Arg,        ///< dst = scalar argument imm
-  Jump,       ///< to index
-  JumpIfZero, ///< to index where uniform src0 is 0
-  ForBegin,   ///< dst = src0; to index where not dst < src1; src2 = step > 0
-  ForNext,    ///< dst = dst + src2; to index where dst < src1
-  MaskPush,   ///< active lanes &= src0; to index where none is left (the matching MaskElse or MaskPop)
-  MaskElse,   ///< active lanes = those of the enclosing region that MaskPush left out; to index where none
-  MaskPop,    ///< active lanes = those before MaskPush
-  Load,       ///< dst = addresses[index]; src0 = (mask) src1 = (fill)
-  Store,      ///< addresses[index] = src1; src0 = (mask)
-  Atomic,     ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); flags = kSynchronizes
-  CopyAsync,  ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
-              ///< kZeroFill | kLaneOrder
-  CopyTile,   ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
-              ///< pool = coordinate slots, innermost first
-  LoadMatrix, ///< dst = matrixKinds[imm] at the per-lane row addresses addresses[index]
+  End,          ///< the wave is finished
+  Nop,          ///< sub = Hint; scheduling only, no meaning
+  Const,        ///< dst = element bits pool[2i] | pool[2i+1] << 32, one per element, or one for all
+  Move,         ///< dst = src0 in the active lanes
+  Binary,       ///< dst = src0 (sub = BinaryOp) src1, element by element
+  Unary,        ///< dst = (sub = UnaryOp) src0
+  Fma,          ///< dst = src0 * src1 + src2, floats rounded once
+  Cmp,          ///< dst i1 = src0 (sub = CmpOp) src1
+  Select,       ///< dst = src0 ? src1 : src2; src0 is i1 with as many elements, or one
+  Convert,      ///< dst = src0 in another type; sub = ConvertOp, flags = rounding | kSaturate
+  Bitcast,      ///< dst = the bits of src0; total bits per lane are equal
+  Splat,        ///< dst = src0[0] in every element
+  Slice,        ///< dst = src0[imm .. imm + count(dst))
+  Insert,       ///< dst = src0 with src1 at element imm
+  Concat,       ///< dst = slots pool[..] one after another
+  Permute,      ///< dst[i] = (src0 ++ src1)[pool[i]]
+  Id,           ///< dst i32 = sub = IdKind
+  Arg,          ///< dst = scalar argument imm
+  Jump,         ///< to index
+  JumpIfZero,   ///< to index where uniform src0 is 0
+  ForBegin,     ///< dst = src0; to index where not dst < src1; src2 = step > 0
+  ForNext,      ///< dst = dst + src2; to index where dst < src1
+  MaskPush,     ///< active lanes &= src0; to index where none is left (the matching MaskElse or MaskPop)
+  MaskElse,     ///< active lanes = those of the enclosing region that MaskPush left out; to index where none
+  MaskPop,      ///< active lanes = those before MaskPush
+  Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill)
+  Store,        ///< addresses[index] = src1; src0 = (mask)
+  Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); flags = kSynchronizes
+  CopyAsync,    ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
+                ///< kZeroFill | kLaneOrder
+  CopyTile,     ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
+                ///< pool = coordinate slots, innermost first
+  LoadMatrix,   ///< dst = matrixKinds[imm] at the per-lane row addresses addresses[index]
   StoreMatrix,  ///< matrixKinds[imm] at addresses[index] = src1
   Mma,          ///< dst = mmaKinds[imm](a = src0, b = src1, acc = src2); pool = {scale a, scale b} slots where scaled
   MmaAsync,     ///< dst = mmaKinds[imm] pending; src0 = (a), src2 = acc, src3 = (i1: start from acc, not from 0);
@@ -96,33 +96,120 @@ inline constexpr int kNumOps = static_cast<int>(Op::Swap) + 1;
 
 /// Integer arithmetic wraps; a division by zero gives 0.
 enum class BinaryOp : uint8_t {
-  AddI, SubI, MulI, MulHiS, MulHiU, DivS, DivU, RemS, RemU, FloorDivS, CeilDivS, CeilDivU, And, Or, Xor, Shl, ShrS,
-  ShrU, MinS, MaxS, MinU, MaxU,
-  AddF, SubF, MulF, DivF, RemF,
-  MinimumF, MaximumF, ///< NaN if either is NaN
-  MinNumF, MaxNumF,   ///< the other one if one is NaN
-  PowF, Atan2, CopySign,
+  AddI,
+  SubI,
+  MulI,
+  MulHiS,
+  MulHiU,
+  DivS,
+  DivU,
+  RemS,
+  RemU,
+  FloorDivS,
+  CeilDivS,
+  CeilDivU,
+  And,
+  Or,
+  Xor,
+  Shl,
+  ShrS,
+  ShrU,
+  MinS,
+  MaxS,
+  MinU,
+  MaxU,
+  AddF,
+  SubF,
+  MulF,
+  DivF,
+  RemF,
+  MinimumF,
+  MaximumF, ///< NaN if either is NaN
+  MinNumF,
+  MaxNumF, ///< the other one if one is NaN
+  PowF,
+  Atan2,
+  CopySign,
 };
 inline constexpr int kNumBinaryOps = static_cast<int>(BinaryOp::CopySign) + 1;
 
 enum class UnaryOp : uint8_t {
-  NegF, AbsF, Floor, Ceil, TruncF, Round, RoundEven, Sqrt, Rsqrt, Rcp, Exp, Exp2, ExpM1, Log, Log2, Log10, Log1P, Sin,
-  Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Erf, Cbrt,
-  NegI, AbsI, Not, CountLeadingZeros, CountTrailingZeros, PopCount,
+  NegF,
+  AbsF,
+  Floor,
+  Ceil,
+  TruncF,
+  Round,
+  RoundEven,
+  Sqrt,
+  Rsqrt,
+  Rcp,
+  Exp,
+  Exp2,
+  ExpM1,
+  Log,
+  Log2,
+  Log10,
+  Log1P,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Erf,
+  Cbrt,
+  NegI,
+  AbsI,
+  Not,
+  CountLeadingZeros,
+  CountTrailingZeros,
+  PopCount,
 };
 inline constexpr int kNumUnaryOps = static_cast<int>(UnaryOp::PopCount) + 1;
 inline constexpr int kFirstIntUnary = static_cast<int>(UnaryOp::NegI);
 
 enum class CmpOp : uint8_t {
-  Eq, Ne, Slt, Sle, Sgt, Sge, Ult, Ule, Ugt, Uge,                               ///< integers
-  False, Oeq, Ogt, Oge, Olt, Ole, One, Ord, Ueq, UgtF, UgeF, UltF, UleF, Une, Uno, True, ///< floats, as in arith.cmpf
+  Eq,
+  Ne,
+  Slt,
+  Sle,
+  Sgt,
+  Sge,
+  Ult,
+  Ule,
+  Ugt,
+  Uge, ///< integers
+  False,
+  Oeq,
+  Ogt,
+  Oge,
+  Olt,
+  Ole,
+  One,
+  Ord,
+  Ueq,
+  UgtF,
+  UgeF,
+  UltF,
+  UleF,
+  Une,
+  Uno,
+  True, ///< floats, as in arith.cmpf
 };
 inline constexpr int kNumCmpOps = static_cast<int>(CmpOp::True) + 1;
 
 enum class ConvertOp : uint8_t {
-  ExtS, ExtU, TruncI,
-  SToF, UToF,
-  FToS, FToU, ///< toward zero; beyond the range the nearest integer, NaN gives 0
+  ExtS,
+  ExtU,
+  TruncI,
+  SToF,
+  UToF,
+  FToS,
+  FToU, ///< toward zero; beyond the range the nearest integer, NaN gives 0
   FToF,
 };
 inline constexpr int kNumConvertOps = static_cast<int>(ConvertOp::FToF) + 1;
@@ -229,17 +316,18 @@ struct Fragment {
 /// D = C + A·B with fragments as data. Elements are numbered row-major within `blocks` independent products:
 ///   A: (block * m + row) * k + kk     B: (block * k + kk) * n + column     C, D: (block * m + row) * n + column.
 /// Arithmetic: f64: fma over kk ascending, starting from C. Float inputs with an f32 accumulator (or a narrower one,
-/// rounded once at the end): products exact, accumulated by f32 fma over kk ascending, starting from C. Integers: exact,
-/// wrapping at 32 bits. Scaled: each block of `scaleBlock` products is summed in f64, multiplied by both e8m0 scales
-/// and added to the f32 accumulator with one rounding.
-/// For MmaAsync `waves` waves share one product: m rows in total, a wave's fragments number its own m / waves rows.
+/// rounded once at the end): products exact, accumulated by f32 fma over kk ascending, starting from C. Integers:
+/// exact, wrapping at 32 bits. Scaled: each block of `scaleBlock` products is summed in f64, multiplied by both e8m0
+/// scales and added to the f32 accumulator with one rounding. For MmaAsync `waves` waves share one product: m rows in
+/// total, a wave's fragments number its own m / waves rows.
 struct MmaKind {
   std::string name;
   uint32_t m = 0, n = 0, k = 0, blocks = 1;
   uint32_t waves = 1;
   DType a = DType::f16, b = DType::f16, acc = DType::f32;
   Fragment fragA = {}, fragB = {}, fragAcc = {};
-  /// 0: no scales. Otherwise element numbers of the scales are row * (k / scaleBlock) + kk / scaleBlock (columns for B).
+  /// 0: no scales. Otherwise element numbers of the scales are row * (k / scaleBlock) + kk / scaleBlock (columns for
+  /// B).
   uint32_t scaleBlock = 0;
   Fragment fragScaleA = {}, fragScaleB = {};
 

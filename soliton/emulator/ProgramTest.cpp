@@ -52,14 +52,17 @@ TEST(Program, ValidationNamesTheInstruction) {
     return problem;
   };
   EXPECT_EQ(refused([](Program &p) { p.code[4].src[0] = 99; }), "instruction 4 `binary`: a slot does not exist");
-  EXPECT_EQ(refused([](Program &p) { p.code[4].sub = uint8_t(BinaryOp::AddI); }), "instruction 4 `binary`: not an operation of this type");
-  EXPECT_EQ(refused([](Program &p) { p.slots[4].uniform = true; }), "instruction 4 `binary`: a uniform result of an operand that differs between lanes");
+  EXPECT_EQ(refused([](Program &p) { p.code[4].sub = uint8_t(BinaryOp::AddI); }),
+            "instruction 4 `binary`: not an operation of this type");
+  EXPECT_EQ(refused([](Program &p) { p.slots[4].uniform = true; }),
+            "instruction 4 `binary`: a uniform result of an operand that differs between lanes");
   EXPECT_EQ(refused([](Program &p) { p.code[3].index = 7; }), "instruction 3 `load`: an address does not exist");
   EXPECT_EQ(refused([](Program &p) { p.slots[3].count = 5; }), "instruction 3 `load`: moves 1 to 16 bytes a lane");
   EXPECT_EQ(refused([](Program &p) { p.code.pop_back(); }), "the last instruction has to be `end` or `jump`");
   EXPECT_EQ(refused([](Program &p) { p.regions[0].argument = 2; }), "region `in` is of a buffer that does not exist");
   EXPECT_EQ(refused([](Program &p) { p.waveSize = 48; }), "a wave of 48 lanes, expected 32 or 64");
-  EXPECT_EQ(refused([](Program &p) { p.code.back() = {.op = Op::Jump, .index = 70}; }), "instruction 6 `jump`: jumps out of the program");
+  EXPECT_EQ(refused([](Program &p) { p.code.back() = {.op = Op::Jump, .index = 70}; }),
+            "instruction 6 `jump`: jumps out of the program");
 }
 
 TEST(Builder, MisuseIsRefusedWhenBuilding) {
@@ -76,7 +79,8 @@ TEST(Builder, MisuseIsRefusedWhenBuilding) {
 /// Damaged programs never crash: they are refused, or run to an end within the step limit.
 TEST(Program, DamagedBytesNeverCrash) {
   std::mt19937 random(99);
-  std::vector<Program> seeds{doubling(), samples::gemmWaves64({128, 128, 32}), samples::gemmWaves32({128, 128, 32}), samples::gemmTiles({128, 128, 64})};
+  std::vector<Program> seeds{doubling(), samples::gemmWaves64({128, 128, 32}), samples::gemmWaves32({128, 128, 32}),
+                             samples::gemmTiles({128, 128, 64})};
   int ran = 0;
   for (int round = 0; round < 1200; ++round) {
     Program program = seeds[size_t(round) % seeds.size()];
@@ -111,7 +115,8 @@ TEST(Program, DamagedBytesNeverCrash) {
       if (read.numBuffers > 4 || !validate(read).empty())
         continue;
       std::vector<std::vector<uint8_t>> memory(read.numBuffers, std::vector<uint8_t>(1000));
-      LaunchConfig config{.seed = random() % 2, .checks = random() % 2 == 0, .adversarial = random() % 2 == 0, .stepLimit = 2000};
+      LaunchConfig config{
+          .seed = random() % 2, .checks = random() % 2 == 0, .adversarial = random() % 2 == 0, .stepLimit = 2000};
       for (std::vector<uint8_t> &buffer : memory)
         config.buffers.push_back({buffer.data(), buffer.size()});
       config.scalars.resize(read.scalars.size(), 5);

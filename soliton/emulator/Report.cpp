@@ -14,10 +14,20 @@ namespace soliton::emu {
 static constexpr size_t kMaxKept = 4096;
 
 std::string_view name(FindingKind kind) {
-  static constexpr std::string_view names[] = {
-      "race",          "missing-wait",  "missing-barrier", "missing-fence", "lane-conflict",
-      "global-conflict", "pending-value", "out-of-bounds",   "misaligned",    "uninitialized",
-      "divergent",     "deadlock",      "counter-overflow", "mbarrier-misuse"};
+  static constexpr std::string_view names[] = {"race",
+                                               "missing-wait",
+                                               "missing-barrier",
+                                               "missing-fence",
+                                               "lane-conflict",
+                                               "global-conflict",
+                                               "pending-value",
+                                               "out-of-bounds",
+                                               "misaligned",
+                                               "uninitialized",
+                                               "divergent",
+                                               "deadlock",
+                                               "counter-overflow",
+                                               "mbarrier-misuse"};
   auto index = static_cast<size_t>(kind);
   return index < std::size(names) ? names[index] : "?";
 }
@@ -53,7 +63,9 @@ static Origin originOf(const Program &program, uint32_t instruction) {
   return origin;
 }
 
-std::string Reporter::nameOf(uint32_t instruction) const { return '`' + originOf(program, instruction).what + '`'; }
+std::string Reporter::nameOf(uint32_t instruction) const {
+  return '`' + originOf(program, instruction).what + '`';
+}
 
 void Reporter::add(Finding finding) {
   Key key = keyOf(finding.kind, finding.instruction, finding.other);

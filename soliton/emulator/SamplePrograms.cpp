@@ -17,19 +17,18 @@ MmaKind mma16x16x16() {
 
 MmaKind mma16x8x16() {
   MmaKind kind{.name = "16x8x16.f16", .m = 16, .n = 8, .k = 16};
-  kind.fragA = fragment(8, 32, [](uint32_t r, uint32_t l) {
-    return (l / 4 + 8 * (r / 2 % 2)) * 16 + 2 * (l % 4) + r % 2 + 8 * (r / 4);
-  });
+  kind.fragA = fragment(
+      8, 32, [](uint32_t r, uint32_t l) { return (l / 4 + 8 * (r / 2 % 2)) * 16 + 2 * (l % 4) + r % 2 + 8 * (r / 4); });
   kind.fragB = fragment(4, 32, [](uint32_t r, uint32_t l) { return (2 * (l % 4) + r % 2 + 8 * (r / 2)) * 8 + l / 4; });
-  kind.fragAcc = fragment(4, 32, [](uint32_t r, uint32_t l) { return (l / 4 + 8 * (r / 2)) * 8 + 2 * (l % 4) + r % 2; });
+  kind.fragAcc =
+      fragment(4, 32, [](uint32_t r, uint32_t l) { return (l / 4 + 8 * (r / 2)) * 8 + 2 * (l % 4) + r % 2; });
   return kind;
 }
 
 MmaKind mma64xNx16(uint32_t n) {
   MmaKind kind{.name = "64xNx16.f16", .m = 64, .n = n, .k = 16, .blocks = 1, .waves = 4};
-  kind.fragA = fragment(8, 32, [](uint32_t r, uint32_t l) {
-    return (l / 4 + 8 * (r / 2 % 2)) * 16 + 2 * (l % 4) + r % 2 + 8 * (r / 4);
-  });
+  kind.fragA = fragment(
+      8, 32, [](uint32_t r, uint32_t l) { return (l / 4 + 8 * (r / 2 % 2)) * 16 + 2 * (l % 4) + r % 2 + 8 * (r / 4); });
   kind.fragAcc = fragment(n / 2, 32, [n](uint32_t r, uint32_t l) {
     return (l / 4 + 8 * (r / 2 % 2)) * n + 8 * (r / 4) + 2 * (l % 4) + r % 2;
   });
@@ -114,8 +113,10 @@ Program gemmWaves64(const GemmShape &shape, Omit omit) {
   std::vector<Value> loaded;
   b.at({"gemm64.cpp", 10, 3}, "read a and b");
   for (const Chunk &chunk : chunks) {
-    loaded.push_back(b.load(DType::f16, 8, {.region = s.a, .lane = chunk.global, .uniform = loop.induction, .base = s.baseA}));
-    loaded.push_back(b.load(DType::f16, 8, {.region = s.bt, .lane = chunk.global, .uniform = loop.induction, .base = s.baseB}));
+    loaded.push_back(
+        b.load(DType::f16, 8, {.region = s.a, .lane = chunk.global, .uniform = loop.induction, .base = s.baseA}));
+    loaded.push_back(
+        b.load(DType::f16, 8, {.region = s.bt, .lane = chunk.global, .uniform = loop.induction, .base = s.baseB}));
   }
   b.at({"gemm64.cpp", 11, 3}, "before store");
   if (omit != Omit::BarrierBeforeStore) {
@@ -137,8 +138,10 @@ Program gemmWaves64(const GemmShape &shape, Omit omit) {
     std::vector<Value> fragA, fragB;
     b.at({"gemm64.cpp", 14, 5}, "load");
     for (uint32_t t = 0; t < 4; ++t) {
-      fragA.push_back(b.load(DType::f16, 4, {.region = s.tileA, .lane = readA, .immediate = t * 16 * kPitch + step * 32}));
-      fragB.push_back(b.load(DType::f16, 4, {.region = s.tileB, .lane = readB, .immediate = t * 16 * kPitch + step * 32}));
+      fragA.push_back(
+          b.load(DType::f16, 4, {.region = s.tileA, .lane = readA, .immediate = t * 16 * kPitch + step * 32}));
+      fragB.push_back(
+          b.load(DType::f16, 4, {.region = s.tileB, .lane = readB, .immediate = t * 16 * kPitch + step * 32}));
     }
     b.at({"gemm64.cpp", 15, 5}, "mma");
     for (uint32_t t = 0; t < 16; ++t)
@@ -151,8 +154,10 @@ Program gemmWaves64(const GemmShape &shape, Omit omit) {
   Value write = i.add(i.mul(row, shape.n * 4), i.mul(column, 4));
   for (uint32_t t = 0; t < 16; ++t)
     for (uint32_t r = 0; r < 4; ++r)
-      b.store(b.extract(loop.carried[t], r), {.region = s.c, .lane = write,
-              .immediate = (t / 4 * 16 + r) * int64_t(shape.n) * 4 + t % 4 * 64, .base = s.baseC});
+      b.store(b.extract(loop.carried[t], r), {.region = s.c,
+                                              .lane = write,
+                                              .immediate = (t / 4 * 16 + r) * int64_t(shape.n) * 4 + t % 4 * 64,
+                                              .base = s.baseC});
   return b.finish();
 }
 
@@ -205,8 +210,11 @@ Program gemmWaves32(const GemmShape &shape, Omit omit) {
   Value write = i.add(i.mul(row, shape.n * 4), i.mul(column, 4));
   for (uint32_t t = 0; t < 32; ++t)
     for (uint32_t r = 0; r < 2; ++r)
-      b.store(b.slice(loop.carried[t], 2 * r, 2), {.region = s.c, .lane = write,
-              .immediate = (t / 8 * 16 + r * 8) * int64_t(shape.n) * 4 + t % 8 * 32, .base = s.baseC});
+      b.store(b.slice(loop.carried[t], 2 * r, 2),
+              {.region = s.c,
+               .lane = write,
+               .immediate = (t / 8 * 16 + r * 8) * int64_t(shape.n) * 4 + t % 8 * 32,
+               .base = s.baseC});
   return b.finish();
 }
 
@@ -241,8 +249,8 @@ struct TileKernel {
     Value k = i.mul(loop.induction, 64);
     b.copyTileLoad(mapA, {k, i.mul(b.id(IdKind::Workgroup1), 64)}, {.region = stageA, .uniform = i.mul(stage, kStageA)},
                    mbarrier(full, stage));
-    b.copyTileLoad(mapB, {k, i.mul(b.id(IdKind::Workgroup0), 128)}, {.region = stageB, .uniform = i.mul(stage, kStageB)},
-                   mbarrier(full, stage));
+    b.copyTileLoad(mapB, {k, i.mul(b.id(IdKind::Workgroup0), 128)},
+                   {.region = stageB, .uniform = i.mul(stage, kStageB)}, mbarrier(full, stage));
     b.endFor(loop);
   }
 
@@ -257,8 +265,10 @@ struct TileKernel {
     b.fence(FenceOp::Mma);
     Value acc = loop.carried[0];
     for (uint32_t step = 0; step < 4; ++step) {
-      uint32_t tileA = b.sharedTile({.region = stageA, .uniform = i.mul(stage, kStageA), .immediate = step * 32}, 0, 1024, 128, true);
-      uint32_t tileB = b.sharedTile({.region = stageB, .uniform = i.mul(stage, kStageB), .immediate = step * 32}, 0, 1024, 128, true);
+      uint32_t tileA = b.sharedTile({.region = stageA, .uniform = i.mul(stage, kStageA), .immediate = step * 32}, 0,
+                                    1024, 128, true);
+      uint32_t tileB = b.sharedTile({.region = stageB, .uniform = i.mul(stage, kStageB), .immediate = step * 32}, 0,
+                                    1024, 128, true);
       acc = b.mmaAsync(kind, {}, tileA, tileB, acc);
     }
     b.commit(Counter::Mma);
@@ -278,7 +288,8 @@ struct TileKernel {
     Value column = i.add(i.mul(b.id(IdKind::Workgroup0), 128), i.mul(i.rem(lane, 4), 2));
     Value at = i.add(i.mul(row, shape.n * 4), i.mul(column, 4));
     for (uint32_t r = 0; r < 64; r += 2)
-      b.store(b.slice(acc, r, 2), {.region = c, .lane = at, .immediate = r / 2 % 2 * 8 * int64_t(shape.n) * 4 + r / 4 * 32});
+      b.store(b.slice(acc, r, 2),
+              {.region = c, .lane = at, .immediate = r / 2 % 2 * 8 * int64_t(shape.n) * 4 + r / 4 * 32});
   }
 };
 
@@ -291,8 +302,13 @@ Program gemmTiles(const GemmShape &shape, Omit omit) {
   b.buffer("a");
   b.buffer("b");
   uint32_t c = b.buffer("c");
-  TileKernel kernel{b, i, b.shared("stage a", 0, kStages * kStageA), b.shared("stage b", kStages * kStageA, kStages * kStageB),
-                    b.shared("full", kFull, 8 * kStages), b.shared("empty", kEmpty, 8 * kStages), b.mmaKind(mma64xNx16(128))};
+  TileKernel kernel{b,
+                    i,
+                    b.shared("stage a", 0, kStages * kStageA),
+                    b.shared("stage b", kStages * kStageA, kStages * kStageB),
+                    b.shared("full", kFull, 8 * kStages),
+                    b.shared("empty", kEmpty, 8 * kStages),
+                    b.mmaKind(mma64xNx16(128))};
   uint32_t mapA = b.tensorMap(rowsMap("a", 0, shape.m, shape.k, 64));
   uint32_t mapB = b.tensorMap(rowsMap("b", 1, shape.n, shape.k, 128));
   Value wave = b.id(IdKind::Wave);

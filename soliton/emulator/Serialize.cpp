@@ -140,8 +140,7 @@ void visit(Stream &s, Program &p) {
     s.text(r.name);
     scalars(s, r.shared, r.argument, r.offset, r.bytes);
   });
-  s.list(p.addresses, 28,
-         [&](Address &a) { scalars(s, a.region, a.lane, a.uniform, a.base, a.limit, a.immediate); });
+  s.list(p.addresses, 28, [&](Address &a) { scalars(s, a.region, a.lane, a.uniform, a.base, a.limit, a.immediate); });
   s.list(p.mmaKinds, 70, [&](MmaKind &k) { visit(s, k); });
   s.list(p.matrixKinds, 24, [&](MatrixKind &k) { visit(s, k); });
   s.list(p.maps, 150, [&](TensorMap &m) { visit(s, m); });

@@ -28,7 +28,8 @@ inline Lanes evaluate(const std::function<Value(Builder &, Value)> &make, uint32
     b.store(b.extract(value, e), {.region = out, .lane = at, .immediate = e * 8});
   std::vector<uint64_t> result(size_t(waveSize) * count);
   Program program = b.finish();
-  Result r = run(program, {.buffers = {{input.data(), input.size()}, {result.data(), result.size() * 8}}, .checks = true});
+  Result r =
+      run(program, {.buffers = {{input.data(), input.size()}, {result.data(), result.size() * 8}}, .checks = true});
   EXPECT_TRUE(r.ok()) << format(r) << disassemble(program);
   Lanes lanes(waveSize);
   for (uint32_t l = 0; l < waveSize; ++l)

@@ -48,9 +48,7 @@ private:
     return info.type == type && info.count == count;
   }
 
-  void uniformScalar(Slot s, DType type, const char *what) {
-    require(isSlot(s, type, 1) && slot(s).uniform, what);
-  }
+  void uniformScalar(Slot s, DType type, const char *what) { require(isSlot(s, type, 1) && slot(s).uniform, what); }
 
   void same(Slot a, Slot b) {
     require(slot(a).type == slot(b).type && slot(a).count == slot(b).count, "operands differ in type or count");
@@ -170,8 +168,7 @@ private:
     case Op::Cmp:
       same(instr.src[0], instr.src[1]);
       require(dst.type == DType::i1 && dst.count == a.count, "the result has to be i1, one per element");
-      require(instr.sub < kNumCmpOps && floats == (instr.sub >= uint8_t(CmpOp::False)),
-              "not a predicate of this type");
+      require(instr.sub < kNumCmpOps && floats == (instr.sub >= uint8_t(CmpOp::False)), "not a predicate of this type");
       return;
     case Op::Fma:
       same(instr.dst, instr.src[0]);
@@ -332,7 +329,8 @@ private:
   }
 
   void checkCopyAsync(const Instr &instr, const Region &from) {
-    require(instr.imm == 4 || instr.imm == 8 || instr.imm == 12 || instr.imm == 16, "copies 4, 8, 12 or 16 bytes a lane");
+    require(instr.imm == 4 || instr.imm == 8 || instr.imm == 12 || instr.imm == 16,
+            "copies 4, 8, 12 or 16 bytes a lane");
     require(!from.shared, "copies from global memory");
     sharedAddress(instr.index2);
     require(instr.sub == uint8_t(Counter::Vm) || instr.sub == uint8_t(Counter::CpAsync), "ticks `vm` or `cp_async`");
@@ -461,8 +459,7 @@ private:
       return;
     case Op::Ballot:
       mask(instr.src[0] == kNoSlot ? Slot(program.slots.size()) : instr.src[0]);
-      return void(require(slot(instr.dst).uniform && slot(instr.dst).count == 1 &&
-                              isInteger(slot(instr.dst).type) &&
+      return void(require(slot(instr.dst).uniform && slot(instr.dst).count == 1 && isInteger(slot(instr.dst).type) &&
                               uint32_t(bits(slot(instr.dst).type)) >= program.waveSize,
                           "the result has to be one uniform integer with a bit per lane"));
     case Op::Uniform:
@@ -472,9 +469,9 @@ private:
       for (Slot s : {instr.dst2, instr.src[0], instr.src[1]})
         same(instr.dst, s);
       require(!slot(instr.dst).uniform && !slot(instr.dst2).uniform, "the results differ between lanes");
-      return void(require(instr.imm >= 1 && instr.imm <= program.waveSize / 2 &&
-                              program.waveSize % (2 * instr.imm) == 0,
-                          "groups have to pair up in the wave"));
+      return void(
+          require(instr.imm >= 1 && instr.imm <= program.waveSize / 2 && program.waveSize % (2 * instr.imm) == 0,
+                  "groups have to pair up in the wave"));
     default:
       require(false, "the operation does not exist");
     }
@@ -486,6 +483,8 @@ private:
 
 } // namespace
 
-std::string validate(const Program &program) { return Validator(program).check(); }
+std::string validate(const Program &program) {
+  return Validator(program).check();
+}
 
 } // namespace soliton::emu

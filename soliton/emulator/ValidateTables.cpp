@@ -22,8 +22,8 @@ std::string checkSizes(const Program &p) {
     return "more than 1024 arguments";
   if (p.code.size() > kMaxCode || p.slots.size() > kMaxSlots || p.pool.size() > (1u << 26))
     return "the program is too long";
-  for (size_t size : {p.regions.size(), p.addresses.size(), p.mmaKinds.size(), p.matrixKinds.size(), p.maps.size(),
-                      p.tiles.size()})
+  for (size_t size :
+       {p.regions.size(), p.addresses.size(), p.mmaKinds.size(), p.matrixKinds.size(), p.maps.size(), p.tiles.size()})
     if (size > kMaxCode)
       return "a table is too long";
   if (p.places.empty())
@@ -35,7 +35,9 @@ std::string checkSizes(const Program &p) {
   return {};
 }
 
-bool isType(DType type) { return static_cast<size_t>(type) < allDTypes().size() && type != DType::index; }
+bool isType(DType type) {
+  return static_cast<size_t>(type) < allDTypes().size() && type != DType::index;
+}
 
 std::string checkSlots(const Program &p) {
   uint64_t total = 0;
@@ -95,8 +97,8 @@ bool checkFragment(const Fragment &fragment, uint64_t elements, uint32_t waveSiz
 
 std::string checkMma(const Program &p, const MmaKind &kind) {
   std::string where = "mma kind `" + kind.name + "`: ";
-  if (!kind.m || !kind.n || !kind.k || !kind.blocks || !kind.waves || kind.m > 1024 || kind.n > 1024 ||
-      kind.k > 1024 || kind.blocks > 64 || kind.m % kind.waves != 0)
+  if (!kind.m || !kind.n || !kind.k || !kind.blocks || !kind.waves || kind.m > 1024 || kind.n > 1024 || kind.k > 1024 ||
+      kind.blocks > 64 || kind.m % kind.waves != 0)
     return where + "the shape is not one";
   uint64_t m = kind.m / kind.waves, sizeA = m * kind.k * kind.blocks, sizeB = uint64_t(kind.n) * kind.k * kind.blocks,
            sizeAcc = m * kind.n * kind.blocks;
@@ -104,8 +106,8 @@ std::string checkMma(const Program &p, const MmaKind &kind) {
     return where + "the shape is too large";
   if (!isType(kind.a) || !isType(kind.b) || !isType(kind.acc))
     return where + "an operand of no type";
-  bool integer = kind.acc == DType::i32 && isInteger(kind.a) && isInteger(kind.b) && bits(kind.a) <= 8 &&
-                 bits(kind.b) <= 8;
+  bool integer =
+      kind.acc == DType::i32 && isInteger(kind.a) && isInteger(kind.b) && bits(kind.a) <= 8 && bits(kind.b) <= 8;
   bool f64 = kind.acc == DType::f64 && kind.a == DType::f64 && kind.b == DType::f64;
   bool narrow = (kind.acc == DType::f32 || kind.acc == DType::f16 || kind.acc == DType::bf16) && isFloat(kind.a) &&
                 isFloat(kind.b) && kind.a != DType::f64 && kind.b != DType::f64;

@@ -120,9 +120,7 @@ struct Wave {
 
   uint64_t allLanes() const { return lanes == 64 ? ~0ull : (1ull << lanes) - 1; }
   uint32_t *words(Slot slot) { return reinterpret_cast<uint32_t *>(registers.get() + prepared.slots[slot].offset); }
-  uint64_t *wideWords(Slot slot) {
-    return reinterpret_cast<uint64_t *>(registers.get() + prepared.slots[slot].offset);
-  }
+  uint64_t *wideWords(Slot slot) { return reinterpret_cast<uint64_t *>(registers.get() + prepared.slots[slot].offset); }
   /// The slot's words, broadcast to all lanes into scratch buffer `which` where it is uniform and `perLane`.
   template <typename T>
   const T *read(Slot slot, bool perLane, int which);

@@ -78,7 +78,7 @@ Value Kernel::fill(std::vector<Expr> dims, ElementType type, Operand number, OpO
 }
 
 Value Kernel::splat(std::vector<Expr> dims, Value scalar, OpOptions options, Place place) {
-  Tracer tracer("splat", place, {scalar});
+  Tracer tracer("splat", place, {scalar}, owner);
   if (!tracer.ok() || !checkDims(*owner, DiagId::TileDims, "the tile", dims, place))
     return tracer.poison();
   if (!tracer.info(0).parameter) {
@@ -184,7 +184,7 @@ struct RegionScope {
 std::vector<Value> Kernel::iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body,
                                       const OpOptions &options, const Place &place) {
   Program &program = *owner;
-  Tracer tracer = inits.empty() ? Tracer("iterate", place, owner) : Tracer("iterate", place, inits);
+  Tracer tracer = inits.empty() ? Tracer("iterate", place, owner) : Tracer("iterate", place, inits, owner);
   for (size_t i = 0; i != inits.size(); ++i)
     inits[i] = tracer.operand(i);
   bool good = tracer.ok() && checkLoop(tracer, axis);

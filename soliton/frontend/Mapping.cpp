@@ -174,7 +174,11 @@ private:
       for (Expr used : sym::symbolsOf(expr))
         if (!checkSymbol(used, iterators, result.dynamicValues.size()))
           return std::nullopt;
-      result.indices->push_back(sym::substitute(expr, names));
+      try {
+        result.indices->push_back(sym::substitute(expr, names));
+      } catch (const sym::ExprError &error) {
+        return fail(DiagId::ExpressionInvalid, "the mapping's index " + quoted(expr) + " is wrong: " + error.what());
+      }
     }
     return result;
   }

@@ -65,9 +65,17 @@ static std::vector<Value> operandsOfAccess(const Value *value, const AccessOptio
   return operands;
 }
 
+/// Whether a kernel made the memory; if not, the mistake is reported to the kernel of the operands.
+static bool checkMemory(const MemoryRef &memory, Tracer &tracer) {
+  if (!memory.program())
+    tracer.error(DiagId::UndefinedValue, "`" + tracer.what() + "` got a memory that no kernel made",
+                 "make it with `Kernel::memory`");
+  return memory.program() != nullptr;
+}
+
 Value lang::read(const MemoryRef &memory, AccessOptions options, Place place) {
-  Tracer tracer("read", place, operandsOfAccess(nullptr, options), &memory);
-  if (!tracer.ok())
+  Tracer tracer("read", place, operandsOfAccess(nullptr, options), memory.program());
+  if (!checkMemory(memory, tracer) || !tracer.ok())
     return tracer.poison();
   Program &program = tracer.program();
   const Parameter &parameter = program.parameters[memory.id()];
@@ -110,8 +118,8 @@ static void reportWriteDims(Tracer &tracer, const Parameter &memory, const std::
 }
 
 void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  Tracer tracer("write", place, operandsOfAccess(&value, options), &memory);
-  if (!tracer.ok())
+  Tracer tracer("write", place, operandsOfAccess(&value, options), memory.program());
+  if (!checkMemory(memory, tracer) || !tracer.ok())
     return;
   Program &program = tracer.program();
   Parameter parameter = program.parameters[memory.id()];
@@ -130,7 +138,7 @@ void lang::write(const Value &value, const MemoryRef &memory, AccessOptions opti
   if (!converted)
     return;
   op.indices = mapping->indices;
-  Tracer("write", place, operandsOfAccess(&*converted, options), &memory).recordEffect(std::move(op), options.tag);
+  Tracer("write", place, operandsOfAccess(&*converted, options), memory.program()).recordEffect(std::move(op), options.tag);
 }
 
 //===- Matrices --------------------------------------------------------------------------===//

@@ -34,20 +34,12 @@ Value frontend::poisonedValue(const std::shared_ptr<Program> &program, const Pla
 Tracer::Tracer(std::string what, Place place, std::shared_ptr<Program> program)
     : op(std::move(what)), place(std::move(place)), owner(std::move(program)) {}
 
-Tracer::Tracer(std::string what, Place place, std::vector<Value> values, const MemoryRef *memory)
-    : op(std::move(what)), place(std::move(place)), operands(std::move(values)) {
-  if (memory)
-    owner = memory->program();
+Tracer::Tracer(std::string what, Place place, std::vector<Value> values, std::shared_ptr<Program> program)
+    : op(std::move(what)), place(std::move(place)), owner(std::move(program)), operands(std::move(values)) {
   for (const Value &operand : operands)
     if (!owner)
       owner = operand.program();
-  if (memory && !memory->program()) {
-    good = false;
-    if (owner)
-      error(DiagId::UndefinedValue, "`" + op + "` got a memory that no kernel made", "make it with `Kernel::memory`");
-  }
-  if (!owner)
-    good = false;
+  good = owner != nullptr;
   for (const Value &operand : operands)
     if (owner)
       checkOperand(operand);
@@ -174,6 +166,16 @@ Value frontend::constantTile(const std::shared_ptr<Program> &program, const std:
   else
     op.constant = number.realNumber;
   return tracer.record(std::move(op), {dims, type}, tag);
+}
+
+std::optional<Expr> frontend::applied(const ExprFunction &function, Expr argument) {
+  if (!function)
+    return std::nullopt;
+  try {
+    return function(argument);
+  } catch (const sym::ExprError &) {
+    return std::nullopt;
+  }
 }
 
 bool frontend::isIdentifier(std::string_view text) {

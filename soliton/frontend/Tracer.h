@@ -17,9 +17,9 @@ namespace soliton::frontend {
 
 class Tracer {
 public:
-  /// The kernel is that of the first operand that has one. Checks that all belong to it, that they may be used here and
-  /// that none is poisoned; `what` names the op in messages.
-  Tracer(std::string what, Place place, std::vector<Value> operands, const MemoryRef *memory = nullptr);
+  /// The kernel is `program`, or that of the first operand that has one. Checks that all belong to it, that they may be
+  /// used here and that none is poisoned; `what` names the op in messages.
+  Tracer(std::string what, Place place, std::vector<Value> operands, std::shared_ptr<Program> program = nullptr);
   /// For ops without operands.
   Tracer(std::string what, Place place, std::shared_ptr<Program> program);
 
@@ -77,6 +77,9 @@ bool checkDims(Program &program, DiagId id, const std::string &what, const std::
 
 /// Constraints against each other; reports into the program.
 void checkConstraints(Program &program);
+
+/// `function` of `argument`; nothing if it is not set or makes no expression.
+std::optional<Expr> applied(const ExprFunction &function, Expr argument);
 
 /// What a mapping or `source`/`target` says about an access.
 struct ResolvedMapping {

@@ -34,7 +34,8 @@ static std::string textOf(mlir::ModuleOp module) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   mlir::ParserConfig config(&context());
   mlir::ScopedDiagnosticHandler silence(&context(), [](mlir::Diagnostic &) { return mlir::success(); });
-  llvm::StringRef input(reinterpret_cast<const char *>(data), size);
+  // A copy, because MLIR's lexer looks for the 0 behind the text.
+  std::string input(reinterpret_cast<const char *>(data), size);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(input, config);
   if (!module)
     return 0;

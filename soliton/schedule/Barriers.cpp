@@ -199,7 +199,7 @@ private:
 
   /// Adds what the seams between the phases still lack, the earliest first.
   void complete() {
-    for (size_t round = 0; round <= program.prologue.size() + program.epilogue.size(); ++round) {
+    for (size_t left = program.prologue.size() + program.epilogue.size() + 1; left > 0; --left) {
       std::optional<Location> missing = firstMissing();
       if (!missing)
         return;
@@ -216,13 +216,13 @@ private:
         if (at.from->barriersBefore(at.fromPosition) + 1 <= at.to->barriersBefore(at.toPosition))
           return;
         Location x = at.from->at(at.fromPosition).where, y = at.to->at(at.toPosition).where;
-        if (y.phase == Phase::Kernel && x.phase == Phase::Kernel)
+        // What runs against its order is no matter of barriers; the verifier reports it.
+        bool backwards = &at.to->at(at.toPosition) <= &at.from->at(at.fromPosition);
+        if (backwards || (y.phase == Phase::Kernel && x.phase == Phase::Kernel))
           return;
         if (y.phase == Phase::Kernel)
           y = {Phase::Prologue, static_cast<int>(program.prologue.size())};
-        // A hazard against the order of its own list is no matter of barriers.
-        bool backwards = x.phase == y.phase && y.index <= x.index;
-        if (!backwards && (!first || y < *first))
+        if (!first || y < *first)
           first = y;
       });
     return first;

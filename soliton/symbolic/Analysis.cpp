@@ -12,7 +12,9 @@ static VersionedCache<Knowledge> &cache() {
   return instance;
 }
 
-void detail::clearAnalysisCache() { cache().clear(); }
+void detail::clearAnalysisCache() {
+  cache().clear();
+}
 
 Knowledge Analysis::of(Expr e) {
   if (e.isConstant())
@@ -224,9 +226,17 @@ static Range toRange(Interval interval) {
   return out;
 }
 
-Range rangeOf(Expr e, const Facts &facts) { return toRange(Analysis(facts).of(e).range); }
-Range rangeOf(Expr e) { return rangeOf(e, Facts()); }
-int64_t divisorOf(Expr e, const Facts &facts) { return Analysis(facts).of(e).congruence.divisor(); }
-int64_t divisorOf(Expr e) { return divisorOf(e, Facts()); }
+Range rangeOf(Expr e, const Facts &facts) {
+  return toRange(Analysis(facts).of(e).range);
+}
+Range rangeOf(Expr e) {
+  return rangeOf(e, Facts());
+}
+int64_t divisorOf(Expr e, const Facts &facts) {
+  return Analysis(facts).of(e).congruence.divisor();
+}
+int64_t divisorOf(Expr e) {
+  return divisorOf(e, Facts());
+}
 
 } // namespace soliton::sym

@@ -22,7 +22,8 @@ struct Interval {
   bool within(int64_t low, int64_t high) const { return lo >= low && hi <= high && bounded(); }
 };
 
-/// value = residue (mod modulus), 0 <= residue < modulus; a modulus of 0 means value = residue, 1 that nothing is known.
+/// value = residue (mod modulus), 0 <= residue < modulus; a modulus of 0 means value = residue, 1 that nothing is
+/// known.
 struct Congruence {
   int64_t modulus = 1, residue = 0;
   /// Largest d >= 0 that divides every such value.

@@ -175,7 +175,9 @@ Rational rationalOf(Expr e) {
   return {numerator, common};
 }
 
-bool hasRationalTerm(Expr e) { return e.get()->hasExactDiv && hasFraction(Linear(e)); }
+bool hasRationalTerm(Expr e) {
+  return e.get()->hasExactDiv && hasFraction(Linear(e));
+}
 
 void requireNonZero(Expr divisor, const char *operation) {
   if (divisor.isConstant(0))
@@ -277,7 +279,8 @@ static bool negative(Expr b) {
 
 //===- Public construction -------------------------------------------------===//
 
-/// sum / divisor for a positive literal, in lowest terms: coefficient * exactDiv(x, n), x starting with a positive term.
+/// sum / divisor for a positive literal, in lowest terms: coefficient * exactDiv(x, n), x starting with a positive
+/// term.
 static Expr exactOf(Linear sum, int64_t divisor) {
   Linear quotient;
   size_t kept = 0;
@@ -359,10 +362,18 @@ static Expr roundDivision(Kind kind, Expr a, Expr b) {
   return floorOf(std::move(sum), divisor);
 }
 
-Expr floordiv(Expr a, Expr b) { return roundDivision(Kind::floordiv, a, b); }
-Expr ceildiv(Expr a, Expr b) { return roundDivision(Kind::ceildiv, a, b); }
-Expr floor(Expr a) { return floordiv(a, 1); }
-Expr ceil(Expr a) { return ceildiv(a, 1); }
+Expr floordiv(Expr a, Expr b) {
+  return roundDivision(Kind::floordiv, a, b);
+}
+Expr ceildiv(Expr a, Expr b) {
+  return roundDivision(Kind::ceildiv, a, b);
+}
+Expr floor(Expr a) {
+  return floordiv(a, 1);
+}
+Expr ceil(Expr a) {
+  return ceildiv(a, 1);
+}
 
 Expr mod(Expr a, Expr b) {
   requireNonZero(b, "mod");
@@ -379,6 +390,8 @@ Expr mod(Expr a, Expr b) {
   return make(Kind::mod, rest, division.divisor);
 }
 
-Expr operator%(Expr a, Expr b) { return mod(a, b); }
+Expr operator%(Expr a, Expr b) {
+  return mod(a, b);
+}
 
 } // namespace soliton::sym

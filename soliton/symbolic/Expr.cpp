@@ -18,13 +18,14 @@ void detail::throwOverflow(const char *operation, int64_t a, int64_t b) {
                                            std::to_string(b) + " does not fit 64 signed bits");
 }
 
-void detail::throwError(ErrorKind kind, const char *message) { throw ExprError(kind, message); }
+void detail::throwError(ErrorKind kind, const char *message) {
+  throw ExprError(kind, message);
+}
 
 std::string_view kindName(Kind kind) {
-  static constexpr std::string_view names[] = {"constant", "symbol", "add", "mul", "exactDiv", "floordiv",
-                                               "ceildiv",  "mod",    "min", "max", "select",   "lt",
-                                               "le",       "eq",     "ne",  "and", "or",       "not",
-                                               "xor",      "shl",    "shr"};
+  static constexpr std::string_view names[] = {"constant", "symbol", "add", "mul",    "exactDiv", "floordiv", "ceildiv",
+                                               "mod",      "min",    "max", "select", "lt",       "le",       "eq",
+                                               "ne",       "and",    "or",  "not",    "xor",      "shl",      "shr"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -87,7 +88,9 @@ Expr pow(Expr base, int64_t exponent) {
 
 //===- Structure -----------------------------------------------------------===//
 
-int compare(Expr a, Expr b) { return compareNodes(a.get(), b.get()); }
+int compare(Expr a, Expr b) {
+  return compareNodes(a.get(), b.get());
+}
 
 /// Calls `visit` once per distinct node, operands first.
 template <typename F>

@@ -90,17 +90,17 @@ namespace detail {
 /// A hash-consed node; operands follow it in memory.
 struct Node {
   Kind kind;
-  bool predicate;    ///< its value is 0 or 1
-  bool hasExactDiv;  ///< an exact division is somewhere in it
+  bool predicate;   ///< its value is 0 or 1
+  bool hasExactDiv; ///< an exact division is somewhere in it
   uint8_t pad = 0;
   uint16_t depth;    ///< 0 for leaves
   uint16_t weight;   ///< nodes of the tree, saturating
   uint32_t count;    ///< operands
   uint32_t nameSize; ///< symbols
   uint64_t hash;
-  uint64_t order;    ///< first key of the canonical order
-  uint64_t symbols;  ///< Bloom filter of the symbols in it
-  int64_t value;     ///< the constant; the coefficient of a product that starts with a constant
+  uint64_t order;   ///< first key of the canonical order
+  uint64_t symbols; ///< Bloom filter of the symbols in it
+  int64_t value;    ///< the constant; the coefficient of a product that starts with a constant
   union {
     const Node *monomial; ///< a scaled product without its coefficient
     const char *name;     ///< symbols
@@ -169,9 +169,15 @@ Expr operator*(Expr a, Expr b);
 Expr operator/(Expr a, Expr b);
 /// Floor modulus, the same as `mod`.
 Expr operator%(Expr a, Expr b);
-inline Expr &operator+=(Expr &a, Expr b) { return a = a + b; }
-inline Expr &operator-=(Expr &a, Expr b) { return a = a - b; }
-inline Expr &operator*=(Expr &a, Expr b) { return a = a * b; }
+inline Expr &operator+=(Expr &a, Expr b) {
+  return a = a + b;
+}
+inline Expr &operator-=(Expr &a, Expr b) {
+  return a = a - b;
+}
+inline Expr &operator*=(Expr &a, Expr b) {
+  return a = a * b;
+}
 
 Expr floordiv(Expr a, Expr b);
 Expr ceildiv(Expr a, Expr b);
@@ -196,10 +202,18 @@ Expr gt(Expr a, Expr b);
 Expr ge(Expr a, Expr b);
 Expr eq(Expr a, Expr b);
 Expr ne(Expr a, Expr b);
-inline Expr operator<(Expr a, Expr b) { return lt(a, b); }
-inline Expr operator<=(Expr a, Expr b) { return le(a, b); }
-inline Expr operator>(Expr a, Expr b) { return gt(a, b); }
-inline Expr operator>=(Expr a, Expr b) { return ge(a, b); }
+inline Expr operator<(Expr a, Expr b) {
+  return lt(a, b);
+}
+inline Expr operator<=(Expr a, Expr b) {
+  return le(a, b);
+}
+inline Expr operator>(Expr a, Expr b) {
+  return gt(a, b);
+}
+inline Expr operator>=(Expr a, Expr b) {
+  return ge(a, b);
+}
 /// Connectives; an operand that is no predicate means "is not 0".
 Expr logicalAnd(Expr a, Expr b);
 Expr logicalOr(Expr a, Expr b);

@@ -17,8 +17,12 @@ namespace soliton::sym::detail {
 [[noreturn]] void throwOverflow(const char *operation, int64_t a, int64_t b);
 [[noreturn]] void throwError(ErrorKind kind, const char *message);
 
-inline bool addInto(int64_t a, int64_t b, int64_t *out) { return !__builtin_add_overflow(a, b, out); }
-inline bool mulInto(int64_t a, int64_t b, int64_t *out) { return !__builtin_mul_overflow(a, b, out); }
+inline bool addInto(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+inline bool mulInto(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
 
 inline int64_t checkedAdd(int64_t a, int64_t b) {
   int64_t out;

@@ -12,7 +12,9 @@ void IntegerSystem::add(LinearConstraint constraint) {
   rows.push_back(std::move(constraint));
 }
 
-static int64_t magnitude(int64_t a) { return a < 0 ? checkedNeg(a) : a; }
+static int64_t magnitude(int64_t a) {
+  return a < 0 ? checkedNeg(a) : a;
+}
 
 //===- Normal form of the rows ---------------------------------------------===//
 

@@ -23,16 +23,21 @@ static constexpr uint64_t mix(uint64_t h) {
   return h;
 }
 
-static constexpr uint64_t hashConstant(int64_t value) { return mix(static_cast<uint64_t>(value) * 0x9e3779b97f4a7c15ull + 1); }
+static constexpr uint64_t hashConstant(int64_t value) {
+  return mix(static_cast<uint64_t>(value) * 0x9e3779b97f4a7c15ull + 1);
+}
 
 /// Kinds in the order in which addends are printed.
-static constexpr uint64_t orderOf(Kind kind, uint64_t rest) { return static_cast<uint64_t>(kind) << 56 | rest >> 8; }
+static constexpr uint64_t orderOf(Kind kind, uint64_t rest) {
+  return static_cast<uint64_t>(kind) << 56 | rest >> 8;
+}
 
 static constexpr uint64_t orderOfConstant(int64_t value) {
   return orderOf(Kind::constant, static_cast<uint64_t>(value) ^ (1ull << 63));
 }
 
-constinit const Node zeroNode = {Kind::constant, true, false, 0, 0, 1, 0, 0, hashConstant(0), orderOfConstant(0), 0, 0, {nullptr}};
+constinit const Node zeroNode = {Kind::constant,     true, false, 0,        0, 1, 0, 0, hashConstant(0),
+                                 orderOfConstant(0), 0,    0,     {nullptr}};
 
 namespace {
 

@@ -24,7 +24,9 @@ const Node *intern(Kind kind, std::span<const Expr> operands);
 const Node *internScaled(int64_t coefficient, const Node *monomial);
 const Node *internSymbol(std::string_view name);
 
-inline Expr make(Kind kind, std::span<const Expr> operands) { return Expr(intern(kind, operands)); }
+inline Expr make(Kind kind, std::span<const Expr> operands) {
+  return Expr(intern(kind, operands));
+}
 inline Expr make(Kind kind, Expr a, Expr b) {
   const Expr operands[] = {a, b};
   return Expr(intern(kind, operands));

@@ -66,7 +66,9 @@ static Congruence normal(int64_t modulus, Wide residue) {
   return {modulus, static_cast<int64_t>(r < 0 ? r + modulus : r)};
 }
 
-Congruence add(Congruence a, Congruence b) { return normal(gcd(a.modulus, b.modulus), Wide(a.residue) + b.residue); }
+Congruence add(Congruence a, Congruence b) {
+  return normal(gcd(a.modulus, b.modulus), Wide(a.residue) + b.residue);
+}
 
 /// |a * b|, or its largest power-of-two divisor that fits.
 static int64_t clampedProduct(int64_t a, int64_t b) {

@@ -143,8 +143,8 @@ bool Linear::reduceExactDivisions() {
       continue;
     Expr numerator = Expr(n).operand(0), divisor = Expr(n).operand(1);
     int64_t common = divisor.isConstant() ? gcd(coefficient, divisor.get()->value) : coefficient;
-    bool improper = numerator.isConstant() && (coefficient < 0 || coefficient > divisor.get()->value) &&
-                    divisor.isConstant();
+    bool improper =
+        numerator.isConstant() && (coefficient < 0 || coefficient > divisor.get()->value) && divisor.isConstant();
     if (common == 1 && !improper)
       continue;
     terms.erase(i);
@@ -166,9 +166,8 @@ Expr scaled(int64_t coefficient, const Node *monomial) {
 Expr Linear::expr() const {
   if (terms.empty())
     return Expr(constant);
-  if (std::any_of(terms.begin(), terms.end(), [](const Term &term) {
-        return term.monomial->kind == Kind::exactDiv && term.coefficient != 1;
-      })) {
+  if (std::any_of(terms.begin(), terms.end(),
+                  [](const Term &term) { return term.monomial->kind == Kind::exactDiv && term.coefficient != 1; })) {
     Linear copy = *this;
     bool changed = false;
     while (copy.reduceExactDivisions())
@@ -194,7 +193,9 @@ std::span<const Expr> factorsOf(const Expr &monomial) {
   return {&monomial, 1};
 }
 
-static bool lessNode(Expr a, Expr b) { return compareNodes(a.get(), b.get()) < 0; }
+static bool lessNode(Expr a, Expr b) {
+  return compareNodes(a.get(), b.get()) < 0;
+}
 
 namespace {
 /// Collects the factors of a product; the constant is kept apart.

@@ -62,8 +62,12 @@ Expr le(Expr a, Expr b) {
   return positive(std::move(sum));
 }
 
-Expr gt(Expr a, Expr b) { return lt(b, a); }
-Expr ge(Expr a, Expr b) { return le(b, a); }
+Expr gt(Expr a, Expr b) {
+  return lt(b, a);
+}
+Expr ge(Expr a, Expr b) {
+  return le(b, a);
+}
 
 static Expr equality(Kind kind, Expr a, Expr b) {
   Linear sum(a);
@@ -88,14 +92,22 @@ static Expr equality(Kind kind, Expr a, Expr b) {
   return compareSides(kind, sum);
 }
 
-Expr eq(Expr a, Expr b) { return equality(Kind::eq, a, b); }
-Expr ne(Expr a, Expr b) { return equality(Kind::ne, a, b); }
+Expr eq(Expr a, Expr b) {
+  return equality(Kind::eq, a, b);
+}
+Expr ne(Expr a, Expr b) {
+  return equality(Kind::ne, a, b);
+}
 
 //===- Connectives ---------------------------------------------------------===//
 
-static Expr toPredicate(Expr e) { return e.isPredicate() ? e : ne(e, 0); }
+static Expr toPredicate(Expr e) {
+  return e.isPredicate() ? e : ne(e, 0);
+}
 
-static bool lessNode(Expr a, Expr b) { return compareNodes(a.get(), b.get()) < 0; }
+static bool lessNode(Expr a, Expr b) {
+  return compareNodes(a.get(), b.get()) < 0;
+}
 
 /// Flattens operands of the same kind into a sorted list without repetition.
 static SmallVector<Expr, 8> flatten(Kind kind, std::span<const Expr> operands, bool unique) {
@@ -132,8 +144,12 @@ static Expr connective(Kind kind, std::span<const Expr> operands) {
   return kept.size() == 1 ? kept[0] : make(kind, kept.span());
 }
 
-Expr logicalAnd(std::span<const Expr> operands) { return connective(Kind::logicalAnd, operands); }
-Expr logicalOr(std::span<const Expr> operands) { return connective(Kind::logicalOr, operands); }
+Expr logicalAnd(std::span<const Expr> operands) {
+  return connective(Kind::logicalAnd, operands);
+}
+Expr logicalOr(std::span<const Expr> operands) {
+  return connective(Kind::logicalOr, operands);
+}
 
 Expr logicalAnd(Expr a, Expr b) {
   const Expr operands[] = {a, b};
@@ -199,8 +215,12 @@ static Expr extremum(Kind kind, std::span<const Expr> operands) {
   return list.size() == 1 ? list[0] : make(kind, list.span());
 }
 
-Expr min(std::span<const Expr> operands) { return extremum(Kind::min, operands); }
-Expr max(std::span<const Expr> operands) { return extremum(Kind::max, operands); }
+Expr min(std::span<const Expr> operands) {
+  return extremum(Kind::min, operands);
+}
+Expr max(std::span<const Expr> operands) {
+  return extremum(Kind::max, operands);
+}
 
 Expr min(Expr a, Expr b) {
   const Expr operands[] = {a, b};

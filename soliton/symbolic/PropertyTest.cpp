@@ -28,7 +28,8 @@ struct World {
     for (int i = 0; i < symbols; ++i) {
       int kind = static_cast<int>(random.between(0, 3));
       lo.push_back(kind == 0 ? -40 : kind == 1 ? random.between(-9, 3) : 0);
-      hi.push_back(kind == 0 ? 40 : lo.back() + (random.chance(50) ? (1 << random.between(0, 7)) - 1 : random.between(0, 70)));
+      hi.push_back(
+          kind == 0 ? 40 : lo.back() + (random.chance(50) ? (1 << random.between(0, 7)) - 1 : random.between(0, 70)));
       divisor.push_back(random.chance(25) ? 1 << random.between(1, 4) : 1);
       if (kind == 0)
         facts.setRange(symbolOf(i), {});
@@ -77,7 +78,8 @@ struct Counters {
 };
 
 std::string describe(const Tree &tree, Expr e, Expr simplified, std::span<const int64_t> values) {
-  std::string out = soliton::sym::testing::toString(tree) + "  =>  " + toString(e) + "  ->  " + toString(simplified) + "  at";
+  std::string out =
+      soliton::sym::testing::toString(tree) + "  =>  " + toString(e) + "  ->  " + toString(simplified) + "  at";
   for (int64_t v : values)
     out += " " + std::to_string(v);
   return out;
@@ -108,8 +110,8 @@ void checkPoint(const Tree &tree, Expr e, Expr simplified, const World &world, s
 }
 
 void checkForms(Expr e, Expr simplified, const Facts &facts) {
-  ASSERT_EQ(simplify(simplified, facts), simplified) << toString(e) << "  ->  " << toString(simplified) << "  ->  "
-                                                     << toString(simplify(simplified, facts));
+  ASSERT_EQ(simplify(simplified, facts), simplified)
+      << toString(e) << "  ->  " << toString(simplified) << "  ->  " << toString(simplify(simplified, facts));
   ASSERT_EQ(parse(toString(e)), e) << toString(e);
   ASSERT_EQ(parse(toString(simplified)), simplified) << toString(simplified);
 }

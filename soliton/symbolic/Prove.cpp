@@ -339,6 +339,8 @@ std::optional<bool> prove(Expr predicate, const Facts &facts) {
   return decide(simplify(predicate, facts), facts);
 }
 
-std::optional<bool> prove(Expr predicate) { return prove(predicate, Facts()); }
+std::optional<bool> prove(Expr predicate) {
+  return prove(predicate, Facts());
+}
 
 } // namespace soliton::sym

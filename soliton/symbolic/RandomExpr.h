@@ -48,9 +48,13 @@ struct Shape {
   int64_t largest = 12;   // literals
 };
 
-inline Expr symbolOf(int64_t number) { return Expr::symbol("s" + std::to_string(number)); }
+inline Expr symbolOf(int64_t number) {
+  return Expr::symbol("s" + std::to_string(number));
+}
 
-inline TreePtr leaf(Kind kind, int64_t value) { return std::make_shared<Tree>(Tree{kind, value, {}}); }
+inline TreePtr leaf(Kind kind, int64_t value) {
+  return std::make_shared<Tree>(Tree{kind, value, {}});
+}
 inline TreePtr node(Kind kind, std::vector<TreePtr> operands) {
   return std::make_shared<Tree>(Tree{kind, 0, std::move(operands)});
 }
@@ -89,7 +93,9 @@ public:
 
 private:
   TreePtr literal() { return leaf(Kind::constant, random.between(-shape.largest, shape.largest)); }
-  TreePtr scaledLeaf() { return node(Kind::mul, {literal(), leaf(Kind::symbol, random.between(0, shape.symbols - 1))}); }
+  TreePtr scaledLeaf() {
+    return node(Kind::mul, {literal(), leaf(Kind::symbol, random.between(0, shape.symbols - 1))});
+  }
 
   TreePtr divisor(int depth) {
     if (!shape.linear && random.chance(15))

@@ -15,8 +15,12 @@ void clearCaches() {
   clearAnalysisCache();
 }
 
-Expr simplify(Expr e, const Facts &facts) { return Simplifier(facts).visit(e); }
-Expr simplify(Expr e) { return simplify(e, Facts()); }
+Expr simplify(Expr e, const Facts &facts) {
+  return Simplifier(facts).visit(e);
+}
+Expr simplify(Expr e) {
+  return simplify(e, Facts());
+}
 
 Expr Simplifier::visit(Expr e) {
   if (e.isConstant())

@@ -196,9 +196,9 @@ Expr Simplifier::exactDivision(Expr e) {
   }
   if (decide(eq(mod(a, b), 0), facts) == true)
     return floordiv(a, b);
-  throw ExprError(ErrorKind::inexactDivision,
-                  "`" + toString(e) + "` is an exact division, but nothing proves that `" + toString(b) + "` divides `" +
-                      toString(a) + "`; assume it, or use `floordiv` or `ceildiv`");
+  throw ExprError(ErrorKind::inexactDivision, "`" + toString(e) + "` is an exact division, but nothing proves that `" +
+                                                  toString(b) + "` divides `" + toString(a) +
+                                                  "`; assume it, or use `floordiv` or `ceildiv`");
 }
 
 } // namespace soliton::sym

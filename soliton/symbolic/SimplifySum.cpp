@@ -137,7 +137,8 @@ bool Simplifier::matchWholes(Linear &sum) {
   return false;
 }
 
-/// c*floor(x/n) where x modulo n is known: the division is exact up to that residue, so common factors of c and n cancel.
+/// c*floor(x/n) where x modulo n is known: the division is exact up to that residue, so common factors of c and n
+/// cancel.
 bool Simplifier::foldExactFloors(Linear &sum) {
   for (size_t i = 0; i < sum.terms.size(); ++i) {
     std::optional<FloorView> view = floorView(Expr(sum.terms[i].monomial));

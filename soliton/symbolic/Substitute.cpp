@@ -67,6 +67,8 @@ struct Substituter {
 };
 } // namespace
 
-Expr substitute(Expr e, const Substitution &substitution) { return Substituter{substitution, {}}.visit(e); }
+Expr substitute(Expr e, const Substitution &substitution) {
+  return Substituter{substitution, {}}.visit(e);
+}
 
 } // namespace soliton::sym

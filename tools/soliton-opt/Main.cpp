@@ -11,6 +11,10 @@
 #ifdef SOLITON_HAS_TRANSFORMS
 #include "soliton/transforms/Passes.h"
 #endif
+#ifdef SOLITON_HAS_DRIVER
+#include "soliton/driver/CheckPasses.h"
+#include "soliton/driver/Pipelines.h"
+#endif
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,6 +33,10 @@ int main(int argc, char **argv) {
   mlir::registerCSEPass();
 #ifdef SOLITON_HAS_TRANSFORMS
   soliton::registerSolitonPasses();
+#endif
+#ifdef SOLITON_HAS_DRIVER
+  soliton::registerPipelines();
+  soliton::registerPassCheck();
 #endif
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Soliton's passes on wave and machine programs\n", registry));

@@ -112,7 +112,8 @@ rt::ImageKind imageFor(const rt::Device &device) {
 
 /// The target of a device where the user named none.
 std::string targetFor(const KernelChoice &choice, bool given, const rt::Device &device) {
-  return given || device.info().architecture.empty() ? choice.target : device.info().architecture;
+  std::string own = targetOf(device);
+  return given || own.empty() ? choice.target : own;
 }
 
 } // namespace

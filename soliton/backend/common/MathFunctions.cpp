@@ -25,6 +25,11 @@ Value *MathFunctions::polynomial(Value *x, llvm::ArrayRef<double> coefficients) 
   return sum;
 }
 
+/// `x`, or 0 where it is not below 1: the rest of a number that is not finite.
+Value *MathFunctions::keepSmall(Value *x) {
+  return builder.CreateSelect(builder.CreateFCmpOLT(absolute(x), number(1)), x, number(0));
+}
+
 //===-- Exponentials --------------------------------------------------------------===//
 
 Value *MathFunctions::expApproximate(Value *x) {
@@ -37,8 +42,7 @@ Value *MathFunctions::exp(Value *x) {
   Value *t = builder.CreateFMul(x, log2e);
   Value *r = fma(x, log2e, builder.CreateFNeg(t));
   r = fma(x, number(0x1.4ae0cp-26), r);
-  Value *isNumber = builder.CreateFCmpOEQ(r, r); // infinity minus infinity otherwise
-  r = builder.CreateSelect(isNumber, r, number(0));
+  r = keepSmall(r); // not where t overflowed
   return builder.CreateFMul(exp2Fast(t), fma(r, number(0x1.62e43p-1), number(1)));
 }
 
@@ -51,13 +55,11 @@ Value *MathFunctions::expm1(Value *x) {
 
 //===-- Logarithms ----------------------------------------------------------------===//
 
-/// log(x) · (high + low), where high + low is a constant to twice the precision.
-Value *MathFunctions::scaledLog(Value *x, double high, double low) {
-  // x = m · 2^e with m in [2/3, 4/3); ln m = f + f²·P(f), f = m − 1.
-  llvm::Type *i32 = builder.getInt32Ty();
+/// x = m · 2^e with m in [2/3, 4/3) and ln m = f + tail, f = m − 1.
+MathFunctions::LogParts MathFunctions::split(Value *x) {
   Value *isSubnormal = builder.CreateFCmpOLT(x, number(0x1p-126));
   Value *scaled = builder.CreateSelect(isSubnormal, builder.CreateFMul(x, number(0x1p23)), x);
-  Value *word = builder.CreateBitCast(scaled, i32);
+  Value *word = builder.CreateBitCast(scaled, builder.getInt32Ty());
   Value *shifted = builder.CreateSub(word, builder.getInt32(0x3f2aaaab));
   Value *exponentBits = builder.CreateAnd(shifted, builder.getInt32(0xff800000));
   Value *m = builder.CreateBitCast(builder.CreateSub(word, exponentBits), builder.getFloatTy());
@@ -67,25 +69,35 @@ Value *MathFunctions::scaledLog(Value *x, double high, double low) {
   Value *tail = builder.CreateFMul(builder.CreateFMul(f, f),
                                    polynomial(f, {-0.1242220058, 0.1374830914, -0.1228872161, 0.1405581265, -0.1667331625,
                                                   0.2000723398, -0.2499994419, 0.3333327262, -0.5}));
-  // (f + tail) in units of the base, large parts last: e·log(2) is exact enough as high part and rest.
-  Value *result;
-  if (high == 1 && low == 0) { // natural logarithm
-    Value *rest = fma(e, number(-0x1.05c61p-29), tail);
-    result = fma(e, number(0x1.62e43p-1), builder.CreateFAdd(f, rest));
-  } else {
-    Value *unit = number(high);
-    Value *product = builder.CreateFMul(f, unit);
-    Value *rest = fma(f, unit, builder.CreateFNeg(product));
-    rest = fma(tail, unit, fma(f, number(low), rest));
-    double base = 0.693147180559945309 * (high + low); // one binary order of magnitude
-    auto baseHigh = static_cast<float>(base);
-    rest = fma(e, number(base - baseHigh), rest);
-    result = fma(e, number(baseHigh), builder.CreateFAdd(product, rest));
-  }
+  return {e, f, tail};
+}
+
+/// The logarithm of what is no positive finite number.
+Value *MathFunctions::logSpecial(Value *x, Value *result) {
   Value *infinity = llvm::ConstantFP::getInfinity(builder.getFloatTy());
   result = builder.CreateSelect(builder.CreateFCmpOLT(x, infinity), result, x); // infinity and NaN stay
   result = builder.CreateSelect(builder.CreateFCmpOLT(x, number(0)), llvm::ConstantFP::getNaN(builder.getFloatTy()), result);
-  return builder.CreateSelect(builder.CreateFCmpOEQ(x, number(0)), llvm::ConstantFP::getInfinity(builder.getFloatTy(), true), result);
+  return builder.CreateSelect(builder.CreateFCmpOEQ(x, number(0)), llvm::ConstantFP::getInfinity(builder.getFloatTy(), true),
+                              result);
+}
+
+/// (f + tail) · (high + low) as the sum of a number and a rest.
+std::pair<Value *, Value *> MathFunctions::scaled(const LogParts &parts, double high, double low) {
+  Value *unit = number(high);
+  Value *product = builder.CreateFMul(parts.f, unit);
+  Value *rest = fma(parts.f, unit, builder.CreateFNeg(product));
+  rest = fma(parts.tail, unit, fma(parts.f, number(low), rest));
+  return {product, rest};
+}
+
+/// log(x) · (high + low), where high + low is a constant to twice the precision.
+Value *MathFunctions::scaledLog(Value *x, double high, double low) {
+  LogParts parts = split(x);
+  auto [product, rest] = scaled(parts, high, low);
+  double base = 0.693147180559945309 * (high + low); // one binary order of magnitude
+  auto baseHigh = static_cast<float>(base);
+  rest = fma(parts.e, number(base - baseHigh), rest);
+  return logSpecial(x, fma(parts.e, number(baseHigh), builder.CreateFAdd(product, rest)));
 }
 
 Value *MathFunctions::log(Value *x) { return scaledLog(x, 1, 0); }
@@ -103,17 +115,30 @@ Value *MathFunctions::log1p(Value *x) {
   Value *u = builder.CreateFAdd(x, number(1));
   Value *error = builder.CreateFSub(builder.CreateFSub(u, number(1)), x);
   Value *correction = builder.CreateFMul(error, reciprocal(u));
-  Value *isFinite = builder.CreateFCmpOLT(absolute(correction), number(1));
-  correction = builder.CreateSelect(isFinite, correction, number(0));
-  Value *result = builder.CreateFSub(log(u), correction);
+  Value *result = builder.CreateFSub(log(u), keepSmall(correction));
   Value *isTiny = builder.CreateFCmpOLT(absolute(x), number(0x1p-25));
   return builder.CreateSelect(isTiny, x, result);
+}
+
+/// |x|^y: the logarithm and its product with y to more than twice the precision of the result's exponent.
+Value *MathFunctions::powMagnitude(Value *x, Value *y) {
+  LogParts parts = split(x);
+  auto [product, rest] = scaled(parts, 0x1.715476p+0, 0x1.4ae0cp-26);
+  Value *fraction = builder.CreateFAdd(product, rest);
+  Value *low = builder.CreateFSub(rest, builder.CreateFSub(fraction, product));
+  Value *sum = builder.CreateFAdd(parts.e, fraction); // |e| is at least as large, or 0
+  low = builder.CreateFAdd(builder.CreateFSub(fraction, builder.CreateFSub(sum, parts.e)), low);
+  Value *log = logSpecial(x, sum);
+  Value *exponent = builder.CreateFMul(y, log);
+  Value *error = fma(y, log, builder.CreateFNeg(exponent));
+  error = keepSmall(fma(y, low, error));
+  return builder.CreateFMul(exp2Fast(exponent), fma(error, number(0x1.62e43p-1), number(1)));
 }
 
 Value *MathFunctions::pow(Value *x, Value *y) {
   // |x|^y, then the sign for negative x: odd integers keep it, other integers drop it, the rest has no real value.
   Value *zero = number(0), *one = number(1);
-  Value *magnitude = exp2Fast(builder.CreateFMul(y, log2(absolute(x))));
+  Value *magnitude = powMagnitude(absolute(x), y);
   Value *half = builder.CreateFMul(y, number(0.5));
   Value *isInteger = builder.CreateFCmpOEQ(unary(llvm::Intrinsic::trunc, y), y);
   Value *isEven = builder.CreateFCmpOEQ(unary(llvm::Intrinsic::trunc, half), half);
@@ -121,7 +146,8 @@ Value *MathFunctions::pow(Value *x, Value *y) {
   Value *isNegative = builder.CreateICmpSLT(builder.CreateBitCast(x, builder.getInt32Ty()), builder.getInt32(0));
   Value *negated = builder.CreateSelect(isOdd, builder.CreateFNeg(magnitude), magnitude);
   Value *isBelow = builder.CreateFCmpOLT(x, zero);
-  Value *hasNone = builder.CreateAnd(isBelow, builder.CreateNot(isInteger));
+  Value *isFinite = builder.CreateFCmpOGT(x, llvm::ConstantFP::getInfinity(builder.getFloatTy(), true));
+  Value *hasNone = builder.CreateAnd(builder.CreateAnd(isBelow, isFinite), builder.CreateNot(isInteger));
   Value *result = builder.CreateSelect(isNegative, negated, magnitude);
   result = builder.CreateSelect(hasNone, llvm::ConstantFP::getNaN(builder.getFloatTy()), result);
   Value *isOne = builder.CreateOr(builder.CreateFCmpOEQ(y, zero), builder.CreateFCmpOEQ(x, one));
@@ -137,12 +163,15 @@ Value *MathFunctions::sine(Value *x, int quarters) {
   Value *r = fma(minus, number(0x1.921fb6p+0), x);
   r = fma(minus, number(-0x1.777a5cp-25), r);
   r = fma(minus, number(-0x1.ee59dap-50), r);
+  // Beyond this too few digits of the reduced argument are right: no number rather than a wrong one.
+  Value *isKnown = builder.CreateFCmpOLE(absolute(x), number(0x1p20));
+  r = builder.CreateSelect(isKnown, r, llvm::ConstantFP::getNaN(builder.getFloatTy()));
   Value *z = builder.CreateFMul(r, r);
   Value *sinTail = polynomial(z, {2.724686872e-6, -0.0001984006304, 0.008333331831, -0.1666666666});
   Value *sin = fma(builder.CreateFMul(r, z), sinTail, r);
   Value *cosTail = polynomial(z, {-2.729840765e-7, 2.48005806e-5, -0.001388888764, 0.04166666666});
   Value *cos = fma(builder.CreateFMul(z, z), cosTail, fma(z, number(-0.5), number(1)));
-  // An infinite x has no quadrant; llvm.fptosi.sat gives some integer and r is NaN anyway.
+  // Saturating: where x is too large for a quadrant, r is NaN anyway.
   Value *q = builder.CreateIntrinsic(llvm::Intrinsic::fptosi_sat, {builder.getInt32Ty(), builder.getFloatTy()}, {n});
   q = builder.CreateAdd(q, builder.getInt32(quarters));
   Value *useCos = builder.CreateICmpNE(builder.CreateAnd(q, 1), builder.getInt32(0));

@@ -4,9 +4,9 @@
 // target. Errors in ulp of the exact result, as MathFunctionsTest measures them with a correctly rounded 2^x and 1/x; the
 // hardware's own errors (up to 2 ulp and 1 ulp) come on top:
 //
-//   exp ≤ 2   expm1 ≤ 3   log, log2, log10, log1p ≤ 3   sin, cos ≤ 2 for |x| ≤ 2^15 (absolute 2^-24 beyond that ulp's reach)
-//   tanh ≤ 3   erf ≤ 3   pow: relative error (2 + |y·log2 x|) · 2^-23
+//   exp, tanh, erf, sin, cos ≤ 2    log, log2, log10, log1p ≤ 2    expm1 ≤ 3    pow ≤ 3 + |y| / 8
 //
+// sin and cos for |x| ≤ 2^15 (near their zeros an absolute 2^-24), and NaN beyond 2^20.
 // Subnormal results may become zero.
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,15 @@ private:
   llvm::Value *copySign(llvm::Value *x, llvm::Value *sign);
   /// Highest power first.
   llvm::Value *polynomial(llvm::Value *x, llvm::ArrayRef<double> coefficients);
+  struct LogParts {
+    llvm::Value *e, *f, *tail;
+  };
+  LogParts split(llvm::Value *x);
+  std::pair<llvm::Value *, llvm::Value *> scaled(const LogParts &parts, double high, double low);
+  llvm::Value *logSpecial(llvm::Value *x, llvm::Value *result);
   llvm::Value *scaledLog(llvm::Value *x, double high, double low);
+  llvm::Value *powMagnitude(llvm::Value *x, llvm::Value *y);
+  llvm::Value *keepSmall(llvm::Value *x);
   llvm::Value *sine(llvm::Value *x, int quarters);
 
   llvm::IRBuilder<> &builder;

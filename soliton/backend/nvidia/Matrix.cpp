@@ -62,8 +62,10 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
     if (types.empty())
       return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type " << op->getOperand(i).getType()
                              << ", which is not what it takes";
-    Value *pieces = bits(operand, vectorOf(types[0], types.size()));
-    llvm::append_range(args, elements(pieces));
+    // A register may itself be a vector (two halves); vectors of vectors do not exist, so it is cut as one integer.
+    llvm::Type *word = types[0]->isVectorTy() ? builder.getIntNTy(bitsOf(types[0])) : types[0];
+    for (Value *piece : elements(bits(operand, vectorOf(word, types.size()))))
+      args.push_back(bits(piece, types[0]));
   }
   if (next != type->getNumParams())
     return unsupported(op) << "`" << op.getKind() << "` takes more than the operands have";
@@ -71,6 +73,9 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
   llvm::SmallVector<Value *> list;
   for (unsigned i = 0; i < llvm::cast<llvm::StructType>(type->getReturnType())->getNumElements(); ++i)
     list.push_back(builder.CreateExtractValue(result, i));
+  if (list[0]->getType()->isVectorTy())
+    for (Value *&piece : list)
+      piece = bits(piece, builder.getIntNTy(bitsOf(piece->getType())));
   Value *joined = fromElements(list, vectorOf(list[0]->getType(), list.size()));
   set(op, bits(joined, operands[2]->getType()));
   return success();

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs the measurements of bench/ that this machine can make, and keeps each output with the command that made it.
+
+    scripts/run_bench.py                    all of them; results go to bench/results/
+    scripts/run_bench.py --only compile     what has this in its name
+    scripts/run_bench.py --list
+
+A measurement whose program was not built, whose Python module is missing or that needs a GPU where there is none is
+named with the reason. Nothing here asserts a bar; docs/status.md compares figures with theirs. Exits 1 if one failed.
+"""
+
+import argparse
+import importlib.util
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BIN = "build/bin"
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """A name, commands relative to the repository, and what they need beside their program."""
+
+    name: str
+    commands: tuple[str, ...]
+    module: str = ""
+    gpu: bool = False
+
+
+MEASUREMENTS = (
+    Measurement("symbolic", (f"python3 bench/symbolic/compare.py {BIN}/SymbolicBench",), module="sympy"),
+    Measurement(
+        "compile",
+        (
+            f"{BIN}/compile-bench machine gfx942 128 128 32 20",
+            f"{BIN}/compile-bench machine gfx950 256 256 64 20",
+            f"{BIN}/compile-bench hsaco gfx942 128 128 32 5",
+        ),
+    ),
+    Measurement(
+        "growth",
+        (
+            f"{BIN}/compile-bench machine gfx942 64 64 32 20",
+            f"{BIN}/compile-bench machine gfx942 128 128 32 20",
+            f"{BIN}/compile-bench machine gfx942 256 256 32 20",
+            f"{BIN}/compile-bench chain 2000 5",
+            f"{BIN}/compile-bench chain 4000 5",
+        ),
+    ),
+    Measurement(
+        "emulator",
+        tuple(
+            f"{BIN}/soliton run gemm --target {target} --device emulator --json "
+            f"--size M={size},N={size},K={size} --check {check}"
+            for target in ("gfx942", "gfx950", "sm_90a")
+            for size, check in ((512, "on"), (1024, "off"))
+        ),
+    ),
+    Measurement("launch", (f"{BIN}/launch-overhead",), gpu=True),
+    Measurement("gemm-gpu", (f"{BIN}/soliton bench gemm --size M=4096,N=4096,K=4096 --json",), gpu=True),
+)
+
+
+def has_gpu() -> bool:
+    done = subprocess.run([str(ROOT / BIN / "soliton"), "targets"], capture_output=True, text=True)
+    return any(line.strip().startswith(("cuda", "hip")) for line in done.stdout.splitlines())
+
+
+def obstacle(measurement: Measurement) -> str:
+    """Why it cannot run here, or nothing."""
+    for command in measurement.commands:
+        for word in shlex.split(command):
+            if word.startswith(BIN) and not os.access(ROOT / word, os.X_OK):
+                return f"{word} was not built"
+    if measurement.module and importlib.util.find_spec(measurement.module) is None:
+        return f"the Python module {measurement.module} is missing"
+    if measurement.gpu and not has_gpu():
+        return "no GPU was found"
+    return ""
+
+
+def run(measurement: Measurement, folder: Path) -> bool:
+    """Runs the commands, shows and keeps what they print; false if one failed."""
+    good = True
+    text = f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores\n"
+    for command in measurement.commands:
+        done = subprocess.run(shlex.split(command), cwd=ROOT, capture_output=True, text=True)
+        good = good and done.returncode == 0
+        text += f"\n$ {command}\n{done.stdout}{done.stderr}"
+        text += f"exit code {done.returncode}\n" if done.returncode else ""
+    print(text, flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{measurement.name}.txt").write_text(text)
+    return good
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", default="", metavar="TEXT")
+    parser.add_argument("--list", action="store_true", help="print the names and stop")
+    parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where outputs are kept")
+    options = parser.parse_args()
+    chosen = [measurement for measurement in MEASUREMENTS if options.only in measurement.name]
+    if options.list:
+        print("\n".join(measurement.name for measurement in chosen))
+        return 0
+    failed = []
+    for measurement in chosen:
+        print(f"== {measurement.name}", flush=True)
+        if reason := obstacle(measurement):
+            print(f"left out: {reason}\n")
+        elif not run(measurement, options.results):
+            failed.append(measurement.name)
+    if failed:
+        print("failed: " + ", ".join(failed), file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

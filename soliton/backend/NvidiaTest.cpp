@@ -1,0 +1,192 @@
+// PTX: one instruction per op, and ptxas takes every one of them without spilling.
+#include "soliton/backend/TestUtil.h"
+
+namespace soliton::backend {
+namespace {
+
+const Target &hopper() { return chip("sm_90a"); }
+
+/// Times `text` stands at the beginning of an instruction.
+size_t times(const std::string &ptx, const std::string &text) {
+  size_t count = 0;
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    llvm::StringRef trimmed = llvm::StringRef(line).ltrim();
+    if (trimmed.starts_with("@"))
+      trimmed = trimmed.drop_until([](char c) { return c == ' '; }).ltrim();
+    count += trimmed.starts_with(text);
+  }
+  return count;
+}
+
+TEST(Nvidia, Gemm) {
+  Program program(readInput("gemm-nvidia.mlir"), "gemm.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  EXPECT_EQ(times(code->assembly, "mma.sync.aligned.m16n8k16"), program.count<machine::MmaOp>());
+  EXPECT_EQ(times(code->assembly, "ldmatrix.sync.aligned.m8n8.x4.shared"), program.count<machine::LoadMatrixOp>());
+  EXPECT_EQ(times(code->assembly, "cp.async.cg.shared.global"), program.count<machine::CopyAsyncOp>());
+  EXPECT_EQ(times(code->assembly, "cp.async.commit_group"), 1u);
+  EXPECT_EQ(times(code->assembly, "cp.async.wait_group 0"), 1u);
+  EXPECT_EQ(times(code->assembly, "bar.sync"), program.count<machine::BarrierOp>());
+  EXPECT_EQ(times(code->assembly, "st.global.v2.b32"), program.count<machine::StoreOp>());
+  EXPECT_NE(code->assembly.find(".maxntid 128"), std::string::npos);
+  EXPECT_TRUE(code->sharedIsDynamic);
+  EXPECT_EQ(code->sharedBytes, 16384u);
+  EXPECT_EQ(code->parameters[3], (Parameter{"k", ParameterKind::scalar, 24, 4}));
+  EXPECT_NE(code->assembly.find(".loc"), std::string::npos);
+  SOLITON_ASSEMBLE(program, *code);
+}
+
+TEST(Nvidia, Warpgroup) {
+  Program program(readInput("warpgroup.mlir"), "warpgroup.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  EXPECT_EQ(times(code->assembly, "wgmma.mma_async"), program.count<machine::MmaAsyncOp>());
+  EXPECT_EQ(times(code->assembly, "wgmma.fence"), 1u);
+  EXPECT_EQ(times(code->assembly, "wgmma.commit_group"), 1u);
+  EXPECT_EQ(times(code->assembly, "wgmma.wait_group.sync.aligned 0"), 1u);
+  EXPECT_EQ(times(code->assembly, "cp.async.bulk.tensor.2d"), 2u);
+  EXPECT_EQ(times(code->assembly, "mbarrier.try_wait"), 1u);
+  // The maps come last, by value, at 64 bytes.
+  EXPECT_EQ(code->parameters[2], (Parameter{"map_a", ParameterKind::tensorMap, 64, 128}));
+  EXPECT_EQ(code->parameterBytes, 320u);
+  SOLITON_ASSEMBLE(program, *code);
+  EXPECT_TRUE(code->warnings.empty());
+}
+
+TEST(Nvidia, MaskedAccessesAreOneInstruction) {
+  Program program(retarget(readInput("masks.mlir"), hopper()), "masks.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  for (const char *load : {"ld.global.v4.b32", "ld.global.v2.b32", "ld.global.b32", "ld.global.b16", "ld.global.b8", "ld.shared.v4.b32"})
+    EXPECT_EQ(times(code->assembly, load), 1u) << load << code->assembly;
+  EXPECT_EQ(times(code->assembly, "bra"), 0u);
+  SOLITON_ASSEMBLE(program, *code);
+}
+
+TEST(Nvidia, LanesAtomicsMathAndSmallFloats) {
+  for (const char *file : {"lanes.mlir", "atomic.mlir", "math.mlir", "convert.mlir", "copy.mlir"}) {
+    Program program(retarget(readInput(file), hopper()), file);
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << file << program.said();
+    if (file == std::string("convert.mlir"))
+      EXPECT_EQ(times(code->assembly, "cvt.rn.satfinite.e4m3x2.f32"), 2u) << "the unsaturated one shares it";
+    SOLITON_ASSEMBLE(program, *code);
+  }
+}
+
+TEST(Nvidia, EveryMatrixInstructionOfTheTable) {
+  std::vector<std::string> done;
+  for (const MmaKind &kind : hopper().mmas) {
+    if (kind.async || llvm::is_contained(done, kind.native.instruction))
+      continue;
+    done.push_back(kind.native.instruction);
+    Program program(mmaText(hopper(), kind));
+    ASSERT_TRUE(program.kernel) << kind.name;
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << kind.native.instruction << program.said();
+    EXPECT_EQ(times(code->assembly, kind.native.instruction), 1u) << code->assembly;
+    SOLITON_ASSEMBLE(program, *code);
+  }
+  EXPECT_GE(done.size(), 8u);
+}
+
+/// One asynchronous product whose accumulator starts at zero, from shared memory or with the left operand in registers.
+std::string asyncText(const MmaKind &kind, bool inRegisters) {
+  std::string acc = "vector<" + std::to_string(kind.acc.nativeRegs) + "x" + std::string(name(kind.acc.type)) + ">";
+  std::string body = "  %c16 = arith.constant 16 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 1048576 : i64\n"
+                     "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c16 : i32\n"
+                     "  %to = machine.buffer %b[%zero], %bytes\n  %d = arith.constant 4611686293305360384 : i64\n"
+                     "  %init = arith.constant dense<" + std::string(kind.acc.type == DType::f32 ? "0.0" : "0") + "> : " + acc + "\n";
+  if (inRegisters) {
+    body += "  %a = machine.load %to [%offset] {alignment = 16 : i64} : vector<8xf16>\n"
+            "  %p = machine.mma_async \"" + kind.native.instruction + "\" %a : vector<8xf16>, %d, %init {zero_acc} : " + acc + "\n";
+  } else {
+    body += "  %p = machine.mma_async \"" + kind.native.instruction + "\" lhs %d, %d, %init {zero_acc} : " + acc + "\n";
+  }
+  body += "  machine.commit mma\n  %r = machine.wait mma, 0 (%p) : (" + acc + ") -> " + acc + "\n";
+  std::string piece = "vector<4x" + std::string(name(kind.acc.type)) + ">";
+  for (int64_t i = 0; i < kind.acc.nativeRegs; i += 4)
+    body += "  %s" + std::to_string(i) + " = vector.extract_strided_slice %r {offsets = [" + std::to_string(i) +
+            "], sizes = [4], strides = [1]} : " + acc + " to " + piece + "\n  machine.store %s" + std::to_string(i) +
+            ", %to [%offset] {immediate = " + std::to_string(i * 2048) + " : i64, alignment = 16 : i64} : " + piece + "\n";
+  return kernelText(hopper(), "%b: !machine.ptr", body, 65536, 4);
+}
+
+TEST(Nvidia, AsynchronousMatrixInstructions) {
+  size_t count = 0;
+  for (const MmaKind &kind : hopper().mmas) {
+    if (!kind.async || (kind.n != 8 && kind.n != 128))
+      continue;
+    for (bool inRegisters : {false, true}) {
+      if (inRegisters && kind.lhs.type != DType::f16)
+        continue;
+      Program program(asyncText(kind, inRegisters));
+      ASSERT_TRUE(program.kernel) << kind.name;
+      auto code = program.compile();
+      ASSERT_TRUE(succeeded(code)) << kind.native.instruction << program.said();
+      SOLITON_ASSEMBLE(program, *code);
+      ++count;
+    }
+  }
+  EXPECT_GE(count, 14u);
+}
+
+TEST(Nvidia, SerializedMatrixInstructionsAreAnError) {
+  const MmaKind &kind = *llvm::find_if(hopper().mmas, [](const MmaKind &k) { return k.async && k.n == 64; });
+  std::string text = replaceAll(asyncText(kind, false), "vector.extract_strided_slice %r", "vector.extract_strided_slice %p");
+  Program program(text); // reads the accumulator while it is pending
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  if (!findPtxas())
+    GTEST_SKIP() << "no ptxas";
+  CodeObject waived = *code;
+  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc())));
+  EXPECT_TRUE(program.saidId(DiagId::MatrixSerialized)) << program.said();
+  Options options;
+  options.allowSerialization = true;
+  EXPECT_TRUE(succeeded(assembleCubin(waived, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(llvm::any_of(waived.warnings, [](auto &w) { return w.id == DiagId::MatrixSerialized; }));
+}
+
+TEST(Nvidia, RegisterBudgetsAndNamedBarriers) {
+  std::string body = R"(
+  %c4 = arith.constant 4 : i32
+  %lane = machine.id lane
+  %wave = machine.id wave
+  %first = arith.cmpi slt, %wave, %c4 : i32
+  scf.if %first {
+    machine.registers 40
+    machine.barrier {id = 1 : i64, waves = 4 : i64}
+  } else {
+    machine.registers 232 {increase}
+  }
+  machine.fence shared_async
+  machine.fence global
+  machine.barrier)";
+  Program program(kernelText(hopper(), "%b: !machine.ptr", body, 1024, 8));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  EXPECT_EQ(times(code->assembly, "setmaxnreg"), 2u) << code->assembly;
+  EXPECT_NE(code->assembly.find("bar.sync \t1, 128"), std::string::npos) << code->assembly;
+  EXPECT_EQ(times(code->assembly, "fence.proxy.async.shared::cta"), 1u);
+  SOLITON_ASSEMBLE(program, *code);
+}
+
+TEST(Nvidia, AssemblerThatFails) {
+  Program program(retarget(readInput("copy.mlir"), hopper()));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code));
+  Options options;
+  options.ptxas = "/nowhere/ptxas";
+  EXPECT_FALSE(findPtxas(options));
+  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_NE(program.said().find("there is no ptxas"), std::string::npos) << program.said();
+  options.ptxas = "/bin/false";
+  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(program.saidId(DiagId::BackendFailed));
+}
+
+} // namespace
+} // namespace soliton::backend

@@ -1,0 +1,244 @@
+//===- TileTest.cpp - Tile copies and asynchronous products ---------------===//
+#include "soliton/emulator/SamplePrograms.h"
+#include "soliton/emulator/TestSupport.h"
+#include "soliton/support/Float.h"
+
+#include <cmath>
+#include <numeric>
+#include <random>
+
+using namespace soliton;
+using namespace soliton::emu;
+
+namespace {
+
+const Rules kRules{.barrierCompletesShared = true, .globalTicksVm = false};
+
+/// A 2-d map over f32 with rows of `columns` elements.
+TensorMap map2d(uint32_t argument, int64_t columns, int64_t rows, uint32_t boxColumns, uint32_t boxRows,
+                uint32_t swizzle) {
+  TensorMap map{.name = "map", .argument = argument, .type = DType::f32, .rank = 2, .swizzle = swizzle};
+  map.size = {Quantity{columns}, Quantity{rows}};
+  map.stride = {Quantity{4}, Quantity{columns * 4}};
+  map.box = {boxColumns, boxRows};
+  return map;
+}
+
+/// Copies the box at (x, y) of a 20x12 matrix into shared memory and from there, linearly, to `out`.
+std::vector<float> loadBox(int64_t x, int64_t y, uint32_t swizzle, bool late) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 1024 + 8, .rules = kRules});
+  b.buffer("in");
+  uint32_t out = b.buffer("out"), tile = b.shared("tile", 0, 1024);
+  At mbarrier{.region = b.shared("mbarrier", 1024, 8)};
+  uint32_t map = b.tensorMap(map2d(0, 20, 12, 8, 8, swizzle));
+  b.mbarrierInit(mbarrier, 1);
+  b.mbarrierExpect(mbarrier, 256);
+  b.copyTileLoad(map, {b.constant(DType::i32, x), b.constant(DType::i32, y)}, {.region = tile}, mbarrier);
+  b.mbarrierWait(mbarrier, b.constant(DType::i32, 0));
+  Value at = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 8));
+  b.store(b.load(DType::f32, 2, {.region = tile, .lane = at}), {.region = out, .lane = at});
+  std::vector<float> input(20 * 12), output(64);
+  std::iota(input.begin(), input.end(), 1.0f);
+  Result r =
+      run(b.finish(),
+          {.buffers = {{input.data(), input.size() * 4}, {output.data(), 256}}, .checks = true, .adversarial = late});
+  EXPECT_TRUE(r.ok()) << format(r);
+  return output;
+}
+
+TEST(Tile, LoadFillsZerosOutsideAndSwizzles) {
+  for (bool late : {false, true})
+    for (uint32_t swizzle : {0u, 32u})
+      for (auto [x, y] : std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {4, 3}, {15, 8}, {-3, -2}, {40, 0}}) {
+        std::vector<float> box = loadBox(x, y, swizzle, late);
+        for (int64_t r = 0; r < 8; ++r)
+          for (int64_t c = 0; c < 8; ++c) {
+            bool inside = x + c >= 0 && x + c < 20 && y + r >= 0 && y + r < 12;
+            // Rows of 32 bytes: the two 16-byte chunks change places in rows 4..7.
+            int64_t chunk = swizzle ? (c / 4) ^ (r / 4 % 2) : c / 4;
+            EXPECT_EQ(box[size_t(r * 8 + chunk * 4 + c % 4)], inside ? float((y + r) * 20 + x + c + 1) : 0.0f);
+          }
+      }
+}
+
+/// Writes lane numbers into a tile with ordinary stores, then copies it out.
+Program storeTile(bool fence, bool wait, bool add) {
+  Builder b({.waveSize = 32, .waves = 2, .sharedBytes = 256, .rules = kRules});
+  b.buffer("out");
+  uint32_t tile = b.shared("tile", 0, 256);
+  Value lane = b.id(IdKind::Lane), wave = b.id(IdKind::Wave);
+  Value number = b.convert(ConvertOp::SToF, DType::f32, b.add(lane, b.mul(wave, b.constant(DType::i32, 32))));
+  b.at({"t.cpp", 1, 1}, "store");
+  b.store(number, {.region = tile,
+                   .lane = b.mul(lane, b.constant(DType::i32, 4)),
+                   .uniform = b.mul(wave, b.constant(DType::i32, 128))});
+  if (fence)
+    b.fence(FenceOp::Proxy);
+  b.barrier();
+  b.beginIf(b.cmp(CmpOp::Eq, wave, b.constant(DType::i32, 0)));
+  b.beginIf(b.cmp(CmpOp::Eq, lane, b.constant(DType::i32, 0)));
+  b.at({"t.cpp", 2, 1}, "store tile");
+  uint32_t map = b.tensorMap(map2d(0, 12, 10, 8, 8, 0));
+  b.copyTileStore(map, {b.constant(DType::i32, 6), b.constant(DType::i32, 4)}, {.region = tile}, add);
+  b.commit(Counter::Bulk);
+  b.endIf();
+  if (wait)
+    b.wait(Counter::Bulk, 0);
+  b.endIf();
+  return b.finish();
+}
+
+TEST(Tile, StoreClipsAndAdds) {
+  for (bool late : {false, true})
+    for (bool add : {false, true}) {
+      std::vector<float> output(12 * 10, 1000.0f);
+      Result r = run(storeTile(true, true, add),
+                     {.buffers = {{output.data(), output.size() * 4}}, .checks = true, .adversarial = late});
+      ASSERT_TRUE(r.ok()) << format(r);
+      for (int64_t row = 0; row < 10; ++row)
+        for (int64_t column = 0; column < 12; ++column) {
+          float number = float((row - 4) * 8 + column - 6);
+          bool inside = row >= 4 && column >= 6;
+          EXPECT_EQ(output[size_t(row * 12 + column)], inside ? number + (add ? 1000 : 0) : 1000.0f);
+        }
+    }
+}
+
+TEST(Tile, MissingFenceAndWait) {
+  std::vector<float> output(120);
+  auto go = [&](const Program &p) { return run(p, {.buffers = {{output.data(), 480}}, .checks = true}); };
+  Result fence = go(storeTile(false, true, false));
+  ASSERT_TRUE(finds(fence, FindingKind::MissingFence));
+  EXPECT_EQ(fence.findings[0].origin.place.line, 2);
+  EXPECT_EQ(fence.findings[0].otherOrigin.place.line, 1);
+  EXPECT_TRUE(finds(go(storeTile(true, false, false)), FindingKind::MissingWait));
+}
+
+TEST(Tile, MapBeyondItsBufferIsFound) {
+  std::vector<float> output(100);
+  EXPECT_TRUE(finds(run(storeTile(true, true, false), {.buffers = {{output.data(), 400}}, .checks = true}),
+                    FindingKind::OutOfBounds));
+}
+
+// --- mma_async. Shared memory is filled with an image made here, by the layouts as they are documented.
+
+struct TileLayout {
+  uint32_t swizzle;
+  bool kMajor;
+  uint32_t leading, stride;
+};
+
+/// Byte of element (outer, k) of a 64x16 f16 operand.
+uint32_t byteOf(const TileLayout &t, uint32_t outer, uint32_t k) {
+  uint32_t row = t.kMajor ? outer : k, column = t.kMajor ? k : outer; // Columns are contiguous.
+  if (t.swizzle == 0)                                                 // Core matrices of 8 rows of 16 bytes.
+    return row / 8 * (t.kMajor ? t.stride : t.leading) + column / 8 * (t.kMajor ? t.leading : t.stride) + row % 8 * 16 +
+           column % 8 * 2;
+  uint32_t perRow = t.swizzle / 2, inRow = column % perRow, chunk = inRow / 8;
+  chunk ^= t.swizzle == 128 ? row % 8 : t.swizzle == 64 ? row / 2 % 4 : row / 4 % 2;
+  return row / 8 * t.stride + column / perRow * t.leading + row % 8 * t.swizzle + chunk * 16 + inRow % 8 * 2;
+}
+
+struct Operands {
+  std::vector<double> a, b; // [64][16], [64][16]: outer, k
+  Operands() {
+    std::mt19937 random(21);
+    for (std::vector<double> *m : {&a, &b})
+      for (int i = 0; i < 64 * 16; ++i)
+        m->push_back(int(random() % 9) - 4);
+  }
+};
+
+constexpr uint32_t kOperandBytes = 8192;
+
+/// D = A·Bᵀ + 1 by one mma_async; `waitFirst` reads the result only after the wait.
+Program product(const TileLayout &ta, const TileLayout &tb, bool aInRegisters, bool waitFirst) {
+  Builder b({.waveSize = 32, .waves = 4, .sharedBytes = 2 * kOperandBytes, .rules = kRules});
+  uint32_t image = b.buffer("image"), out = b.buffer("out"), fragments = b.buffer("fragments");
+  uint32_t all = b.shared("operands", 0, 2 * kOperandBytes), kind = b.mmaKind(samples::mma64xNx16(64));
+  Value lane = b.id(IdKind::Lane), wave = b.id(IdKind::Wave),
+        thread = b.add(lane, b.mul(wave, b.constant(DType::i32, 32)));
+  Value at = b.mul(thread, b.constant(DType::i32, 16));
+  for (int64_t start = 0; start < 2 * kOperandBytes; start += 128 * 16)
+    b.store(b.load(DType::i32, 4, {.region = image, .lane = at, .immediate = start}),
+            {.region = all, .lane = at, .immediate = start});
+  b.fence(FenceOp::Proxy);
+  b.barrier();
+  Value acc = b.constantFloat(DType::f32, 1, 32), a;
+  if (aInRegisters)
+    a = b.load(DType::f16, 8, {.region = fragments, .lane = at});
+  uint32_t tileA = b.sharedTile({.region = all}, ta.leading, ta.stride, ta.swizzle, ta.kMajor);
+  uint32_t tileB =
+      b.sharedTile({.region = all, .immediate = kOperandBytes}, tb.leading, tb.stride, tb.swizzle, tb.kMajor);
+  Value d = b.mmaAsync(kind, a, aInRegisters ? std::nullopt : std::optional(tileA), tileB, acc);
+  b.commit(Counter::Mma);
+  if (waitFirst)
+    d = b.wait(Counter::Mma, 0, {d})[0];
+  b.at({"t.cpp", 5, 1}, "use");
+  for (uint32_t r = 0; r < 32; ++r)
+    b.store(b.extract(d, r), {.region = out, .lane = b.mul(thread, b.constant(DType::i32, 128)), .immediate = r * 4});
+  if (!waitFirst)
+    b.wait(Counter::Mma, 0);
+  return b.finish();
+}
+
+Result runProduct(const TileLayout &ta, const TileLayout &tb, bool aInRegisters, bool waitFirst, bool checks,
+                  std::vector<float> &out) {
+  Operands operands;
+  std::vector<uint8_t> image(2 * kOperandBytes);
+  std::vector<uint16_t> fragments(128 * 8);
+  auto put = [&](uint32_t at, double value) {
+    uint16_t bits = uint16_t(encode(DType::f16, value));
+    std::memcpy(&image[at], &bits, 2);
+  };
+  for (uint32_t outer = 0; outer < 64; ++outer)
+    for (uint32_t k = 0; k < 16; ++k) {
+      put(byteOf(ta, outer, k), operands.a[outer * 16 + k]);
+      put(kOperandBytes + byteOf(tb, outer, k), operands.b[outer * 16 + k]);
+    }
+  for (uint32_t t = 0; t < 128; ++t)
+    for (uint32_t e = 0; e < 8; ++e) {
+      uint32_t row = 16 * (t / 32) + t % 32 / 4 + 8 * (e / 2 % 2), k = 2 * (t % 4) + e % 2 + 8 * (e / 4);
+      fragments[t * 8 + e] = uint16_t(encode(DType::f16, operands.a[row * 16 + k]));
+    }
+  out.assign(128 * 32, 0);
+  return run(product(ta, tb, aInRegisters, waitFirst), {.buffers = {{image.data(), image.size()},
+                                                                    {out.data(), out.size() * 4},
+                                                                    {fragments.data(), fragments.size() * 2}},
+                                                        .checks = checks});
+}
+
+TEST(MmaAsync, EveryOperandLayout) {
+  // Operands are 64 x 16: one panel along k, so that only the distances that occur matter.
+  std::vector<TileLayout> layouts{{0, true, 128, 256},  {32, true, 0, 256},       {64, true, 0, 512},
+                                  {128, true, 0, 1024}, {128, false, 2048, 1024}, {64, false, 1024, 512},
+                                  {0, false, 128, 256}};
+  Operands operands;
+  for (const TileLayout &ta : layouts)
+    for (const TileLayout &tb : layouts)
+      for (bool checks : {false, true}) {
+        std::vector<float> out;
+        Result r = runProduct(ta, tb, &ta == &layouts[0], true, checks, out);
+        ASSERT_TRUE(r.ok()) << format(r);
+        for (uint32_t t = 0; t < 128; ++t)
+          for (uint32_t e = 0; e < 32; ++e) {
+            uint32_t row = 16 * (t / 32) + t % 32 / 4 + 8 * (e / 2 % 2), column = 8 * (e / 4) + 2 * (t % 4) + e % 2;
+            double sum = 1;
+            for (uint32_t k = 0; k < 16; ++k)
+              sum += operands.a[row * 16 + k] * operands.b[column * 16 + k];
+            ASSERT_EQ(out[t * 32 + e], sum)
+                << ta.swizzle << ta.kMajor << " " << tb.swizzle << tb.kMajor << " row " << row << " column " << column;
+          }
+      }
+}
+
+TEST(MmaAsync, ResultIsPendingUntilTheWait) {
+  TileLayout layout{128, true, 0, 1024};
+  std::vector<float> out;
+  Result r = runProduct(layout, layout, false, false, true, out);
+  ASSERT_TRUE(finds(r, FindingKind::PendingValue));
+  EXPECT_EQ(r.findings[0].origin.place.line, 5);
+  EXPECT_TRUE(std::isnan(out[0]));
+}
+
+} // namespace

@@ -1,0 +1,364 @@
+//===- CliTest.cpp - The command line, as others call it ------------------------------------------===//
+#include "tools/soliton/Cli.h"
+
+#include "soliton/target/Target.h"
+
+#include <nlohmann/json.hpp>
+
+#include "gtest/gtest.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace soliton::cli {
+namespace {
+using nlohmann::json;
+
+struct Said {
+  int code = -1;
+  std::string out, err;
+  json parsed() const { return json::parse(out); }
+};
+
+Said soliton(const std::vector<std::string> &arguments) {
+  std::ostringstream out, err;
+  Said said;
+  said.code = cli::main(arguments, out, err);
+  said.out = out.str();
+  said.err = err.str();
+  return said;
+}
+
+/// A bad use: exit code 2, nothing on standard output, one message of one line with these words in it.
+void expectUsage(const std::vector<std::string> &arguments, const std::vector<std::string> &words) {
+  Said said = soliton(arguments);
+  EXPECT_EQ(said.code, 2) << testing::PrintToString(arguments);
+  EXPECT_EQ(said.out, "");
+  EXPECT_TRUE(said.err.starts_with("soliton: error: ")) << said.err;
+  EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
+  for (const std::string &word : words)
+    EXPECT_NE(said.err.find(word), std::string::npos) << word << " in\n" << said.err;
+  // The same as JSON for those who asked for it.
+  std::vector<std::string> asked = arguments;
+  asked.push_back("--json");
+  Said machine = soliton(asked);
+  EXPECT_EQ(machine.code, 2);
+  ASSERT_TRUE(json::accept(machine.out)) << machine.out;
+  EXPECT_EQ(machine.parsed().at("ok"), false);
+  EXPECT_TRUE(machine.parsed().at("error").is_string());
+}
+
+class Cli : public testing::Test {
+protected:
+  Cli() : folder(std::filesystem::temp_directory_path() / ("soliton-cli-" + std::to_string(::getpid()))) { std::filesystem::create_directories(folder); }
+  ~Cli() override { std::filesystem::remove_all(folder); }
+
+  std::string path(const std::string &name) const { return (folder / name).string(); }
+  std::string write(const std::string &name, const std::string &text) const {
+    std::ofstream(path(name), std::ios::binary) << text;
+    return path(name);
+  }
+  std::string read(const std::string &name) const {
+    std::ifstream file(path(name), std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  std::filesystem::path folder;
+};
+
+//===-- run ---------------------------------------------------------------------------------------------===//
+
+TEST_F(Cli, RunAsOthersCallIt) {
+  Said said = soliton({"run", "gemm", "--target", "gfx942", "--device", "emulator", "--size", "M=256,N=256,K=256", "--json"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(std::ranges::count(said.out, '\n'), 1);
+  json report = said.parsed();
+  EXPECT_EQ(report.at("kernel"), "gemm");
+  EXPECT_EQ(report.at("target"), "gfx942");
+  EXPECT_EQ(report.at("device"), "emulator");
+  EXPECT_EQ(report.at("ok"), true);
+  EXPECT_GT(report.at("max_abs_error").get<double>(), 0);
+  EXPECT_GT(report.at("error_bound").get<double>(), report.at("max_abs_error").get<double>());
+  EXPECT_GT(report.at("run_ms").get<double>(), 0);
+  double sum = 0;
+  for (auto &[phase, ms] : report.at("compile_ms").items())
+    sum += phase == "total" ? 0 : ms.get<double>();
+  EXPECT_NEAR(report.at("compile_ms").at("total").get<double>(), sum, 1e-6);
+  EXPECT_GT(sum, 0);
+}
+
+TEST_F(Cli, RunOnEveryTarget) {
+  for (const Target *target : allTargets()) {
+    Said said = soliton({"run", "gemm", "--target", target->name, "--device", "emulator", "--size", "M=33,N=17,K=40", "--json"});
+    ASSERT_EQ(said.code, 0) << said.err;
+    EXPECT_EQ(said.parsed().at("target"), target->name);
+    EXPECT_EQ(said.parsed().at("ok"), true);
+  }
+}
+
+TEST_F(Cli, RunWithEveryOption) {
+  Said said = soliton({"run", "gemm", "--target", "sm_90a", "--dtype", "bf16-bf16", "--set", "BLOCK_M=64,BLOCK_N=64", "--dynamic", "M,N,K", "--seed", "7",
+                       "--check", "off", "--size", "M=65,N=3,K=31", "--json"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.parsed().at("dtype"), "bf16-bf16");
+  EXPECT_EQ(said.parsed().at("size"), json({{"M", 65}, {"N", 3}, {"K", 31}}));
+}
+
+TEST_F(Cli, RunInWords) {
+  Said said = soliton({"run", "copy", "--size", "M=3,N=5"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_TRUE(said.out.starts_with("copy on gfx942 (emulator): right, max error 0")) << said.out;
+}
+
+TEST_F(Cli, SameSeedSameError) {
+  auto error = [&](const char *seed) {
+    return soliton({"run", "gelu", "--size", "M=20,N=20", "--seed", seed, "--json"}).parsed().at("max_abs_error").get<double>();
+  };
+  EXPECT_EQ(error("3"), error("3"));
+  EXPECT_NE(error("3"), error("4"));
+}
+
+//===-- compile -------------------------------------------------------------------------------------------===//
+
+TEST_F(Cli, CompileToEveryFormOfAmd) {
+  struct {
+    const char *emit, *begins, *contains;
+  } forms[] = {{"wave", "", "wave.kernel @gemm"},
+               {"machine", "", "machine.kernel @gemm"},
+               {"llvm", "", "define amdgpu_kernel void @gemm"},
+               {"asm", "", "v_mfma_f32"},
+               {"hsaco", "\x7f" "ELF", ".kd"}};
+  for (auto [emit, begins, contains] : forms) {
+    Said said = soliton({"compile", "gemm", "--target", "gfx950", "--size", "M=128,N=128,K=64", "--emit", emit, "-o", path(emit)});
+    EXPECT_EQ(said.code, 0) << emit << "\n" << said.err;
+    EXPECT_EQ(said.out, "wrote " + path(emit) + "\n");
+    EXPECT_TRUE(read(emit).starts_with(begins)) << emit;
+    EXPECT_NE(read(emit).find(contains), std::string::npos) << emit;
+  }
+}
+
+TEST_F(Cli, CompileToPtx) {
+  Said said = soliton({"compile", "gemm", "--target", "sm_90a", "--size", "M=128,N=128,K=64", "--emit", "ptx"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find(".target sm_90a"), std::string::npos);
+  EXPECT_NE(said.out.find("mma.sync"), std::string::npos);
+}
+
+TEST_F(Cli, CompileToCubinNeedsAnAssembler) {
+  Said said = soliton({"compile", "copy", "--target", "sm_90a", "--size", "M=64,N=64", "--emit", "cubin", "-o", path("cubin")});
+  if (said.code == 0) {
+    EXPECT_TRUE(read("cubin").starts_with("\x7f" "ELF"));
+  } else {
+    EXPECT_EQ(said.code, 2);
+    EXPECT_NE(said.err.find("ptxas"), std::string::npos) << said.err;
+  }
+}
+
+TEST_F(Cli, CompileAsJson) {
+  Said said = soliton({"compile", "gemm", "--target", "gfx942", "--size", "M=128,N=128,K=64", "--json"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  json report = said.parsed();
+  EXPECT_EQ(report.at("ok"), true);
+  EXPECT_EQ(report.at("kind"), "hsaco");
+  EXPECT_EQ(report.at("threads"), 256);
+  EXPECT_GT(report.at("code_object_bytes").get<int>(), 0);
+  EXPECT_GT(report.at("shared_bytes").get<int>(), 0);
+  EXPECT_EQ(report.at("spill_bytes"), 0);
+  EXPECT_GT(report.at("matrix_ops").get<int>(), 0);
+  EXPECT_TRUE(report.at("compile_ms").contains("llvm_codegen"));
+  ASSERT_FALSE(report.at("bank_conflicts").empty());
+  for (const json &access : report.at("bank_conflicts")) {
+    EXPECT_EQ(access.at("conflicts"), 0) << access;
+    EXPECT_NE(access.at("file").get<std::string>().find("Gemm.cpp"), std::string::npos);
+    EXPECT_GT(access.at("line").get<int>(), 0);
+  }
+}
+
+TEST_F(Cli, CompileSaysHowLongEachStepTook) {
+  Said said = soliton({"compile", "copy", "--size", "M=64,N=64", "--emit", "machine", "-o", path("m"), "--time"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  for (const char *phase : {"trace", "transform", "lower", "total"})
+    EXPECT_NE(said.out.find(phase), std::string::npos) << said.out;
+}
+
+TEST_F(Cli, CompilePrintsAfterAPass) {
+  testing::internal::CaptureStderr();
+  Said said = soliton({"compile", "copy", "--size", "M=64,N=64", "--emit", "machine", "-o", path("m"), "--print-after=wave-assign-layouts"});
+  std::string printed = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(printed.find("IR Dump After"), std::string::npos) << printed;
+  EXPECT_NE(printed.find("lane = "), std::string::npos);
+  testing::internal::CaptureStderr();
+  soliton({"compile", "copy", "--size", "M=64,N=64", "--emit", "machine", "-o", path("m"), "--print-after=all"});
+  std::string all = testing::internal::GetCapturedStderr();
+  EXPECT_GT(all.size(), 4 * printed.size());
+}
+
+//===-- compile FILE ------------------------------------------------------------------------------------===//
+
+const char *const kCopy = R"mlir(wave.kernel @twice attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"256">, workgroupDim = 0>, #wave.wave<dim = "M", tile = <"64">>],
+    subs = {M = 1000 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  %1 = wave.binary add %0, %0 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+  wave.write %1, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+}
+)mlir";
+
+TEST_F(Cli, CompileAFile) {
+  std::string file = write("twice.mlir", kCopy);
+  Said said = soliton({"compile", file, "--emit", "machine"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("machine.kernel @twice"), std::string::npos);
+  Said report = soliton({"compile", file, "--target", "gfx942", "--json"});
+  ASSERT_EQ(report.code, 0) << report.err;
+  EXPECT_EQ(report.parsed().at("target"), "gfx942");
+}
+
+TEST_F(Cli, FilesThatAreNoPrograms) {
+  expectUsage({"compile", path("nothing.mlir")}, {"cannot read `", "nothing.mlir`"});
+  expectUsage({"compile", path("nothing.mlir"), "--target", "gfx94"}, {"unknown target `gfx94`", "`gfx942`"});
+  std::filesystem::create_directory(path("folder.mlir"));
+  EXPECT_EQ(soliton({"compile", path("folder.mlir")}).code, 2);
+  std::string text = kCopy;
+  struct {
+    std::string name, text, expected;
+  } bad[] = {{"empty.mlir", "", "expected 1"},
+             {"noise.mlir", std::string("\0\xff\x7f" "ELF(", 7), "error"},
+             {"half.mlir", text.substr(0, text.size() / 2), "half.mlir:"},
+             {"type.mlir", std::string(text).replace(text.find("f32>\n  %1"), 3, "f16"), "type.mlir:5:"},
+             {"tile.mlir", std::string(text).replace(text.find("\"64\""), 4, "\"60\""), "[wave-tile-indivisible]"},
+             {"target.mlir", std::string(text).replace(text.find("gfx942"), 6, "gfx9__"), "[unknown-target]"},
+             {"machine.mlir", "func.func @f()", "error"}};
+  for (const auto &[name, content, expected] : bad) {
+    Said said = soliton({"compile", write(name, content), "--emit", "machine"});
+    EXPECT_EQ(said.code, 2) << name;
+    EXPECT_EQ(said.out, "") << name;
+    EXPECT_NE(said.err.find(expected), std::string::npos) << name << "\n" << said.err;
+    Said asked = soliton({"compile", path(name), "--json"});
+    EXPECT_EQ(asked.code, 2) << name;
+    ASSERT_TRUE(json::accept(asked.out)) << asked.out;
+    EXPECT_EQ(asked.parsed().at("ok"), false);
+    EXPECT_FALSE(asked.parsed().at("diagnostics").empty()) << name;
+  }
+}
+
+TEST_F(Cli, OutputThatCannotBeWritten) {
+  expectUsage({"compile", "copy", "--size", "M=4,N=4", "--emit", "wave", "-o", path("no/such/folder")}, {"cannot write `"});
+}
+
+//===-- Wrong words -------------------------------------------------------------------------------------===//
+
+TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {
+  expectUsage({"run", "gem"}, {"unknown kernel `gem`", "did you mean `gemm`?", "`row_softmax`", "`gemm_nn`"});
+  expectUsage({"compile", "sofmax"}, {"unknown kernel `sofmax`", "`row_softmax`"});
+  expectUsage({"run", "gemm", "--size", "L=3"}, {"unknown size `L`", "`M`, `N` or `K`"});
+  expectUsage({"run", "gemm", "--set", "BLOCK_X=3"}, {"unknown symbol `BLOCK_X`", "did you mean `BLOCK_M`?"});
+  expectUsage({"run", "gemm", "--dynamic", "M,L"}, {"unknown size `L`"});
+  expectUsage({"run", "gemm", "--target", "gfx94"}, {"unknown target `gfx94`", "did you mean `gfx942`?", "`gfx950`", "`sm_90a`"});
+  expectUsage({"run", "gemm", "--dtype", "f17"}, {"unknown dtype `f17`", "did you mean `f16`?", "`bf16-bf16`"});
+  expectUsage({"run", "gemm", "--targt", "gfx942"}, {"unknown option `--targt`", "did you mean `--target`?", "`--seed`"});
+  expectUsage({"runn", "gemm"}, {"unknown command `runn`", "did you mean `run`?", "`targets`, `kernels`, `compile`, `run` or `bench`"});
+  expectUsage({"compile", "gemm", "--emit", "hsac"}, {"`--emit hsac`", "did you mean `hsaco`?", "`machine`"});
+  expectUsage({"run", "gemm", "--check", "maybe"}, {"`--check maybe`", "`on` or `off`"});
+}
+
+TEST_F(Cli, NumbersThatAreNone) {
+  for (const char *size : {"M", "=3", "M=", "M=x", "M=1x", "M=1.5", "M=99999999999999999999", "M= 3"})
+    expectUsage({"run", "gemm", "--size", size}, {"found `" + std::string(size) + "`", "expected `NAME=NUMBER`"});
+  for (const char *size : {"M=0", "M=-1"})
+    expectUsage({"run", "gemm", "--size", size}, {"found `" + std::string(size) + "`", "at least 1"});
+  expectUsage({"run", "gemm", "--seed", "x"}, {"--seed"});
+  expectUsage({"bench", "gemm", "--repetitions", "0"}, {"--repetitions"});
+}
+
+TEST_F(Cli, WordsThatAreMissingOrTooMany) {
+  expectUsage({}, {"subcommand"});
+  expectUsage({"run"}, {"kernel is required"});
+  expectUsage({"run", "gemm", "extra"}, {"extra"});
+  expectUsage({"run", "gemm", "--target"}, {"--target"});
+}
+
+TEST_F(Cli, MistakesOfTheKernelHaveIdAndPlace) {
+  struct {
+    std::vector<std::string> arguments;
+    std::string id;
+  } wrong[] = {{{"--set", "BLOCK_M=17"}, "division-inexact"},
+               {{"--set", "BLOCK_M=1024,BLOCK_N=1024,BLOCK_K=64"}, "shared-memory-exceeded"},
+               {{"--set", "BLOCK_M=6"}, "tile-not-multiple-of-mma"},
+               {{"--target", "sm_90a", "--emit", "hsaco"}, "wrong-target"},
+               {{"--target", "gfx942", "--emit", "ptx"}, "wrong-target"}};
+  for (const auto &[arguments, id] : wrong) {
+    std::vector<std::string> all = {"compile", "gemm"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    Said words = soliton(all);
+    EXPECT_EQ(words.code, 2) << id;
+    EXPECT_EQ(words.out, "");
+    EXPECT_NE(words.err.find("[" + id + "]"), std::string::npos) << words.err;
+    all.push_back("--json");
+    Said said = soliton(all);
+    EXPECT_EQ(said.code, 2);
+    ASSERT_TRUE(json::accept(said.out)) << said.out;
+    json first = said.parsed().at("diagnostics").at(0);
+    EXPECT_EQ(first.at("id"), id);
+    EXPECT_EQ(first.at("severity"), "error");
+    EXPECT_NE(first.at("place").at("file").get<std::string>().find("Gemm.cpp"), std::string::npos) << first;
+    EXPECT_GT(first.at("place").at("line").get<int>(), 0);
+  }
+}
+
+TEST_F(Cli, DevicesThatAreNotThere) {
+  Said said = soliton({"run", "copy", "--device", "cuda:99"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_NE(said.err.find("[no-device]"), std::string::npos) << said.err;
+}
+
+//===-- Lists and help ----------------------------------------------------------------------------------===//
+
+TEST_F(Cli, Targets) {
+  json list = soliton({"targets", "--json"}).parsed().at("targets");
+  ASSERT_EQ(list.size(), allTargets().size());
+  for (size_t i = 0; i < list.size(); ++i) {
+    EXPECT_EQ(list[i].at("name"), allTargets()[i]->name);
+    EXPECT_EQ(list[i].at("mmas").size(), allTargets()[i]->mmas.size());
+    EXPECT_NE(soliton({"targets"}).out.find(allTargets()[i]->name), std::string::npos);
+  }
+}
+
+TEST_F(Cli, Kernels) {
+  json list = soliton({"kernels", "--json"}).parsed().at("kernels");
+  ASSERT_EQ(list.size(), 8u);
+  EXPECT_EQ(list[0].at("name"), "copy");
+  EXPECT_EQ(list[6].at("sizes"), json({{"M", 256}, {"N", 256}, {"K", 256}}));
+  EXPECT_EQ(list[6].at("dtypes")[0], "f16");
+  EXPECT_NE(soliton({"kernels"}).out.find("row_softmax"), std::string::npos);
+}
+
+TEST_F(Cli, HelpHasTwoExamples) {
+  EXPECT_EQ(soliton({"--help"}).code, 0);
+  for (const char *command : {"targets", "kernels", "compile", "run", "bench"}) {
+    Said said = soliton({command, "--help"});
+    EXPECT_EQ(said.code, 0);
+    size_t examples = said.out.find("Examples:");
+    ASSERT_NE(examples, std::string::npos) << said.out;
+    size_t first = said.out.find("\n  soliton " + std::string(command), examples);
+    ASSERT_NE(first, std::string::npos) << said.out;
+    EXPECT_NE(said.out.find("\n  soliton " + std::string(command), first + 1), std::string::npos) << said.out;
+    EXPECT_NE(said.out.find("--json"), std::string::npos);
+  }
+}
+
+TEST_F(Cli, BenchOnTheEmulatorSaysSo) {
+  Said said = soliton({"bench", "copy", "--device", "emulator", "--size", "M=4,N=4", "--repetitions", "2", "--json"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.parsed().at("emulated"), true);
+  EXPECT_EQ(said.parsed().at("repetitions"), 2);
+  EXPECT_GT(said.parsed().at("median_us").get<double>(), 0);
+}
+
+} // namespace
+} // namespace soliton::cli
