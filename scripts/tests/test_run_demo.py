@@ -10,7 +10,7 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parent.parent / "run_demo.py"
 
-FAKE = """#!/usr/bin/env python3
+FAKE = f"#!{sys.executable}" + """
 import json, os, sys
 arguments = sys.argv[1:]
 value = lambda flag: arguments[arguments.index(flag) + 1]

@@ -10,7 +10,6 @@
 namespace soliton::backend {
 namespace {
 
-using ::testing::HasSubstr;
 
 void expectSays(const std::string &text, const std::string &part) {
   EXPECT_NE(text.find(part), std::string::npos) << "expected: " << part << "\nfound: " << text;

@@ -1,5 +1,7 @@
 #include "soliton/frontend/Bind.h"
 
+#include "soliton/frontend/Tracer.h"
+
 #include <algorithm>
 #include <set>
 
@@ -32,6 +34,8 @@ std::vector<Use> collectUses(const Program &program) {
     if (auto *each = std::get_if<WorkgroupConstraint>(&constraint)) {
       add(each->tile, each->place, "the workgroup tile of " + quoted(each->dim), Use::tile);
       add(each->options.iters, each->place, "the workgroups of " + quoted(each->dim));
+      if (each->options.apply_fn)
+        add(applied(each->options.apply_fn, Expr::symbol("$WG")), each->place, "`apply_fn` of " + quoted(each->dim));
     } else if (auto *each = std::get_if<TilingConstraint>(&constraint)) {
       add(each->tile, each->place, "the loop tile of " + quoted(each->dim), Use::tile);
       add(each->options.iters, each->place, "the iterations of " + quoted(each->dim));
@@ -46,7 +50,7 @@ std::vector<Use> collectUses(const Program &program) {
     } else if (auto *each = std::get_if<ReorderingConstraint>(&constraint)) {
       add(each->equation, each->place, "the reordering of workgroups");
     } else if (auto *each = std::get_if<SymbolicAlias>(&constraint)) {
-      add(each->source_to_target(x), each->place, "the alias of " + quoted(each->source));
+      add(applied(each->source_to_target, x), each->place, "the alias of " + quoted(each->source));
     } else if (auto *each = std::get_if<Assumption>(&constraint)) {
       add(each->predicate, each->place, "the assumption");
     }
@@ -161,8 +165,11 @@ private:
     for (const Use &use : uses)
       for (Expr symbol : sym::symbolsOf(use.expr)) {
         std::string name(symbol.symbolName());
-        if (name.starts_with("$"))
+        if (!isIdentifier(name)) {
+          if (!name.starts_with("$") || use.role != Use::other)
+            reportName(name, use);
           continue;
+        }
         bool dynamic = std::find(options.dynamic.begin(), options.dynamic.end(), symbol) != options.dynamic.end();
         if (dynamic && use.role == Use::tile && tileReported.insert(name).second)
           error(DiagId::TileDynamic, use.place, use.what + " depends on " + quoted(name) + ", which is dynamic",
@@ -171,6 +178,13 @@ private:
           bindSymbol(name, dynamic, use);
       }
     std::sort(bindings.dynamic.begin(), bindings.dynamic.end());
+  }
+
+  /// The machine's own symbols stand in index expressions only; other names must be readable in printed programs.
+  void reportName(const std::string &name, const Use &use) {
+    if (nameReported.insert(name).second)
+      error(DiagId::NameInvalid, use.place, quoted(name) + " in " + use.what + " is no name of a size",
+            "use letters, digits and `_`, starting with a letter");
   }
 
   void bindSymbol(const std::string &name, bool dynamic, const Use &use) {
@@ -339,7 +353,7 @@ private:
   std::map<std::string, int64_t> resolved;
   std::map<std::string, Expr> unresolved;
   std::map<std::string, AddressSpace::Kind> spaces;
-  std::set<std::string> tileReported;
+  std::set<std::string> tileReported, nameReported;
   bool failed = false;
 };
 

@@ -87,6 +87,21 @@ TEST_F(BindTest, SymbolUnbound) {
                 "add `{P, …}` to `subs`, or P to `dynamic`");
 }
 
+TEST_F(BindTest, NameInvalid) {
+  line = __LINE__ + 1;
+  auto x = k.memory("x", {symbol("P-1")}, global, f32);
+  expectMistake(bind(k, {.subs = numbers()}), DiagId::NameInvalid, "`P-1` in the shape of `x` is no name of a size",
+                "use letters, digits and `_`, starting with a letter");
+}
+
+TEST_F(BindTest, MachineSymbolsAreNoSizes) {
+  line = __LINE__ + 1;
+  Kernel kernel = with(TilingConstraint(K, symbol("$WG0")));
+  expectMistake(bind(kernel, {.subs = numbers()}), DiagId::NameInvalid,
+                "`$WG0` in the loop tile of `K` is no name of a size",
+                "use letters, digits and `_`, starting with a letter");
+}
+
 TEST_F(BindTest, SymbolUnboundMisspelt) {
   line = __LINE__ + 1;
   auto x = k.memory("x", {symbol("LENGTH")}, global, f32);

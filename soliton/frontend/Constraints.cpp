@@ -57,8 +57,10 @@ private:
     if (constraint.workgroup_dim < 0 || constraint.workgroup_dim >= kMaxWorkgroupDims)
       error(DiagId::WorkgroupDims, constraint.place,
             quoted(constraint.dim) + " takes workgroup dimension " + std::to_string(constraint.workgroup_dim) +
-                ", expected 0 to " + std::to_string(kMaxWorkgroupDims - 1),
-            "");
+                ", expected 0 to " + std::to_string(kMaxWorkgroupDims - 1));
+    if (constraint.options.apply_fn && !applied(constraint.options.apply_fn, Expr::symbol("$WG")))
+      error(DiagId::ExpressionInvalid, constraint.place,
+            "`apply_fn` of " + quoted(constraint.dim) + " makes no expression of a workgroup's number");
   }
 
   void check(const TilingConstraint &constraint, size_t index) { checkDistribution(constraint, index, "tiling"); }
@@ -126,6 +128,9 @@ private:
             quoted(constraint.source) + " is an alias of " + quoted(constraint.target) +
                 ", which has neither a workgroup nor a tiling constraint",
             "constrain " + quoted(constraint.target));
+    if (!applied(constraint.source_to_target, Expr::symbol("$x")))
+      error(DiagId::ExpressionInvalid, constraint.place,
+            "the alias of " + quoted(constraint.source) + " makes no expression of a tile");
     for (size_t i = 0; i != index; ++i)
       if (auto *other = std::get_if<SymbolicAlias>(&program.constraints[i]);
           other && other->source == constraint.source)

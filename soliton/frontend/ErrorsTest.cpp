@@ -73,6 +73,16 @@ TEST_F(ErrorsTest, AliasOfAnUnconstrainedDimension) {
                 "`M` is an alias of `N`, which has neither a workgroup nor a tiling constraint", "constrain `N`");
 }
 
+TEST_F(ErrorsTest, FunctionsOfConstraints) {
+  line = __LINE__ + 1;
+  Kernel alias{"alias", {WorkgroupConstraint(N, BN, 0), SymbolicAlias(M, N, [](Expr x) { return floordiv(x, 0); })}};
+  expectMistake(alias.diagnostics(), DiagId::ExpressionInvalid, "the alias of `M` makes no expression of a tile");
+  line = __LINE__ + 1;
+  Kernel apply{"apply", {WorkgroupConstraint(N, BN, 0, {.apply_fn = [](Expr x) { return floordiv(x, 0); }})}};
+  expectMistake(apply.diagnostics(), DiagId::ExpressionInvalid,
+                "`apply_fn` of `N` makes no expression of a workgroup's number");
+}
+
 TEST_F(ErrorsTest, AssumptionInvalid) {
   line = __LINE__ + 1;
   Kernel bad{"bad", {Assumption(M + 1)}};
@@ -162,6 +172,25 @@ TEST_F(ErrorsTest, ForeignValue) {
   expectMistake(DiagId::ForeignValue, "`write` in kernel `k` uses the tile of `x` of kernel `other`",
                 "write it to a memory in one kernel and read it in the other");
   EXPECT_EQ(other.diagnostics().size(), 1u);
+}
+
+TEST_F(ErrorsTest, ForeignValueInALoop) {
+  Kernel other{"other", constraints()};
+  auto x = other.memory("x", {M, N}, global, f32);
+  Value mine = read(x);
+  line = __LINE__ + 1;
+  Value result = k.iterate(K, mine, [&](Value acc) { return acc; });
+  EXPECT_TRUE(result.isPoisoned());
+  expectMistake(DiagId::ForeignValue, "`iterate` in kernel `k` uses the tile of `x` of kernel `other`",
+                "write it to a memory in one kernel and read it in the other");
+}
+
+TEST_F(ErrorsTest, UndefinedMemory) {
+  Value x = read(a);
+  line = __LINE__ + 1;
+  write(x, MemoryRef());
+  expectMistake(DiagId::UndefinedValue, "`write` got a memory that no kernel made", "make it with `Kernel::memory`");
+  EXPECT_TRUE(read(MemoryRef()).isPoisoned());
 }
 
 TEST_F(ErrorsTest, UndefinedValue) {

@@ -138,7 +138,8 @@ void lang::write(const Value &value, const MemoryRef &memory, AccessOptions opti
   if (!converted)
     return;
   op.indices = mapping->indices;
-  Tracer("write", place, operandsOfAccess(&*converted, options), memory.program()).recordEffect(std::move(op), options.tag);
+  Tracer("write", place, operandsOfAccess(&*converted, options), memory.program())
+      .recordEffect(std::move(op), options.tag);
 }
 
 //===- Matrices --------------------------------------------------------------------------===//

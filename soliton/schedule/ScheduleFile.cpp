@@ -308,7 +308,7 @@ ScheduleFile parseScheduleFile(std::string_view text, Diagnostics &diagnostics, 
   return json ? parseJson(text, diagnostics, std::move(file)) : parseText(text, diagnostics, std::move(file));
 }
 
-Schedule bind(const Problem &problem, const ScheduleFile &file, Diagnostics &diagnostics) {
+Schedule bindSchedule(const Problem &problem, const ScheduleFile &file, Diagnostics &diagnostics) {
   Schedule schedule = emptySchedule(problem, file.algorithm, file.interval, file.timing);
   std::unordered_map<std::string_view, int> byKey;
   std::vector<std::string> keys;

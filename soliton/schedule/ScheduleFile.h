@@ -56,7 +56,7 @@ ScheduleFile parseScheduleFile(std::string_view text, std::vector<Diagnostic> &d
                                const std::string &name = "schedule");
 
 /// The schedule of `problem` that the file describes; every name that does not fit is reported.
-Schedule bind(const Problem &problem, const ScheduleFile &file, std::vector<Diagnostic> &diagnostics);
+Schedule bindSchedule(const Problem &problem, const ScheduleFile &file, std::vector<Diagnostic> &diagnostics);
 
 /// What differs, one line each: `~ key: stage 0 cycle 1 -> stage 1 cycle 0`, `+ key …`, `- key …`; empty if nothing.
 std::vector<std::string> diff(const ScheduleFile &before, const ScheduleFile &after);

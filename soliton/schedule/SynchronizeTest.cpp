@@ -51,3 +51,116 @@ TEST(Synchronize, EveryAlgorithmOnGemm) {
     }
   }
 }
+
+TEST(Synchronize, TheReferenceBodiesResistTheAdversary) {
+  Body four = fourWave({1, 1, 2, 2});
+  expectRight(four.problem, four.schedule);
+  Body pingpong = pingPong(PingPong::Proven, {2, 2, 8, 4});
+  expectRight(pingpong.problem, pingpong.schedule);
+}
+
+TEST(Synchronize, PrefetchHasTwoBarriersAndOneWait) {
+  Problem problem = gemm({});
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  Program program = synchronize(problem, schedule).program;
+  std::vector<std::string> syncs;
+  for (const Entry &entry : program.kernel)
+    if (entry.kind != EntryKind::Op)
+      syncs.push_back(toString(problem, entry));
+  // In front of the stores nothing is waited for: every fragment was used by an mma before.
+  EXPECT_EQ(syncs, (std::vector<std::string>{"wait lgkm 0", "barrier", "barrier"}));
+}
+
+TEST(Synchronize, CpAsyncGroupsAreCounted) {
+  GemmShape shape{2, 1, 1, 1, 16, false, true};
+  Problem problem = gemm(shape);
+  // Three stages as hand-written multi-stage kernels have: copy, (wait), read and multiply.
+  Schedule schedule = emptySchedule(problem, "manual", 2, Timing::Order);
+  for (int op = 0; op < problem.numOps(); ++op) {
+    OpKind kind = problem.operations[op].kind;
+    schedule.slots[op] = kind == OpKind::CopyAsync    ? Slot{0, 1, 0, 0}
+                         : kind == OpKind::SharedLoad ? Slot{2, 0, 0, 0}
+                                                      : Slot{2, 1, 0, 0};
+  }
+  Program program = synchronize(problem, schedule).program;
+  std::vector<std::string> syncs;
+  for (const Entry &entry : program.kernel)
+    if (entry.kind != EntryKind::Op)
+      syncs.push_back(toString(problem, entry));
+  // One group per iteration; the newest may stay in flight.
+  EXPECT_EQ(syncs, (std::vector<std::string>{"wait cp_async 1", "barrier", "commit cp_async"}));
+  expectRight(problem, schedule);
+}
+
+TEST(Synchronize, MbarrierPhasesAndWgmmaGroups) {
+  for (int buffers : {1, 2, 3, 4}) {
+    Problem problem = producerConsumer(buffers);
+    Schedule schedule = *scheduleNone(problem).schedule;
+    Synchronized made = synchronize(problem, schedule);
+    std::vector<std::string> lines;
+    for (const Entry &entry : made.program.kernel)
+      lines.push_back(toString(problem, entry));
+    std::string back = "-" + std::to_string(buffers);
+    EXPECT_EQ(lines, (std::vector<std::string>{"phase_wait empty tile_a @" + back + " groups 1", "copy_a @+0 groups 1",
+                                               "phase_wait empty tile_b @" + back + " groups 1", "copy_b @+0 groups 1",
+                                               "phase_wait full tile_a @+0 groups 2",
+                                               "phase_wait full tile_b @+0 groups 2", "mma/0 @+0 groups 2",
+                                               "mma/1 @+0 groups 2", "commit mma groups 2", "wait mma 0 groups 2",
+                                               "arrive empty tile_a @+0 groups 2", "arrive empty tile_b @+0 groups 2"}));
+    expectRight(problem, schedule);
+  }
+  // The parity of a phase flips each time round the ring.
+  EXPECT_EQ(phaseParity(0, 3), 0);
+  EXPECT_EQ(phaseParity(2, 3), 0);
+  EXPECT_EQ(phaseParity(3, 3), 1);
+  EXPECT_EQ(phaseParity(6, 3), 0);
+  EXPECT_EQ(phaseParity(-1, 3), 1);
+}
+
+TEST(Synchronize, CounterWidthClampsTheWait) {
+  Body body = fourWave({4, 4, 8, 8});
+  body.problem.counters[0].limit = 15;
+  Program program = synchronize(body.problem, body.schedule).program;
+  for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+    for (const Entry &entry : program.list(phase))
+      if (entry.kind == EntryKind::Wait && entry.counter == 0)
+        EXPECT_LE(entry.value, 15);
+  EXPECT_TRUE(verify(body.problem, body.schedule, program).ok());
+}
+
+TEST(Synchronize, OutOfOrderCounterIsDrained) {
+  Body body = fourWave();
+  body.problem.counters[1].kind = CounterKind::OutOfOrder;
+  body.problem.counters[0].kind = CounterKind::OutOfOrder;
+  Program program = synchronize(body.problem, body.schedule).program;
+  for (const Entry &entry : program.kernel)
+    if (entry.kind == EntryKind::Wait)
+      EXPECT_EQ(entry.value, 0);
+  EXPECT_TRUE(verify(body.problem, body.schedule, program).ok());
+}
+
+TEST(Synchronize, AuthorsBarriersCountAndStay) {
+  GemmShape shape{1, 1, 1, 1, 16, false, false};
+  Problem problem = gemm(shape);
+  // A barrier of the source in front of the shared loads.
+  int at = problem.find("read_a/shared_load/0.0");
+  Operation barrier = makeOp("my_barrier", OpKind::Barrier, 0);
+  problem.operations.insert(problem.operations.begin() + at, barrier);
+  Schedule schedule = *scheduleNone(problem).schedule;
+  Synchronized made = synchronize(problem, schedule);
+  EXPECT_EQ(made.barriers.fixed, 1);
+  EXPECT_EQ(made.barriers.kernelSlots.size(), 1u);
+  expectRight(problem, schedule);
+}
+
+TEST(Synchronize, EliminatedEpilogue) {
+  GemmShape shape{1, 1, 1, 1, 16, true, false};
+  Problem problem = gemm(shape);
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  SyncOptions options;
+  options.peel.eliminateEpilogue = true;
+  Program program = synchronize(problem, schedule, options).program;
+  EXPECT_TRUE(program.epilogue.empty());
+  Report report = verify(problem, schedule, program);
+  EXPECT_TRUE(report.ok()) << format(report.diagnostics);
+}

@@ -7,6 +7,12 @@
 
 namespace soliton::sym::detail {
 
+void Budget::spend(size_t amount) {
+  left -= static_cast<int64_t>(amount);
+  if (left < 0)
+    throwError(ErrorKind::tooLarge, "the decision needs too much work");
+}
+
 void IntegerSystem::add(LinearConstraint constraint) {
   constraint.coefficients.resize(variables, 0);
   rows.push_back(std::move(constraint));
@@ -119,17 +125,15 @@ void IntegerSystem::defineByRemainder(size_t index, size_t variable) {
   substitute(variable, definition, sign);
 }
 
-/// Solves all equalities. False if there are none left and nothing changed.
-bool IntegerSystem::solveEqualities(Step &step) {
-  step = Step::clean;
-  bool any = false;
+/// Replaces variables until no equality is left.
+IntegerSystem::Step IntegerSystem::solveEqualities(Budget &budget) {
   while (true) {
-    if ((step = normalize()) == Step::contradiction)
-      return true;
+    budget.spend(rows.size() * (variables + 1) + 1);
+    if (normalize() == Step::contradiction)
+      return Step::contradiction;
     auto found = std::find_if(rows.begin(), rows.end(), [](const LinearConstraint &row) { return row.equality; });
     if (found == rows.end())
-      return any;
-    any = true;
+      return Step::clean;
     size_t best = variables;
     for (size_t j = 0; j < variables; ++j) {
       int64_t c = magnitude(found->coefficients[j]);
@@ -206,7 +210,7 @@ IntegerSystem IntegerSystem::shadow(size_t variable, bool dark) const {
 }
 
 /// Integer points that the dark shadow misses lie close above a lower bound.
-Feasibility IntegerSystem::splinter(size_t variable, int64_t &budget) const {
+bool IntegerSystem::splinter(size_t variable, Budget &budget) const {
   int64_t highest = measure(rows, variable).highest;
   for (const LinearConstraint &lower : rows) {
     int64_t a = lower.coefficients[variable];
@@ -219,50 +223,37 @@ Feasibility IntegerSystem::splinter(size_t variable, int64_t &budget) const {
       row.equality = true;
       row.constant = checkedAdd(row.constant, -i);
       slice.rows.push_back(std::move(row));
-      Feasibility result = slice.solve(budget);
-      if (result != Feasibility::none)
-        return result;
+      if (slice.isFeasible(budget))
+        return true;
     }
   }
-  return Feasibility::none;
+  return false;
 }
 
-Feasibility IntegerSystem::eliminate(int64_t &budget) {
+bool IntegerSystem::eliminate(Budget &budget) const {
   Elimination best;
   bool found = false;
   for (size_t j = 0; j < variables; ++j) {
     Elimination next = measure(rows, j);
     if (next.lowers + next.uppers == 0)
       continue;
-    bool better = !found || next.exact() > best.exact() || (next.exact() == best.exact() && next.cost() < best.cost());
-    if (better)
+    if (!found || next.exact() > best.exact() || (next.exact() == best.exact() && next.cost() < best.cost()))
       best = next;
     found = true;
   }
   if (!found)
-    return Feasibility::some;
-  IntegerSystem real = shadow(best.variable, false);
-  if (best.exact())
-    return real.solve(budget);
-  Feasibility result = real.solve(budget);
-  if (result == Feasibility::none)
-    return result;
-  Feasibility dark = shadow(best.variable, true).solve(budget);
-  if (dark == Feasibility::some)
-    return dark;
-  Feasibility gap = splinter(best.variable, budget);
-  return gap == Feasibility::none ? dark : gap;
+    return true;
+  budget.spend(best.lowers * best.uppers * (variables + 1));
+  bool real = shadow(best.variable, false).isFeasible(budget);
+  if (best.exact() || !real)
+    return real;
+  return shadow(best.variable, true).isFeasible(budget) || splinter(best.variable, budget);
 }
 
-Feasibility IntegerSystem::solve(int64_t &budget) {
-  budget -= static_cast<int64_t>(rows.size() * (variables + 1));
-  if (budget <= 0)
-    return Feasibility::unknown;
-  Step step = Step::clean;
+bool IntegerSystem::isFeasible(Budget &budget) {
   do {
-    solveEqualities(step);
-    if (step == Step::contradiction || mergeParallel() == Step::contradiction)
-      return Feasibility::none;
+    if (solveEqualities(budget) == Step::contradiction || mergeParallel() == Step::contradiction)
+      return false;
   } while (std::any_of(rows.begin(), rows.end(), [](const LinearConstraint &row) { return row.equality; }));
   return eliminate(budget);
 }

@@ -5,7 +5,8 @@
 //
 //   IntegerSystem system(1);
 //   system.add({{2}, -1, true});       // 2*x - 1 == 0
-//   system.solve(budget)               // Feasibility::none
+//   Budget budget{1000};
+//   system.isFeasible(budget)          // false
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -16,7 +17,11 @@
 
 namespace soliton::sym::detail {
 
-enum class Feasibility { none, some, unknown };
+/// How many more coefficients may be touched; spending more throws ExprError (tooLarge).
+struct Budget {
+  int64_t left;
+  void spend(size_t amount);
+};
 
 /// Sum of coefficient * variable + constant, >= 0 or == 0.
 struct LinearConstraint {
@@ -29,18 +34,19 @@ class IntegerSystem {
 public:
   explicit IntegerSystem(size_t variables) : variables(variables) {}
   void add(LinearConstraint constraint);
-  /// Decides; `budget` is counted down by the work done, `unknown` when it is spent or a coefficient overflows.
-  Feasibility solve(int64_t &budget);
+  /// Whether some integers satisfy all constraints. Throws ExprError when the budget is spent or a coefficient
+  /// overflows.
+  bool isFeasible(Budget &budget);
 
 private:
   enum class Step { contradiction, clean };
   Step normalize();
   Step mergeParallel();
-  bool solveEqualities(Step &step);
+  Step solveEqualities(Budget &budget);
   void substitute(size_t variable, const LinearConstraint &definition, int64_t sign);
   void defineByRemainder(size_t row, size_t variable);
-  Feasibility eliminate(int64_t &budget);
-  Feasibility splinter(size_t variable, int64_t &budget) const;
+  bool eliminate(Budget &budget) const;
+  bool splinter(size_t variable, Budget &budget) const;
   IntegerSystem shadow(size_t variable, bool dark) const;
 
   size_t variables;

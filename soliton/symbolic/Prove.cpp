@@ -42,10 +42,10 @@ struct Case {
 
 class Decider {
 public:
-  Decider(const Facts &facts, int64_t budget) : facts(facts), analysis(facts), budget(budget) {}
+  Decider(const Facts &facts, Budget budget) : facts(facts), analysis(facts), budget(budget) {}
 
   /// Whether the predicate has a solution under the facts.
-  Feasibility solve(Expr predicate) {
+  bool hasSolution(Expr predicate) {
     Case start;
     start.pending.push_back(predicate);
     addAssumptions(start, predicate.get()->symbols);
@@ -68,10 +68,9 @@ private:
     }
   }
 
-  Feasibility search(Case now) {
+  bool search(Case now) {
     while (!now.pending.empty()) {
-      if (--budget <= 0)
-        return Feasibility::unknown;
+      budget.spend(now.rows.size() + 1);
       Expr predicate = now.pending.back();
       now.pending.pop_back();
       std::vector<std::vector<Expr>> cases;
@@ -143,32 +142,26 @@ private:
     now.rows.push_back({std::move(gap), p.kind() == Kind::eq});
   }
 
-  Feasibility searchCases(const Case &now, const std::vector<std::vector<Expr>> &cases) {
-    bool unknown = false;
+  bool searchCases(const Case &now, const std::vector<std::vector<Expr>> &cases) {
     for (const std::vector<Expr> &extra : cases) {
       Case next = now;
       next.pending.insert(next.pending.end(), extra.begin(), extra.end());
-      Feasibility result = search(std::move(next));
-      if (result == Feasibility::some)
-        return result;
-      unknown |= result == Feasibility::unknown;
+      if (search(std::move(next)))
+        return true;
     }
-    return unknown ? Feasibility::unknown : Feasibility::none;
+    return false;
   }
 
   /// Cases over the value of a min, max, select or of a predicate that is used as a number.
-  Feasibility searchChoices(const Case &now, Expr atom) {
-    bool unknown = false;
+  bool searchChoices(const Case &now, Expr atom) {
     for (const auto &[value, condition] : choicesOf(atom)) {
       Case next = now;
       next.choices[atom.get()] = value;
       next.pending.push_back(condition);
-      Feasibility result = search(std::move(next));
-      if (result == Feasibility::some)
-        return result;
-      unknown |= result == Feasibility::unknown;
+      if (search(std::move(next)))
+        return true;
     }
-    return unknown ? Feasibility::unknown : Feasibility::none;
+    return false;
   }
 
   static std::vector<std::pair<Expr, Expr>> choicesOf(Expr atom) {
@@ -287,7 +280,7 @@ private:
     now.rows.push_back({std::move(row), literalExact});
   }
 
-  Feasibility solveSystem(const Case &now) {
+  bool solveSystem(const Case &now) {
     IntegerSystem system(now.count);
     for (const auto &[affine, equality] : now.rows) {
       LinearConstraint row;
@@ -298,23 +291,24 @@ private:
       row.equality = equality;
       system.add(std::move(row));
     }
-    return system.solve(budget);
+    return system.isFeasible(budget);
   }
 
   const Facts &facts;
   Analysis analysis;
-  int64_t budget;
+  Budget budget;
   const Node *splitting = nullptr; // what must be chosen before the current predicate can be added
 };
 
-/// Work limit of one decision, in coefficients touched.
-constexpr int64_t workLimit = 4'000'000;
+/// Work limit of one decision, in coefficients touched: about a tenth of a second.
+constexpr int64_t workLimit = 1'000'000;
 
-Feasibility feasible(Expr predicate, const Facts &facts) {
+/// Whether no values satisfy the predicate and the facts; false also where the work limit or 64 bits do not suffice.
+bool provenImpossible(Expr predicate, const Facts &facts) {
   try {
-    return Decider(facts, workLimit).solve(predicate);
-  } catch (const ExprError &) { // an overflow on the way proves nothing
-    return Feasibility::unknown;
+    return !Decider(facts, Budget{workLimit}).hasSolution(predicate);
+  } catch (const ExprError &) {
+    return false;
   }
 }
 
@@ -326,9 +320,9 @@ std::optional<bool> detail::decide(Expr predicate, const Facts &facts) {
   std::span<const Expr> assumed = facts.assumptions();
   if (std::find(assumed.begin(), assumed.end(), predicate) != assumed.end())
     return true;
-  if (feasible(logicalNot(predicate), facts) == Feasibility::none)
+  if (provenImpossible(logicalNot(predicate), facts))
     return true;
-  if (feasible(predicate, facts) == Feasibility::none)
+  if (provenImpossible(predicate, facts))
     return false;
   return std::nullopt;
 }

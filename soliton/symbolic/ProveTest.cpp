@@ -81,6 +81,17 @@ TEST(Prove, ImpossibleFactsProveEverything) {
   EXPECT_EQ(prove(eq(x, 17), facts), true);
 }
 
+TEST(Prove, GivesUpInTimeOnHardQuestions) {
+  Expr sum = 0, product = 1;
+  for (int i = 0; i < 14; ++i) {
+    Expr s = Expr::symbol("s" + std::to_string(i));
+    sum += (2 * i + 3) * floordiv((i + 7) * s + x, 3 * i + 11);
+    product = product * s;
+  }
+  EXPECT_EQ(prove(eq(mod(sum, 61), 7)), std::nullopt);
+  EXPECT_THROW(simplify(sum / 61 + product / 7), ExprError);
+}
+
 TEST(Stride, IsProvenNotProbed) {
   Facts facts = laneFacts();
   EXPECT_EQ(strideAlong(4 * lane + floordiv(x, 3), lane, facts), 4);
@@ -104,6 +115,9 @@ TEST(Stride, DifferencesStayWithinTheRange) {
   EXPECT_EQ(differenceAlong(floordiv(x, 4), x, 4, facts), Expr(1));
   EXPECT_EQ(differenceAlong(x, x, 9, facts), std::nullopt); // no two values are that far apart
   EXPECT_EQ(differenceAlong(max(x, 3), x, -4, facts), std::nullopt);
+  facts.setDivisor(x, 4);
+  EXPECT_EQ(differenceAlong(x, x, 1, facts), std::nullopt);
+  EXPECT_EQ(differenceAlong(floordiv(x, 4), x, 4, facts), Expr(1));
 }
 
 TEST(Stride, ContiguousRuns) {

@@ -7,6 +7,8 @@ using namespace detail;
 
 /// The facts for which both `symbol` and `symbol + step` are allowed; nothing if that is never the case.
 static std::optional<Facts> factsOfBoth(Expr symbol, int64_t step, const Facts &facts) {
+  if (const Facts::Entry *entry = facts.find(symbol); entry && step % entry->divisor != 0)
+    return std::nullopt;
   Range range = facts.rangeOf(symbol);
   Range narrowed;
   if (step > 0 && range.hi)
@@ -52,7 +54,7 @@ std::optional<int64_t> strideAlong(Expr e, Expr symbol, const Facts &facts) {
 
 /// e[n*b + i] = e[n*b] + i for 0 <= i < n
 static bool contiguousInBlocks(Expr e, Expr symbol, int64_t n, const Facts &facts) {
-  Expr block = Expr::symbol("$block"), inner = Expr::symbol("$inner");
+  Expr block = Expr::symbol("$run_block"), inner = Expr::symbol("$run_inner");
   Facts local = facts;
   Range range = facts.rangeOf(symbol);
   local.setRange(inner, {0, n - 1});

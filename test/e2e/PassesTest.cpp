@@ -96,13 +96,14 @@ INSTANTIATE_TEST_SUITE_P(All, EveryKernel, testing::ValuesIn(allCases()), caseNa
 /// A pass that does what its function does to every kernel.
 template <typename Function>
 struct BrokenPass final : mlir::PassWrapper<BrokenPass<Function>, mlir::OperationPass<wave::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BrokenPass)
   explicit BrokenPass(Function function) : function(function) {}
   llvm::StringRef getArgument() const override { return "broken"; }
   void runOnOperation() override { function(this->getOperation()); }
   Function function;
 };
 
-/// The compiler's road with a broken pass after the first `before` of the wave passes.
+/// What `build` builds, with a broken pass at its end.
 template <typename Function>
 PassCheckOptions broken(Function function, void (*build)(mlir::OpPassManager &)) {
   PassCheckOptions options;
@@ -112,6 +113,13 @@ PassCheckOptions broken(Function function, void (*build)(mlir::OpPassManager &))
   };
   return options;
 }
+
+/// A pass that leaves nothing.
+struct Eraser final : mlir::PassWrapper<Eraser, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Eraser)
+  llvm::StringRef getArgument() const override { return "eraser"; }
+  void runOnOperation() override { getOperation().getBody()->clear(); }
+};
 
 void bindOnly(mlir::OpPassManager &pm) { pm.nest<wave::KernelOp>().addPass(createBindSymbolsPass()); }
 
@@ -179,12 +187,7 @@ TEST_F(Passes, AFormThatIsNotKeptIsReported) {
 }
 
 TEST_F(Passes, AKernelThatDisappearsIsReported) {
-  auto erase = [](wave::KernelOp) {};
-  PassCheckOptions options = broken(erase, bindOnly);
-  struct Eraser final : mlir::PassWrapper<Eraser, mlir::OperationPass<mlir::ModuleOp>> {
-    llvm::StringRef getArgument() const override { return "eraser"; }
-    void runOnOperation() override { getOperation().getBody()->clear(); }
-  };
+  PassCheckOptions options;
   options.build = [](mlir::OpPassManager &pm) { pm.addPass(std::make_unique<Eraser>()); };
   std::string said = verdict(gemm(), {{"M", 64}, {"N", 64}, {"K", 32}}, {}, options);
   EXPECT_NE(said.find("after `eraser` there are 0 kernels, expected the one to check"), std::string::npos) << said;

@@ -14,7 +14,8 @@ void Translator::setFlags(mlir::Operation *op) {
   llvm::FastMathFlags flags;
   if (options.fuseMultiplyAdd)
     flags.setAllowContract(true);
-  if (auto interface = llvm::dyn_cast<arith::ArithFastMathInterface>(op)) {
+  auto interface = llvm::dyn_cast<arith::ArithFastMathInterface>(op);
+  if (interface && interface.getFastMathFlagsAttr()) {
     arith::FastMathFlags own = interface.getFastMathFlagsAttr().getValue();
     auto has = [&](arith::FastMathFlags flag) { return arith::bitEnumContainsAll(own, flag); };
     flags.setNoNaNs(has(arith::FastMathFlags::nnan));
