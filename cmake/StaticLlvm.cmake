@@ -28,6 +28,13 @@ function(soliton_define_static_llvm)
   find_library(SOLITON_STATIC_Z NAMES libz.a REQUIRED)
   find_library(SOLITON_STATIC_ZSTD NAMES libzstd.a REQUIRED)
 
+  # Layers that link `z` and `zstd` by name get the archives too.
+  foreach(library z zstd)
+    string(TOUPPER ${library} upper)
+    add_library(${library} INTERFACE IMPORTED GLOBAL)
+    target_link_libraries(${library} INTERFACE ${SOLITON_STATIC_${upper}})
+  endforeach()
+
   # LLVM's list of built-in extensions names Polly, whose archive is a package of its own.
   add_library(SolitonNoPolly STATIC ${CMAKE_SOURCE_DIR}/cmake/NoPolly.cpp)
   target_include_directories(SolitonNoPolly SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})

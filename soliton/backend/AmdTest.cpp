@@ -67,7 +67,8 @@ void expectOneToOne(const Compiled &compiled, Program &program) {
   EXPECT_EQ(listing.accesses(Kind::sharedStore), program.count<machine::StoreOp>(isShared));
   EXPECT_EQ(listing.count(Kind::sharedDirect), program.count<machine::CopyAsyncOp>());
   EXPECT_EQ(listing.count(Kind::mfma), program.count<machine::MmaOp>());
-  EXPECT_EQ(listing.count(Kind::barrier), program.count<machine::BarrierOp>());
+  // A single wave meets nobody: LLVM leaves its barriers out.
+  EXPECT_EQ(listing.count(Kind::barrier), program.kernel.getWaves() == 1 ? 0 : program.count<machine::BarrierOp>());
   EXPECT_EQ(listing.count(Kind::scratch), 0u);
 }
 
@@ -184,8 +185,91 @@ TEST_P(Gfx9, LanesAndAtomicsAndMath) {
       };
       EXPECT_EQ(uses("ds_swizzle"), 3);      // 16, 17 and 31
       EXPECT_EQ(uses("ds_bpermute"), 5);     // up and down twice each, and the index
-      EXPECT_EQ(uses("quad_perm"), 3 + 5 + 2 + 1); // 1 to 3; 4, 5, 7? no: those below, once more after a row move
     }
+  }
+}
+
+/// The lane from which each lane takes its value, by what the instruction says.
+std::optional<std::array<int, 64>> permutationOf(const Instruction &instruction) {
+  std::array<int, 64> source;
+  llvm::StringRef text = instruction.operands;
+  auto number = [&](llvm::StringRef key) {
+    int value = 0;
+    (void)text.split(key).second.ltrim().consumeInteger(0, value);
+    return value;
+  };
+  for (int lane = 0; lane < 64; ++lane) {
+    int row = lane & ~15, in = lane & 15;
+    if (text.contains("quad_perm:[")) {
+      int digit = text.split("quad_perm:[").second[static_cast<size_t>(lane % 4) * 2] - '0';
+      source[lane] = (lane & ~3) + digit;
+    } else if (text.contains("row_half_mirror")) {
+      source[lane] = (lane & ~7) + (7 - lane % 8);
+    } else if (text.contains("row_mirror")) {
+      source[lane] = row + 15 - in;
+    } else if (text.contains("row_ror:")) {
+      source[lane] = row + (in + 16 - number("row_ror:")) % 16;
+    } else if (instruction.mnemonic == "ds_swizzle_b32") {
+      // swizzle(BITMASK_PERM, "pppii"): p keeps, i inverts
+      llvm::StringRef mask = text.split('"').second.split('"').first;
+      int result = lane;
+      for (size_t i = 0; i < mask.size(); ++i)
+        result ^= mask[i] == 'i' ? 16 >> i : 0;
+      if (mask.size() != 5 || mask.find_first_not_of("pi") != llvm::StringRef::npos)
+        return std::nullopt;
+      source[lane] = result;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return source;
+}
+
+TEST_P(Gfx9, ButterfliesMoveWhatTheySay) {
+  std::string body = "  %c256 = arith.constant 256 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 16384 : i64\n"
+                     "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c256 : i32\n"
+                     "  %to = machine.buffer %b[%zero], %bytes\n"
+                     "  %v = machine.load %to [%offset] {alignment = 4 : i64} : vector<1xi32>\n";
+  unsigned firstLine = 3 + 7;
+  for (int offset = 1; offset < 32; ++offset)
+    body += "  %s" + std::to_string(offset) + " = machine.shuffle bfly %v {offset = " + std::to_string(offset) +
+            " : i64} : vector<1xi32>\n";
+  for (int offset = 1; offset < 32; ++offset)
+    body += "  machine.store %s" + std::to_string(offset) + ", %to [%offset] {immediate = " + std::to_string(offset * 4) +
+            " : i64, alignment = 4 : i64} : vector<1xi32>\n";
+  Program program(kernelText(target(), "%b: !machine.ptr", body));
+  Compiled compiled = compileAmd(program);
+  for (unsigned offset = 1; offset < 32; ++offset) {
+    std::array<int, 64> total;
+    for (int lane = 0; lane < 64; ++lane)
+      total[lane] = lane;
+    // Several may share a first step; each value is followed from its last instruction backwards through registers.
+    std::vector<const Instruction *> steps;
+    for (const Instruction &i : compiled.listing.instructions)
+      if (i.line == firstLine + offset - 1 && i.kind == Kind::lanes)
+        steps.push_back(&i);
+    ASSERT_FALSE(steps.empty()) << offset << print(compiled.listing);
+    const Instruction *last = steps.back();
+    std::vector<const Instruction *> chain = {last};
+    auto registers = [](const Instruction &i) {
+      auto [to, rest] = llvm::StringRef(i.operands).split(", ");
+      return std::pair(to, rest.take_until([](char c) { return c == ' ' || c == ','; }));
+    };
+    for (auto at = last; at != compiled.listing.instructions.data();) {
+      --at;
+      if (at->kind == Kind::lanes && registers(*at).first == registers(*chain.back()).second)
+        chain.push_back(at);
+      else if (at->kind == Kind::globalLoad)
+        break;
+    }
+    for (const Instruction *step : chain) {
+      auto source = permutationOf(*step);
+      ASSERT_TRUE(source) << step->text();
+      for (int &lane : total)
+        lane = (*source)[static_cast<size_t>(lane)];
+    }
+    for (unsigned lane = 0; lane < 64; ++lane)
+      ASSERT_EQ(static_cast<unsigned>(total[lane]), lane ^ offset) << "offset " << offset << "\n" << print(compiled.listing);
   }
 }
 
@@ -293,14 +377,15 @@ TEST(Gfx942, SpillIsAWarningWithItsSize) {
   std::string body = "  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 1048576 : i64\n  %c16 = arith.constant 16 : i32\n"
                      "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c16 : i32\n"
                      "  %from = machine.buffer %a[%zero], %bytes\n";
-  for (int i = 0; i < 160; ++i)
+  for (int i = 0; i < 40; ++i)
     body += "  %v" + std::to_string(i) + " = machine.load %from [%offset] {immediate = " + std::to_string(i * 4096) +
             " : i64, alignment = 16 : i64} : vector<4xf32>\n";
   body += "  machine.barrier\n";
-  for (int i = 0; i < 160; ++i)
-    body += "  machine.store %v" + std::to_string(159 - i) + ", %from [%offset] {immediate = " + std::to_string(i * 4096) +
+  for (int i = 0; i < 40; ++i)
+    body += "  machine.store %v" + std::to_string(39 - i) + ", %from [%offset] {immediate = " + std::to_string(i * 4096) +
             " : i64, alignment = 16 : i64} : vector<4xf32>\n";
-  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", body));
+  // Sixteen waves leave each lane 128 registers; 160 are alive at the barrier.
+  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", body, 0, 16));
   auto code = program.compile();
   ASSERT_TRUE(succeeded(code)) << program.said();
   EXPECT_GT(code->spilledRegisters, 0u);

@@ -135,8 +135,12 @@ TEST(Nvidia, AsynchronousMatrixInstructions) {
 
 TEST(Nvidia, SerializedMatrixInstructionsAreAnError) {
   const MmaKind &kind = *llvm::find_if(hopper().mmas, [](const MmaKind &k) { return k.async && k.n == 64; });
-  std::string text = replaceAll(asyncText(kind, false), "vector.extract_strided_slice %r", "vector.extract_strided_slice %p");
-  Program program(text); // reads the accumulator while it is pending
+  // Writes the accumulator while it is pending.
+  std::string acc = "vector<32xf32>", call = "machine.mma_async \"" + kind.native.instruction + "\" lhs %d, %d, ";
+  std::string text = replaceAll(asyncText(kind, false), "  machine.commit mma\n  %r = machine.wait mma, 0 (%p)",
+                                "  %q = arith.addf %p, %p : " + acc + "\n  %p2 = " + call + "%q : " + acc +
+                                    "\n  machine.commit mma\n  %r = machine.wait mma, 0 (%p2)");
+  Program program(text);
   auto code = program.compile();
   ASSERT_TRUE(succeeded(code)) << program.said();
   if (!findPtxas())

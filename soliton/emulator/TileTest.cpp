@@ -4,6 +4,7 @@
 #include "soliton/support/Float.h"
 
 #include <cmath>
+#include <cstring>
 #include <numeric>
 #include <random>
 

@@ -224,7 +224,9 @@ private:
     CounterKind kind = problem.counters[counter].kind;
     return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder;
   }
-  int counterOf(const Pending &pending) const { return problem.operations[pending.op].accesses[pending.access].counter; }
+  int counterOf(const Pending &pending) const {
+    return problem.operations[pending.op].accesses[pending.access].counter;
+  }
   bool writesRegister(const Pending &pending, int region) const {
     const Access &access = problem.operations[pending.op].accesses[pending.access];
     return access.write && access.region == region && simple(access.counter);

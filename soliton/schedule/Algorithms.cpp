@@ -38,7 +38,9 @@ Diagnostic impossible(const Problem &problem, std::span<const Dependence> depend
 }
 } // namespace
 
-std::string_view nameOf(Algorithm algorithm) { return kNames[static_cast<size_t>(algorithm)]; }
+std::string_view nameOf(Algorithm algorithm) {
+  return kNames[static_cast<size_t>(algorithm)];
+}
 
 std::optional<Algorithm> parseAlgorithm(std::string_view text) {
   for (size_t i = 0; i < kNames.size(); ++i)

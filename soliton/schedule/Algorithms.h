@@ -45,9 +45,7 @@ struct Scheduled {
   /// EXACT: the printed proof (see Certificate.h); empty otherwise.
   std::string certificate;
 
-  bool optimal() const {
-    return schedule && schedule->timing == Timing::Cycles && schedule->interval == provenBound;
-  }
+  bool optimal() const { return schedule && schedule->timing == Timing::Cycles && schedule->interval == provenBound; }
 };
 
 Scheduled scheduleNone(const Problem &problem);

@@ -1,6 +1,6 @@
 // Every algorithm returns what the verifier accepts; MODULO against exhaustive search; EXACT against its checker.
-#include "RandomLoops.h"
 #include "soliton/schedule/Algorithms.h"
+#include "RandomLoops.h"
 #include "soliton/schedule/Certificate.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Verify.h"
@@ -133,9 +133,9 @@ namespace {
 Problem twoMemoryPhases() {
   Problem problem;
   std::vector<std::pair<std::string, OpKind>> chain = {
-      {"index", OpKind::GlobalLoad},  {"address", OpKind::Valu},        {"gather", OpKind::GlobalLoad},
-      {"store", OpKind::SharedStore}, {"load", OpKind::SharedLoad},     {"transpose", OpKind::Shuffle},
-      {"store2", OpKind::SharedStore}, {"load2", OpKind::SharedLoad},   {"mma", OpKind::Mma}};
+      {"index", OpKind::GlobalLoad},   {"address", OpKind::Valu},     {"gather", OpKind::GlobalLoad},
+      {"store", OpKind::SharedStore},  {"load", OpKind::SharedLoad},  {"transpose", OpKind::Shuffle},
+      {"store2", OpKind::SharedStore}, {"load2", OpKind::SharedLoad}, {"mma", OpKind::Mma}};
   int last = -1;
   for (auto &[key, kind] : chain) {
     Operation op = makeOp(key, kind, 8);

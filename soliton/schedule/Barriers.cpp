@@ -88,7 +88,8 @@ private:
       int x = indexOf[dep.from], y = indexOf[dep.to], trips = tripDistance(schedule, dep);
       // Against the order of the schedule: the verifier reports that, no barrier helps.
       if (x >= 0 && y >= 0 && y + trips * size > x)
-        addInterval(stabbing, {x + 1, y + trips * size, barrierDemand(problem, dep)});
+        addInterval(stabbing, {x + 1, y + trips * size, barrierDemand(problem, dep),
+                               std::max(1, problem.operations[dep.from].latency)});
     }
     return stabbing;
   }
@@ -255,10 +256,13 @@ private:
           ++next;
         bool known = next < entries.size();
         result.remarks.push_back(
-            {Severity::remark, DiagId::ScheduleRemark, known ? problem.operations[entries[next].op].place : Place{},
+            {Severity::remark,
+             DiagId::ScheduleRemark,
+             known ? problem.operations[entries[next].op].place : Place{},
              "a barrier was added to the " + std::string(nameOf(phase)) +
                  (known ? " in front of `" + problem.operations[entries[next].op].key + "`" : " at its end"),
-             {}, {}});
+             {},
+             {}});
       }
     }
   }

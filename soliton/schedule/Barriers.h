@@ -9,8 +9,8 @@
 //   RAW  store -> next shared load   slots {0}         WAR  shared load -> store   slots {1, 2, 3}
 //   two barriers: in front of the shared load and in front of the store (as late as possible)
 //
-// In the prologue a barrier stands in front of each op that needs newer data than the last one covers (it runs once, and
-// waiting for less is worth more than a barrier); the epilogue repeats the kernel's slots where they still order
+// In the prologue a barrier stands in front of each op that needs newer data than the last one covers (it runs once,
+// and waiting for less is worth more than a barrier); the epilogue repeats the kernel's slots where they still order
 // something. Waits are a second step (Waits.h), which hangs on where the barriers are.
 //
 //===----------------------------------------------------------------------===//

@@ -4,7 +4,9 @@
 
 namespace soliton::sched {
 namespace {
-int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+int64_t ceilDiv(int64_t a, int64_t b) {
+  return (a + b - 1) / b;
+}
 
 void boundByResources(const Problem &problem, Bounds &bounds) {
   std::vector<int64_t> busy(problem.resources.size(), 0);

@@ -204,7 +204,8 @@ private:
 
   bool closed(const std::vector<Hop> &hops) const {
     for (size_t i = 0; i < hops.size(); ++i)
-      if (hops[i].to != hops[(i + 1) % hops.size()].from || !latency.count({hops[i].from, hops[i].to, hops[i].distance}))
+      if (hops[i].to != hops[(i + 1) % hops.size()].from ||
+          !latency.count({hops[i].from, hops[i].to, hops[i].distance}))
         return false;
     return !hops.empty();
   }
@@ -292,29 +293,32 @@ private:
 
 std::string toString(const Certificate &certificate) {
   std::string text = "soliton-certificate 1\ninterval " + std::to_string(certificate.interval);
-  text += certificate.bound == certificate.interval ? " optimal\n" : " bound " + std::to_string(certificate.bound) + "\n";
+  text +=
+      certificate.bound == certificate.interval ? " optimal\n" : " bound " + std::to_string(certificate.bound) + "\n";
   text += "start";
   for (int64_t time : certificate.start)
     text += " " + std::to_string(time);
   if (certificate.boundResource >= 0)
-    text += "\nbound units " + std::to_string(certificate.boundResource) + " " + std::to_string(certificate.resourceBound);
+    text +=
+        "\nbound units " + std::to_string(certificate.boundResource) + " " + std::to_string(certificate.resourceBound);
   if (!certificate.boundCycle.empty())
     text += "\nbound cycle" + hopsText(certificate.boundCycle) + " " + std::to_string(certificate.recurrenceBound);
   text += "\n";
   for (const Refutation &refutation : certificate.refutations) {
     text += "refute " + std::to_string(refutation.interval) + "\n";
     for (const ProofStep &step : refutation.steps)
-      text += step.kind == ProofStep::Kind::Split   ? "  split " + std::to_string(step.subject) + "\n"
-              : step.kind == ProofStep::Kind::Units ? "    units " + std::to_string(step.subject) + " " +
-                                                          std::to_string(step.cycle) + "\n"
-                                                    : "    cycle" + hopsText(step.hops) + "\n";
+      text += step.kind == ProofStep::Kind::Split ? "  split " + std::to_string(step.subject) + "\n"
+              : step.kind == ProofStep::Kind::Units
+                  ? "    units " + std::to_string(step.subject) + " " + std::to_string(step.cycle) + "\n"
+                  : "    cycle" + hopsText(step.hops) + "\n";
   }
   return text;
 }
 
 std::optional<Certificate> parseCertificate(std::string_view text, std::string &error) {
   if (text.size() > kMostText) {
-    error = "the certificate has " + std::to_string(text.size()) + " bytes, expected at most " + std::to_string(kMostText);
+    error =
+        "the certificate has " + std::to_string(text.size()) + " bytes, expected at most " + std::to_string(kMostText);
     return std::nullopt;
   }
   Words words(text);

@@ -128,8 +128,10 @@ TEST(Bounds, ResourceAndRecurrenceWithWitness) {
     problem.addOperation(op);
   }
   // 15 busy cycles on 2 units: 8. A cycle of latencies 4 + 4 + 5 over distance 1: 13.
-  problem.extra = {{0, 1, DepKind::Order, Space::Register, -1, 0, 4}, {1, 2, DepKind::Order, Space::Register, -1, 0, 4},
-                   {2, 0, DepKind::Order, Space::Register, -1, 1, 5}, {3, 3, DepKind::Order, Space::Register, -1, 2, 9}};
+  problem.extra = {{0, 1, DepKind::Order, Space::Register, -1, 0, 4},
+                   {1, 2, DepKind::Order, Space::Register, -1, 0, 4},
+                   {2, 0, DepKind::Order, Space::Register, -1, 1, 5},
+                   {3, 3, DepKind::Order, Space::Register, -1, 2, 9}};
   std::vector<Dependence> deps = deriveDependences(problem);
   Bounds bounds = lowerBounds(problem, deps);
   EXPECT_EQ(bounds.resource, 8);
@@ -273,7 +275,8 @@ TEST(Peel, EveryTripCountRunsEveryIterationOnceInOrder) {
     EXPECT_EQ(program.peeled, schedule.stages() - 1);
     for (int trips : {0, 1, program.peeled, program.peeled + 1, program.peeled + 4}) {
       std::vector<std::pair<int, int>> whole, exact;
-      for (const Instance &instance : unroll(peelExact(problem, schedule, trips, {false, false}), 0))
+      Program flat = peelExact(problem, schedule, trips, {false, false});
+      for (const Instance &instance : unroll(flat, 0))
         exact.emplace_back(instance.entry->op, instance.iteration);
       EXPECT_EQ(exact.size(), static_cast<size_t>(trips) * problem.operations.size());
       if (trips < program.peeled)

@@ -12,7 +12,9 @@ struct Touch {
   GroupMask groups;
 };
 
-bool overlap(const Access &a, const Access &b) { return a.begin < b.end && b.begin < a.end; }
+bool overlap(const Access &a, const Access &b) {
+  return a.begin < b.end && b.begin < a.end;
+}
 bool covers(const Touch &outer, const Touch &inner) {
   return outer.access->begin <= inner.access->begin && outer.access->end >= inner.access->end &&
          (inner.groups & ~outer.groups) == 0;
@@ -141,10 +143,10 @@ private:
     if (op.pinned && (op.kind == OpKind::Barrier || op.kind == OpKind::Wait || op.kind == OpKind::Commit))
       return true;
     if (sync.kind == OpKind::Barrier)
-      return std::any_of(op.accesses.begin(), op.accesses.end(), [&](const Access &access) {
-        return problem.regions[access.region].space != Space::Register;
-      });
-    return std::any_of(op.ticks.begin(), op.ticks.end(), [&](const Tick &tick) { return tick.counter == sync.counter; });
+      return std::any_of(op.accesses.begin(), op.accesses.end(),
+                         [&](const Access &access) { return problem.regions[access.region].space != Space::Register; });
+    return std::any_of(op.ticks.begin(), op.ticks.end(),
+                       [&](const Tick &tick) { return tick.counter == sync.counter; });
   }
 
   static int latency(DepKind kind, Space space, const Operation &from) {
@@ -158,8 +160,7 @@ private:
     auto key = [](const Dependence &d) {
       return std::tuple(d.from, d.to, d.region, d.kind, d.distance, d.counter, d.toCounter, d.reuse);
     };
-    std::sort(result.begin(), result.end(),
-              [&](const Dependence &a, const Dependence &b) { return key(a) < key(b); });
+    std::sort(result.begin(), result.end(), [&](const Dependence &a, const Dependence &b) { return key(a) < key(b); });
     std::vector<Dependence> merged;
     for (const Dependence &dep : result) {
       if (merged.empty() || key(merged.back()) != key(dep)) {

@@ -1,7 +1,7 @@
 // The figures of the reference for the 4-wave and the ping-pong body must come out exactly.
 #include "TestProblems.h"
-#include "soliton/schedule/Synchronize.h"
 #include "soliton/schedule/Paths.h"
+#include "soliton/schedule/Synchronize.h"
 #include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ TEST(FourWave, WaitsAreTheHandTunedConstants) {
     int first, second, main, half;
   };
   // Section 4.3: VM1 = 4a + 4b - a, VM2 = VM1 - b, MAIN = 2a + 2b.
-  for (const Row &row : {Row{{1, 1, 2, 2}, 7, 6, 4, 2}, Row{{2, 2, 4, 4}, 14, 12, 8, 4}, Row{{2, 4, 4, 8}, 22, 18, 12, 6},
-                         Row{{4, 4, 8, 8}, 28, 24, 16, 8}}) {
+  for (const Row &row : {Row{{1, 1, 2, 2}, 7, 6, 4, 2}, Row{{2, 2, 4, 4}, 14, 12, 8, 4},
+                         Row{{2, 4, 4, 8}, 22, 18, 12, 6}, Row{{4, 4, 8, 8}, 28, 24, 16, 8}}) {
     Body body = fourWave(row.geometry);
     Program program = synchronize(body.problem, body.schedule, clusterBarriers()).program;
     EXPECT_EQ(valuesOn(body, program.prologue, "vm"), (std::vector<int>{row.first, row.second}));

@@ -19,7 +19,9 @@ std::vector<std::vector<Touch>> touchesByRegion(const Problem &problem, const Sc
   return touches;
 }
 
-int64_t ceilDiv(int64_t a, int64_t b) { return a >= 0 ? (a + b - 1) / b : -((-a) / b); }
+int64_t ceilDiv(int64_t a, int64_t b) {
+  return a >= 0 ? (a + b - 1) / b : -((-a) / b);
+}
 
 class BufferCount {
 public:
@@ -121,8 +123,7 @@ std::vector<int64_t> pressureProfile(const Problem &problem, const Schedule &sch
     const Region &storage = problem.regions[region];
     if (storage.space != Space::Register)
       continue;
-    std::erase_if(all[region],
-                  [&](const Touch &touch) { return !(problem.operations[touch.op].groups >> group & 1); });
+    std::erase_if(all[region], [&](const Touch &touch) { return !(problem.operations[touch.op].groups >> group & 1); });
     if (all[region].empty())
       continue;
     LiveRange range = liveRange(all[region], schedule, position, length);

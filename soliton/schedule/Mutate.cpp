@@ -9,9 +9,9 @@
 
 namespace soliton::sched {
 namespace {
-constexpr std::array<std::string_view, 11> kNames = {
-    "drop-op",      "move-op",       "drop-barrier", "move-barrier",   "drop-wait",      "move-wait",
-    "wrong-count",  "shrink-buffer", "swap-stages",  "wrong-distance", "missing-stagger"};
+constexpr std::array<std::string_view, 11> kNames = {"drop-op",     "move-op",        "drop-barrier",   "move-barrier",
+                                                     "drop-wait",   "move-wait",      "wrong-count",    "shrink-buffer",
+                                                     "swap-stages", "wrong-distance", "missing-stagger"};
 
 class Mutator {
 public:
@@ -165,7 +165,9 @@ private:
 };
 } // namespace
 
-std::string_view nameOf(Mutation mutation) { return kNames[static_cast<size_t>(mutation)]; }
+std::string_view nameOf(Mutation mutation) {
+  return kNames[static_cast<size_t>(mutation)];
+}
 
 const std::vector<Mutation> &allMutations() {
   static const std::vector<Mutation> all = [] {

@@ -4,7 +4,9 @@
 
 namespace soliton::sched {
 namespace {
-bool isSimple(CounterKind kind) { return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder; }
+bool isSimple(CounterKind kind) {
+  return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder;
+}
 
 /// An order of instructions alone does not enforce it, and no back end waits for it by itself.
 bool isHazard(const Problem &problem, const Dependence &dep) {
@@ -143,7 +145,9 @@ int64_t Trace::issuedSince(int p, int until, int counter) const {
   return total - indexOf(p, counter);
 }
 
-bool Trace::committed(int p, int until, int counter) const { return issuedSince(p, until, counter) >= 0; }
+bool Trace::committed(int p, int until, int counter) const {
+  return issuedSince(p, until, counter) >= 0;
+}
 
 int Trace::phaseEntry(EntryKind kind, int counter, int region, int instance) const {
   for (size_t p = 0; p < run.size(); ++p) {

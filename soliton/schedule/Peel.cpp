@@ -19,8 +19,7 @@ public:
         if (stageOf(i) <= step)
           program.prologue.push_back(entry(i, step - stageOf(i), options.eliminateEpilogue));
     for (size_t i = 0; i < order.size(); ++i)
-      program.kernel.push_back(
-          entry(i, stages - 1 - stageOf(i), options.eliminateEpilogue && stageOf(i) < stages - 1));
+      program.kernel.push_back(entry(i, stages - 1 - stageOf(i), options.eliminateEpilogue && stageOf(i) < stages - 1));
     for (int step = 0; step < stages - 1 && !options.eliminateEpilogue; ++step)
       for (size_t i = 0; i < order.size(); ++i)
         if (stageOf(i) > step)

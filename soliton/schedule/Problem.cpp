@@ -14,7 +14,9 @@ constexpr int kMaxLatency = 1 << 24;
 constexpr int kMaxReservation = 1 << 20;
 constexpr int kMaxOffset = 1 << 16;
 
-bool inRange(int index, size_t size) { return index >= 0 && static_cast<size_t>(index) < size; }
+bool inRange(int index, size_t size) {
+  return index >= 0 && static_cast<size_t>(index) < size;
+}
 
 class Validator {
 public:
@@ -91,8 +93,8 @@ private:
       return report(op, "`" + op.key + "` has an empty or negative reservation");
     const Resource &resource = problem.resources[use.resource];
     if (use.units > resource.units)
-      report(op, "`" + op.key + "` needs " + std::to_string(use.units) + " units of `" + resource.name + "`, there are " +
-                     std::to_string(resource.units));
+      report(op, "`" + op.key + "` needs " + std::to_string(use.units) + " units of `" + resource.name +
+                     "`, there are " + std::to_string(resource.units));
   }
 
   void checkAccess(const Operation &op, const Access &access) {
@@ -109,7 +111,9 @@ private:
 };
 } // namespace
 
-std::string_view nameOf(OpKind kind) { return kKindNames[static_cast<size_t>(kind)]; }
+std::string_view nameOf(OpKind kind) {
+  return kKindNames[static_cast<size_t>(kind)];
+}
 
 std::optional<OpKind> parseOpKind(std::string_view text) {
   for (size_t i = 0; i < kKindNames.size(); ++i)
@@ -167,7 +171,9 @@ Access writes(int region, int counter) {
   return access;
 }
 
-std::vector<Diagnostic> validate(const Problem &problem) { return Validator(problem).run(); }
+std::vector<Diagnostic> validate(const Problem &problem) {
+  return Validator(problem).run();
+}
 
 std::string toString(const Problem &problem) {
   std::string text = "loop " + problem.loop + "\n";

@@ -8,7 +8,9 @@ void append(std::vector<Instance> &out, const Program &program, Phase phase, int
     out.push_back({&entries[i], {phase, static_cast<int>(i)}, base + entries[i].iteration});
 }
 
-std::string signedText(int value) { return (value >= 0 ? "+" : "") + std::to_string(value); }
+std::string signedText(int value) {
+  return (value >= 0 ? "+" : "") + std::to_string(value);
+}
 } // namespace
 
 std::string_view nameOf(Phase phase) {

@@ -20,7 +20,9 @@ struct RandomLoop {
 /// A loop of at most `most` ops; dependences are said, not derived, so that every shape occurs.
 inline RandomLoop randomLoop(uint32_t seed, int most = 14) {
   std::mt19937 random(seed);
-  auto pick = [&](int low, int high) { return low + static_cast<int>(random() % static_cast<uint32_t>(high - low + 1)); };
+  auto pick = [&](int low, int high) {
+    return low + static_cast<int>(random() % static_cast<uint32_t>(high - low + 1));
+  };
   RandomLoop loop;
   Problem &problem = loop.problem;
   // Some are short and crowded: there the optimum often exceeds both bounds.

@@ -5,7 +5,9 @@
 
 namespace soliton::sched {
 
-std::string_view nameOf(Timing timing) { return timing == Timing::Order ? "order" : "cycles"; }
+std::string_view nameOf(Timing timing) {
+  return timing == Timing::Order ? "order" : "cycles";
+}
 
 int Schedule::stages() const {
   int highest = 0;

@@ -144,8 +144,7 @@ private:
       bool changed = false;
       for (size_t e = 0; e < edges.size(); ++e) {
         const Edge &edge = edges[e];
-        int64_t earliest =
-            roundUp(edge.to, state.time[edge.from] + edge.latency - int64_t{edge.distance} * interval);
+        int64_t earliest = roundUp(edge.to, state.time[edge.from] + edge.latency - int64_t{edge.distance} * interval);
         if (earliest <= state.time[edge.to])
           continue;
         if (edge.from == edge.to) {

@@ -17,8 +17,8 @@ constexpr int kMostValue = 1 << 24;
 using Diagnostics = std::vector<Diagnostic>;
 
 void fail(Diagnostics &diagnostics, const std::string &name, int line, std::string message, std::string hint = {}) {
-  diagnostics.push_back({Severity::error, DiagId::ScheduleFile, Place(name, line, 1), std::move(message),
-                         std::move(hint), {}});
+  diagnostics.push_back(
+      {Severity::error, DiagId::ScheduleFile, Place(name, line, 1), std::move(message), std::move(hint), {}});
 }
 
 std::string quoted(const std::string &text) {
@@ -140,7 +140,8 @@ ScheduleFile parseText(std::string_view text, Diagnostics &diagnostics, Schedule
       continue;
     }
     if (!parseLine(reader, file, number) || !reader.atEnd()) {
-      fail(diagnostics, file.name, number, "the line is no `loop`, `algorithm`, `interval`, `timing`, `buffers` or `op`",
+      fail(diagnostics, file.name, number,
+           "the line is no `loop`, `algorithm`, `interval`, `timing`, `buffers` or `op`",
            "an op reads: op \"key\" stage 0 cycle 0 cluster 0 rank 0");
       return file;
     }
@@ -343,10 +344,13 @@ Schedule bindSchedule(const Problem &problem, const ScheduleFile &file, Diagnost
   }
   for (int op = 0; op < problem.numOps(); ++op)
     if (!schedule.slots[op].scheduled() && problem.operations[op].kind != OpKind::Free)
-      diagnostics.push_back({Severity::error, DiagId::ScheduleMissingOp, problem.operations[op].place,
-                             "`" + problem.operations[op].key + "` is in the loop `" + problem.loop +
-                                 "` but not in `" + file.name + "`",
-                             "add a line for it; nothing is left out silently", {}});
+      diagnostics.push_back(
+          {Severity::error,
+           DiagId::ScheduleMissingOp,
+           problem.operations[op].place,
+           "`" + problem.operations[op].key + "` is in the loop `" + problem.loop + "` but not in `" + file.name + "`",
+           "add a line for it; nothing is left out silently",
+           {}});
   return schedule;
 }
 

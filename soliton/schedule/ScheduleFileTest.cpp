@@ -1,8 +1,8 @@
 // Schedules survive their files; no text crashes the readers.
+#include "soliton/schedule/ScheduleFile.h"
 #include "TestProblems.h"
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Certificate.h"
-#include "soliton/schedule/ScheduleFile.h"
 #include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
@@ -23,8 +23,7 @@ TEST(ScheduleFile, TextAndJsonGiveTheScheduleBack) {
   problem.operations[0].key = "odd \"key\"\\ # \n with é and all";
   for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::FourStage, Algorithm::Modulo}) {
     Schedule schedule = *scheduleWith(algorithm, problem).schedule;
-    for (const std::string &text :
-         {printText(toFile(problem, schedule)), printJson(toFile(problem, schedule))}) {
+    for (const std::string &text : {printText(toFile(problem, schedule)), printJson(toFile(problem, schedule))}) {
       std::vector<Diagnostic> diagnostics;
       Schedule back = read(problem, text, diagnostics);
       ASSERT_TRUE(diagnostics.empty()) << format(diagnostics) << text;
@@ -138,8 +137,9 @@ TEST(WaveFile, BadRowsAreErrorsNotSkipped) {
   Problem problem = gemm({1, 1, 1, 1});
   std::string head = "Initiation Interval: 2\nNumber of Stages: 1\n"
                      "Node Name | Node Type | Node Sort Key | Cycle | Relative Cycle | Stage | User Sort Keys\n";
-  for (const char *row : {"a | b\n", "x | Read | (999,) | 0 | 0 | 0 |\n", "x | Read | (0,) | 3 | 0 | 0 |\n",
-                          "x | Read | (0 | 0 | 0 | 0 |\n", "x | Read | (0,) | 0 | 0 | 0 |\nx | Read | (0,) | 0 | 0 | 0 |\n"}) {
+  for (const char *row :
+       {"a | b\n", "x | Read | (999,) | 0 | 0 | 0 |\n", "x | Read | (0,) | 3 | 0 | 0 |\n",
+        "x | Read | (0 | 0 | 0 | 0 |\n", "x | Read | (0,) | 0 | 0 | 0 |\nx | Read | (0,) | 0 | 0 | 0 |\n"}) {
     std::vector<Diagnostic> diagnostics;
     parseWave(problem, head + row, diagnostics);
     EXPECT_EQ(diagnostics.size(), 1u) << row;

@@ -106,10 +106,13 @@ Scheduled scheduleList(const Problem &problem) {
   Graph graph(problem.numOps(), dependences);
   int64_t length = horizon(problem);
   if (length > kMaxInterval) {
-    result.diagnostics.push_back({Severity::error, DiagId::ScheduleInfeasible, {},
+    result.diagnostics.push_back({Severity::error,
+                                  DiagId::ScheduleInfeasible,
+                                  {},
                                   "one iteration of `" + problem.loop + "` takes more than " +
                                       std::to_string(kMaxInterval) + " cycles, more than the model counts",
-                                  "check the latencies", {}});
+                                  "check the latencies",
+                                  {}});
     return result;
   }
   std::vector<int64_t> time = place(problem, graph, static_cast<int>(length));

@@ -219,8 +219,7 @@ public:
     std::vector<int> order(graph.numOps());
     for (int op = 0; op < graph.numOps(); ++op)
       order[op] = op;
-    std::sort(order.begin(), order.end(),
-              [&](int a, int b) { return time[a] != time[b] ? time[a] > time[b] : a < b; });
+    std::sort(order.begin(), order.end(), [&](int a, int b) { return time[a] != time[b] ? time[a] > time[b] : a < b; });
     for (int op : order)
       if (gain(op) > 0)
         sink(op);

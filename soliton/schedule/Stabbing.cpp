@@ -12,13 +12,14 @@ class Stabber {
 public:
   explicit Stabber(const StabbingProblem &input) : input(input), size(input.slots) {
     // Of equal intervals the largest demand counts.
-    std::map<std::pair<int, int>, int> unique;
+    std::map<std::pair<int, int>, Interval> unique;
     for (const Interval &interval : input.intervals) {
-      int &demand = unique[{interval.begin, interval.end}];
-      demand = std::max(demand, interval.demand);
+      Interval &merged = unique.try_emplace({interval.begin, interval.end}, interval).first->second;
+      merged.demand = std::max(merged.demand, interval.demand);
+      merged.weight = std::max(merged.weight, interval.weight);
     }
-    for (const auto &[ends, demand] : unique)
-      intervals.push_back({ends.first, ends.second, demand});
+    for (const auto &[ends, interval] : unique)
+      intervals.push_back(interval);
   }
 
   std::optional<std::vector<int>> run() {
@@ -120,7 +121,7 @@ private:
       int at = interval.end;
       while (at > interval.begin && points[at % size] == 0)
         --at;
-      slack += at - interval.begin;
+      slack += int64_t{interval.weight} * (at - interval.begin);
     }
     return {cost, -slack, slots};
   }
@@ -131,6 +132,8 @@ private:
 };
 } // namespace
 
-std::optional<std::vector<int>> stabIntervals(const StabbingProblem &problem) { return Stabber(problem).run(); }
+std::optional<std::vector<int>> stabIntervals(const StabbingProblem &problem) {
+  return Stabber(problem).run();
+}
 
 } // namespace soliton::sched

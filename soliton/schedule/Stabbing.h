@@ -23,6 +23,8 @@ struct Interval {
   int begin = 0;
   int end = 0;
   int demand = 1;
+  /// How much it is worth that the last point lies late in it; decides only between equally few points.
+  int weight = 1;
 };
 
 struct StabbingProblem {

@@ -25,8 +25,8 @@ Synchronized synchronize(const Problem &problem, const Schedule &schedule, const
   Schedule decided = schedule;
   assignBuffers(problem, decided);
   bool tooShort = options.tripCount && *options.tripCount < schedule.stages() - 1 && !options.peel.eliminateEpilogue;
-  Program program = tooShort ? peelExact(problem, decided, *options.tripCount, options.peel)
-                             : peel(problem, decided, options.peel);
+  Program program =
+      tooShort ? peelExact(problem, decided, *options.tripCount, options.peel) : peel(problem, decided, options.peel);
   return synchronize(problem, decided, std::move(program), options);
 }
 

@@ -1,9 +1,10 @@
 // Schedules of every algorithm become programs that are proven, and that the adversary cannot break.
+#include "soliton/schedule/Synchronize.h"
 #include "Adversary.h"
 #include "TestProblems.h"
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Lifetimes.h"
-#include "soliton/schedule/Synchronize.h"
+#include "soliton/schedule/Model.h"
 #include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
@@ -19,10 +20,12 @@ std::set<int> tripCounts(const Schedule &schedule) {
   return {0, 1, std::max(0, stages - 1), stages, stages + 1, stages + 5};
 }
 
-void expectRight(const Problem &problem, const Schedule &schedule, const SyncOptions &options = {}) {
+void expectRight(const Problem &problem, Schedule schedule, const SyncOptions &options = {}) {
+  assignBuffers(problem, schedule);
   Synchronized made = synchronize(problem, schedule, options);
   Report report = verify(problem, schedule, made.program);
-  EXPECT_TRUE(report.ok()) << schedule.algorithm << "\n" << format(report.diagnostics) << toString(problem, made.program);
+  EXPECT_TRUE(report.ok()) << schedule.algorithm << "\n"
+                           << format(report.diagnostics) << toString(problem, made.program);
   for (int trips : tripCounts(schedule)) {
     SyncOptions exact = options;
     exact.tripCount = trips;
@@ -30,7 +33,8 @@ void expectRight(const Problem &problem, const Schedule &schedule, const SyncOpt
     VerifyOptions known;
     known.tripCount = trips;
     Report exactReport = verify(problem, schedule, once.program, known);
-    EXPECT_TRUE(exactReport.ok()) << schedule.algorithm << " trips " << trips << "\n" << format(exactReport.diagnostics);
+    EXPECT_TRUE(exactReport.ok()) << schedule.algorithm << " trips " << trips << "\n"
+                                  << format(exactReport.diagnostics);
     EXPECT_EQ(attack(problem, schedule, once.program, trips, 12), "") << schedule.algorithm << " trips " << trips;
     if (trips >= made.program.peeled)
       EXPECT_EQ(attack(problem, schedule, made.program, trips, 12), "") << schedule.algorithm << " trips " << trips;
@@ -74,6 +78,9 @@ TEST(Synchronize, PrefetchHasTwoBarriersAndOneWait) {
 TEST(Synchronize, CpAsyncGroupsAreCounted) {
   GemmShape shape{2, 1, 1, 1, 16, false, true};
   Problem problem = gemm(shape);
+  for (Region &region : problem.regions)
+    if (region.space == Space::Shared)
+      region.buffers = 3;
   // Three stages as hand-written multi-stage kernels have: copy, (wait), read and multiply.
   Schedule schedule = emptySchedule(problem, "manual", 2, Timing::Order);
   for (int op = 0; op < problem.numOps(); ++op) {
@@ -101,12 +108,12 @@ TEST(Synchronize, MbarrierPhasesAndWgmmaGroups) {
     for (const Entry &entry : made.program.kernel)
       lines.push_back(toString(problem, entry));
     std::string back = "-" + std::to_string(buffers);
-    EXPECT_EQ(lines, (std::vector<std::string>{"phase_wait empty tile_a @" + back + " groups 1", "copy_a @+0 groups 1",
-                                               "phase_wait empty tile_b @" + back + " groups 1", "copy_b @+0 groups 1",
-                                               "phase_wait full tile_a @+0 groups 2",
-                                               "phase_wait full tile_b @+0 groups 2", "mma/0 @+0 groups 2",
-                                               "mma/1 @+0 groups 2", "commit mma groups 2", "wait mma 0 groups 2",
-                                               "arrive empty tile_a @+0 groups 2", "arrive empty tile_b @+0 groups 2"}));
+    EXPECT_EQ(lines, (std::vector<std::string>{
+                         "phase_wait empty tile_a @" + back + " groups 1", "copy_a @+0 groups 1",
+                         "phase_wait empty tile_b @" + back + " groups 1", "copy_b @+0 groups 1",
+                         "phase_wait full tile_a @+0 groups 2", "phase_wait full tile_b @+0 groups 2",
+                         "mma/0 @+0 groups 2", "mma/1 @+0 groups 2", "commit mma groups 2", "wait mma 0 groups 2",
+                         "arrive empty tile_a @+0 groups 2", "arrive empty tile_b @+0 groups 2"}));
     expectRight(problem, schedule);
   }
   // The parity of a phase flips each time round the ring.
@@ -163,4 +170,21 @@ TEST(Synchronize, EliminatedEpilogue) {
   EXPECT_TRUE(program.epilogue.empty());
   Report report = verify(problem, schedule, program);
   EXPECT_TRUE(report.ok()) << format(report.diagnostics);
+}
+
+TEST(Model, OverlapShortensTheModelledInterval) {
+  Problem problem = gemm({2, 2, 2, 2, 64, false, false});
+  auto modelled = [&](Algorithm algorithm) {
+    Schedule schedule = *scheduleWith(algorithm, problem).schedule;
+    return modelledInterval(problem, schedule, synchronize(problem, schedule).program);
+  };
+  double none = modelled(Algorithm::None), prefetch = modelled(Algorithm::Prefetch),
+         modulo = modelled(Algorithm::Modulo);
+  // Eight mma of 64 cycles are the floor; without overlap the latency of the load comes on top.
+  EXPECT_GE(none, 500 + 8 * 64);
+  EXPECT_LT(prefetch, none);
+  EXPECT_GE(prefetch, 8 * 64);
+  EXPECT_LE(modulo, prefetch);
+  EXPECT_GE(modulo, 8 * 64);
+  EXPECT_LE(modulo, 1.05 * 8 * 64);
 }

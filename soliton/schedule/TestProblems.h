@@ -15,7 +15,9 @@
 namespace soliton::sched::testing {
 
 inline int g_line = 0;
-inline Place nextPlace() { return {"kernel.cpp", ++g_line, 3}; }
+inline Place nextPlace() {
+  return {"kernel.cpp", ++g_line, 3};
+}
 
 inline Operation makeOp(std::string key, OpKind kind, int latency) {
   Operation op;
@@ -87,8 +89,7 @@ public:
   }
 
   int multiply(int stage, int row, int column) {
-    Operation op =
-        makeOp("M" + std::to_string(stage) + std::to_string(row) + std::to_string(column), OpKind::Mma, 16);
+    Operation op = makeOp("M" + std::to_string(stage) + std::to_string(row) + std::to_string(column), OpKind::Mma, 16);
     op.reservations = {{mma, 0, 16, 1}};
     op.accesses = {reads(fragment[{'A', row}]), reads(fragment[{'B', column}]), reads(accumulator[row * 2 + column]),
                    writes(accumulator[row * 2 + column])};
@@ -144,8 +145,7 @@ inline Body fourWave(const Geometry &geometry = {}) {
   std::vector<std::vector<std::string>> clusters = {
       {"LA00", "FB01", "M000"}, {"LB00", "FA01", "M001"}, {"LB01", "FA10", "M010"}, {"LA01", "FB10", "M011"},
       {"LA10", "FB11", "M100"}, {"LB10", "FA11", "M101"}, {"LB11", "FA00", "M110"}, {"LA11", "FB00", "M111"}};
-  std::set<std::string> stageZero = {"LA00", "LB00", "LB01", "LA01", "LA10",
-                                     "LB10", "LB11", "LA11", "FA00", "FB00"};
+  std::set<std::string> stageZero = {"LA00", "LB00", "LB01", "LA01", "LA10", "LB10", "LB11", "LA11", "FA00", "FB00"};
   Schedule schedule = ordered(body.problem, clusters, stageZero);
   return {body.problem, schedule};
 }
@@ -187,8 +187,8 @@ inline Body pingPong(PingPong kind, const Geometry &geometry, std::optional<int>
       loads[2] = {"LA" + s + "0", "LB" + s + "0"}, loads[3] = {"LB" + s + "1"};
     if (kind == PingPong::Proven)
       loads[3] = {"LA" + s + "0", "LB" + s + "0", "LB" + s + "1"};
-    std::vector<std::vector<std::string>> fragments = {{"FB" + s + "0", "FA" + s + "0"}, {"FB" + s + "1"},
-                                                       {"FA" + s + "1"}, {}};
+    std::vector<std::vector<std::string>> fragments = {
+        {"FB" + s + "0", "FA" + s + "0"}, {"FB" + s + "1"}, {"FA" + s + "1"}, {}};
     for (int block = 0; block < 4; ++block) {
       std::string id = "b" + std::to_string(stage * 4 + block) + ".";
       std::vector<std::string> cluster = fragments[block];
@@ -216,9 +216,9 @@ inline Body pingPong(PingPong kind, const Geometry &geometry, std::optional<int>
 
 /// A GEMM loop as the compiler expands it: loads, shared stores, fragment reads and mma of a wave.
 struct GemmShape {
-  int loads = 2;    ///< per operand
-  int mTiles = 2;   ///< fragments of A
-  int nTiles = 2;   ///< fragments of B
+  int loads = 2;  ///< per operand
+  int mTiles = 2; ///< fragments of A
+  int nTiles = 2; ///< fragments of B
   int kSteps = 2;
   int mmaCycles = 16;
   bool asyncCopies = false; ///< copies to shared memory that tick vm
@@ -228,7 +228,8 @@ struct GemmShape {
 inline Problem gemm(const GemmShape &shape) {
   Problem problem;
   problem.loop = "k_loop";
-  int vm = problem.addCounter("vm", CounterKind::InOrder, 63), lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
+  int vm = problem.addCounter("vm", CounterKind::InOrder, 63),
+      lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
   int group = problem.addCounter("cp_async", CounterKind::Group);
   int sharedCounter = shape.groupCopies ? -1 : lgkm;
   int memory = problem.addResource("global"), shared = problem.addResource("shared"), mma = problem.addResource("mma");

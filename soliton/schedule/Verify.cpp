@@ -90,10 +90,10 @@ private:
   }
 
   std::string relation(const Dependence &dep, bool ordered, int64_t apart) const {
-    std::string what = dep.region >= 0 ? " (" + std::string(nameOf(dep.kind)) + " on " +
-                                             std::string(nameOf(dep.space)) + " `" + problem.regions[dep.region].name +
-                                             "`" + distanceText(dep) + ")"
-                                       : " (said order" + distanceText(dep) + ")";
+    std::string what = dep.region >= 0
+                           ? " (" + std::string(nameOf(dep.kind)) + " on " + std::string(nameOf(dep.space)) + " `" +
+                                 problem.regions[dep.region].name + "`" + distanceText(dep) + ")"
+                           : " (said order" + distanceText(dep) + ")";
     if (!ordered)
       return "runs before `" + op(dep.from).key + "`, which it depends on" + what;
     return "starts " + std::to_string(apart) + " cycles after `" + op(dep.from).key + "`, expected at least " +
@@ -141,8 +141,8 @@ private:
               "` before `" + op(dep.from).key + "` is done with it: " + std::to_string(has) + " buffer" +
               (has == 1 ? "" : "s") + ", expected at least " + std::to_string(need),
           "give `" + region.name + "` " + std::to_string(need) + " buffers",
-          {{op(dep.from).place, "`" + op(dep.from).key + "` still " +
-                                    (dep.kind == DepKind::War ? "reads" : "writes") + " it here"}});
+          {{op(dep.from).place,
+            "`" + op(dep.from).key + "` still " + (dep.kind == DepKind::War ? "reads" : "writes") + " it here"}});
   }
 
   void checkResources() {
@@ -253,7 +253,8 @@ Report verify(const Problem &problem, const Schedule &schedule, const VerifyOpti
   Report report;
   // Buffers that nobody decided are as many as are needed.
   Schedule decided = schedule;
-  bool shaped = validate(problem).empty() && schedule.slots.size() == problem.operations.size() && schedule.interval > 0;
+  bool shaped =
+      validate(problem).empty() && schedule.slots.size() == problem.operations.size() && schedule.interval > 0;
   if (shaped)
     assignBuffers(problem, decided);
   ScheduleVerifier(problem, decided, options, report).run();

@@ -58,8 +58,8 @@ private:
   /// Every op runs for every iteration exactly once.
   bool checkConservation(const Path &path) {
     int expected = program.exactTrips.value_or(path.trips + program.peeled);
-    bool mayOverrun = std::any_of(program.kernel.begin(), program.kernel.end(),
-                                  [](const Entry &entry) { return entry.overruns; });
+    bool mayOverrun =
+        std::any_of(program.kernel.begin(), program.kernel.end(), [](const Entry &entry) { return entry.overruns; });
     for (int i = 0; i < problem.numOps(); ++i) {
       OpKind kind = op(i).kind;
       bool sync = kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
@@ -78,7 +78,7 @@ private:
         error(DiagId::ScheduleMissingOp, op(i).place,
               trace.repeats() ? "an op runs twice for one iteration in the peeled program"
               : tooMany       ? "`" + op(i).key + "` runs for iteration " + std::to_string(trace.iterations(i) - 1) +
-                              " of a loop of " + std::to_string(expected)
+                                    " of a loop of " + std::to_string(expected)
                               : "`" + op(i).key + "` does not run for iteration " + std::to_string(missing) +
                                     " of a loop of " + std::to_string(expected),
               "peel the schedule again");
@@ -188,7 +188,8 @@ private:
     bool between = last != kNever && last > at.fromPosition;
     if (!between)
       return "put a barrier between `" + op(hazard.from).key + "` and `" + op(hazard.to).key + "`" +
-             (hazard.counter >= 0 ? ", with `wait " + problem.counters[hazard.counter].name + " 0` in front of it" : "") +
+             (hazard.counter >= 0 ? ", with `wait " + problem.counters[hazard.counter].name + " 0` in front of it"
+                                  : "") +
              (hazard.reuse ? ", or give `" + problem.regions[hazard.region].name + "` another buffer" : "");
     const Counter &counter = problem.counters[hazard.counter];
     if (counter.kind == CounterKind::Group && !at.from->committed(at.fromPosition, last, hazard.counter))
@@ -215,16 +216,19 @@ private:
     const Dependence &dep = hazard.dependence;
     hazard.waived = hazard.value == HazardClass::LatencyOnly && isWaived(dep);
     bool latency = hazard.value == HazardClass::LatencyOnly;
-    std::string groups = problem.groups > 1 ? " of wave group " + std::to_string(hazard.toGroup) + " and `" +
-                                                  op(dep.from).key + "` of wave group " +
-                                                  std::to_string(hazard.fromGroup)
-                                            : " and `" + op(dep.from).key + "`";
+    std::string groups = problem.groups > 1
+                             ? " of wave group " + std::to_string(hazard.toGroup) + " and `" + op(dep.from).key +
+                                   "` of wave group " + std::to_string(hazard.fromGroup)
+                             : " and `" + op(dep.from).key + "`";
     std::string message = "`" + op(dep.to).key + "`" + groups + " touch " + std::string(nameOf(dep.space)) + " `" +
                           problem.regions[dep.region].name + "` (" + std::string(nameOf(dep.kind)) + ") and " +
                           (latency ? "only latency keeps them apart" : "nothing keeps them apart");
     report.diagnostics.push_back(
         {hazard.waived ? Severity::warning : Severity::error,
-         latency ? DiagId::ScheduleLatencyOnly : DiagId::ScheduleHazard, op(dep.to).place, message, hazard.fix,
+         latency ? DiagId::ScheduleLatencyOnly : DiagId::ScheduleHazard,
+         op(dep.to).place,
+         message,
+         hazard.fix,
          {{op(dep.from).place, "`" + op(dep.from).key + "` must be complete in every wave first"}}});
   }
 

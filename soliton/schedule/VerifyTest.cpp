@@ -1,9 +1,9 @@
 // One test per diagnostic: what is wrong, both ops, both places, the smallest fix.
+#include "soliton/schedule/Verify.h"
 #include "TestProblems.h"
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Synchronize.h"
-#include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
 
@@ -13,9 +13,13 @@ using namespace soliton::sched::testing;
 
 namespace {
 /// load -> store -> shared load -> mma, one of each.
-Problem chain() { return gemm({1, 1, 1, 1, 16, false, false}); }
+Problem chain() {
+  return gemm({1, 1, 1, 1, 16, false, false});
+}
 
-Schedule prefetch(const Problem &problem) { return *schedulePrefetch(problem).schedule; }
+Schedule prefetch(const Problem &problem) {
+  return *schedulePrefetch(problem).schedule;
+}
 
 const Diagnostic &only(const Report &report) {
   EXPECT_EQ(report.diagnostics.size(), 1u) << format(report.diagnostics);
@@ -182,9 +186,17 @@ TEST(Verify, HazardWithoutBarrierNamesBothOpsAndTheFix) {
   Problem problem = chain();
   Schedule schedule = prefetch(problem);
   Program program = synchronize(problem, schedule).program;
-  std::erase_if(program.kernel, [](const Entry &entry) { return entry.kind == EntryKind::Barrier; });
-  std::erase_if(program.prologue, [](const Entry &entry) { return entry.kind == EntryKind::Barrier; });
+  auto eraseAll = [&](EntryKind kind) {
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+      std::erase_if(program.list(phase), [&](const Entry &entry) { return entry.kind == kind; });
+  };
+  // With the waits left, waves in step would still be right.
+  eraseAll(EntryKind::Barrier);
   Report report = verify(problem, schedule, program);
+  ASSERT_FALSE(report.ok());
+  EXPECT_EQ(report.diagnostics.front().id, DiagId::ScheduleLatencyOnly);
+  eraseAll(EntryKind::Wait);
+  report = verify(problem, schedule, program);
   ASSERT_FALSE(report.ok());
   const Diagnostic &diag = report.diagnostics.front();
   EXPECT_EQ(diag.id, DiagId::ScheduleHazard);
@@ -239,9 +251,13 @@ TEST(Verify, NoFalseAlarmsOnThreeHundredGoodSchedules) {
   int count = 0;
   std::mt19937 random(11);
   for (int i = 0; i < 60; ++i) {
-    GemmShape shape{1 + static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 3),
-                    1 + static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 2),
-                    4 << random() % 3,                  false, false};
+    GemmShape shape{1 + static_cast<int>(random() % 3),
+                    1 + static_cast<int>(random() % 3),
+                    1 + static_cast<int>(random() % 3),
+                    1 + static_cast<int>(random() % 2),
+                    4 << random() % 3,
+                    false,
+                    false};
     shape.asyncCopies = i % 3 == 1;
     shape.groupCopies = i % 3 == 2;
     Problem problem = gemm(shape);

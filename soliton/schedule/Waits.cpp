@@ -71,7 +71,8 @@ private:
   void need(const HazardInstance &at, int before, Waits &waits) const {
     int counter = at.hazard->counter;
     CounterKind kind = problem.counters[counter].kind;
-    if (kind == CounterKind::Phase || (kind == CounterKind::Group && !at.from->committed(at.fromPosition, before, counter)))
+    if (kind == CounterKind::Phase ||
+        (kind == CounterKind::Group && !at.from->committed(at.fromPosition, before, counter)))
       return;
     int64_t value = kind == CounterKind::OutOfOrder ? 0 : at.from->issuedSince(at.fromPosition, before, counter);
     if (int limit = problem.counters[counter].limit; limit > 0)
@@ -119,10 +120,13 @@ private:
 
   void remark(const Waits &waits) {
     for (const auto &[place, wanted] : waits)
-      result.remarks.push_back({Severity::remark, DiagId::ScheduleRemark, {},
+      result.remarks.push_back({Severity::remark,
+                                DiagId::ScheduleRemark,
+                                {},
                                 "`wait " + problem.counters[place.counter].name + " " + std::to_string(wanted.value) +
                                     "` was added to the " + std::string(nameOf(place.where.phase)),
-                                {}, {}});
+                                {},
+                                {}});
   }
 
   PathContext context;
@@ -160,7 +164,10 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
     groups = 0;
   };
   for (const Entry &entry : entries) {
-    if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive ||
+    // Groups of several iterations could only be waited for together.
+    bool otherIteration =
+        lastMember >= 0 && joins(problem, entry, counter) && output[lastMember].iteration != entry.iteration;
+    if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive || otherIteration ||
         (entry.kind == EntryKind::Op && usesInWave[entry.op]))
       close();
     output.push_back(entry);

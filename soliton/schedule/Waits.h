@@ -29,7 +29,7 @@ struct WaitResult {
 };
 
 /// Adds commits to group counters that the author did not commit: behind the last op in front of each barrier, of each
-/// use inside the wave, and at the end of each list.
+/// use inside the wave, of an op of another iteration, and at the end of each list.
 void deriveCommits(const Problem &problem, const Schedule &schedule, Program &program);
 
 /// Adds phase waits in front of the first access that needs them, and arrivals of readers at the end of each list.

@@ -151,15 +151,15 @@ std::string printWave(const Problem &problem, const Schedule &schedule) {
       text += " | " + std::to_string(units);
     text += "\n";
   }
-  text += "\n# Schedule\nNode Name | Node Type | Node Sort Key | Cycle | Relative Cycle | Stage | User Sort Keys\n------\n";
+  text +=
+      "\n# Schedule\nNode Name | Node Type | Node Sort Key | Cycle | Relative Cycle | Stage | User Sort Keys\n------\n";
   std::vector<std::set<int>> users(problem.operations.size());
   for (const Dependence &dep : deriveDependences(problem))
     if (dep.kind == DepKind::Raw)
       users[dep.from].insert(dep.to);
   std::vector<int> order = emissionOrder(schedule);
-  std::sort(order.begin(), order.end(), [&](int a, int b) {
-    return std::tuple(schedule.time(a), a) < std::tuple(schedule.time(b), b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](int a, int b) { return std::tuple(schedule.time(a), a) < std::tuple(schedule.time(b), b); });
   for (int op : order) {
     const Slot &slot = schedule.slots[op];
     text += problem.operations[op].key + " | " + std::string(nameOf(problem.operations[op].kind)) + " | (" +
@@ -178,10 +178,13 @@ std::string printWave(const Problem &problem, const Schedule &schedule) {
 Schedule parseWave(const Problem &problem, std::string_view text, std::vector<Diagnostic> &diagnostics,
                    const std::string &name) {
   if (text.size() > kMostBytes) {
-    diagnostics.push_back({Severity::error, DiagId::ScheduleFile, Place(name, 1, 1),
-                           "the file has " + std::to_string(text.size()) + " bytes, expected at most " +
-                               std::to_string(kMostBytes),
-                           {}, {}});
+    diagnostics.push_back(
+        {Severity::error,
+         DiagId::ScheduleFile,
+         Place(name, 1, 1),
+         "the file has " + std::to_string(text.size()) + " bytes, expected at most " + std::to_string(kMostBytes),
+         {},
+         {}});
     return emptySchedule(problem, "wave", 1, Timing::Order);
   }
   return WaveReader(problem, diagnostics, name).read(text);

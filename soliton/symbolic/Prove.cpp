@@ -142,18 +142,26 @@ private:
     now.rows.push_back({std::move(gap), p.kind() == Kind::eq});
   }
 
+  void descend() {
+    if (++depth > 200)
+      throwError(ErrorKind::tooLarge, "the decision has too many cases");
+  }
+
   bool searchCases(const Case &now, const std::vector<std::vector<Expr>> &cases) {
+    descend();
     for (const std::vector<Expr> &extra : cases) {
       Case next = now;
       next.pending.insert(next.pending.end(), extra.begin(), extra.end());
       if (search(std::move(next)))
         return true;
     }
+    --depth;
     return false;
   }
 
   /// Cases over the value of a min, max, select or of a predicate that is used as a number.
   bool searchChoices(const Case &now, Expr atom) {
+    descend();
     for (const auto &[value, condition] : choicesOf(atom)) {
       Case next = now;
       next.choices[atom.get()] = value;
@@ -161,6 +169,7 @@ private:
       if (search(std::move(next)))
         return true;
     }
+    --depth;
     return false;
   }
 
@@ -297,6 +306,7 @@ private:
   const Facts &facts;
   Analysis analysis;
   Budget budget;
+  unsigned depth = 0;
   const Node *splitting = nullptr; // what must be chosen before the current predicate can be added
 };
 

@@ -90,6 +90,10 @@ TEST(Prove, GivesUpInTimeOnHardQuestions) {
   }
   EXPECT_EQ(prove(eq(mod(sum, 61), 7)), std::nullopt);
   EXPECT_THROW(simplify(sum / 61 + product / 7), ExprError);
+  Expr choices = 0;
+  for (int i = 0; i < 3000; ++i)
+    choices += min(Expr::symbol("a" + std::to_string(i)), Expr::symbol("b" + std::to_string(i)));
+  EXPECT_EQ(prove(lt(choices, 0)), std::nullopt);
 }
 
 TEST(Stride, IsProvenNotProbed) {

@@ -23,6 +23,8 @@
 #include "soliton/layout/Blocked.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 
+#include <queue>
+
 namespace soliton {
 #define GEN_PASS_DEF_ASSIGNLAYOUTSPASS
 #include "soliton/transforms/Passes.h.inc"
@@ -282,39 +284,58 @@ FailureOr<Layout> LayoutAssignment::defaultLayout(Value value) {
   return layout;
 }
 
-/// Fixes the classes one by one: always the strongest anchor next, where a part of a class that is not fixed yet waits
-/// for it.
+/// Fixes the classes one by one: always the strongest anchor next. A part of a class that has an anchor and is not fixed
+/// yet waits for it, unless a matrix instruction anchors the part itself.
 LogicalResult LayoutAssignment::fixClasses() {
-  llvm::DenseMap<void *, Layout> fixed;
-  auto waits = [&](void *candidate) {
-    return llvm::any_of(parts, [&](auto part) {
-      return leader(part.first) == candidate && leader(part.second) != candidate && !fixed.contains(leader(part.second)) &&
-             anchors[leader(part.second)].strength > kNone && anchors[candidate].strength < kOperand;
-    });
-  };
-  SmallVector<void *> open;
+  llvm::MapVector<void *, unsigned> waitsFor; // class to the number of wider ones that it waits for
+  llvm::DenseMap<void *, SmallVector<Value>> partsOf;
   for (Value value : values)
-    if (void *top = leader(value); !llvm::is_contained(open, top))
-      open.push_back(top);
-  while (!open.empty()) {
-    void **best = nullptr;
-    for (void *&candidate : open)
-      if (!waits(candidate) && (!best || anchors[candidate].strength > anchors[*best].strength))
-        best = &candidate;
-    if (!best)
-      best = &open.front();
-    void *top = *best;
+    waitsFor.insert({leader(value), 0});
+  for (auto [narrow, wide] : parts) {
+    if (leader(narrow) == leader(wide))
+      continue;
+    partsOf[leader(wide)].push_back(narrow);
+    if (anchors[leader(wide)].strength > kNone && anchors[leader(narrow)].strength < kOperand)
+      ++waitsFor[leader(narrow)];
+  }
+  // Strongest first, then in the order of the program; entries of classes that were fixed meanwhile are passed over.
+  using Entry = std::tuple<Strength, int64_t, void *>;
+  std::priority_queue<Entry> ready;
+  llvm::DenseMap<void *, int64_t> order;
+  for (auto [index, entry] : llvm::enumerate(waitsFor))
+    order[entry.first] = -static_cast<int64_t>(index);
+  auto push = [&](void *top) { ready.emplace(anchors[top].strength, order[top], top); };
+  for (auto [top, count] : waitsFor)
+    if (count == 0)
+      push(top);
+  llvm::DenseSet<void *> fixed;
+  auto next = waitsFor.begin();
+  while (fixed.size() < waitsFor.size()) {
+    if (ready.empty()) {
+      // Classes that wait for each other: the first of them starts.
+      while (fixed.contains(next->first))
+        ++next;
+      push(next->first);
+    }
+    void *top = std::get<void *>(ready.top());
+    ready.pop();
+    if (!fixed.insert(top).second)
+      continue;
     if (!anchors[top].layout) {
       FailureOr<Layout> layout = defaultLayout(Value::getFromOpaquePointer(top));
       if (failed(layout))
         return failure();
       anchors[top] = {kDefault, *layout};
     }
-    fixed[top] = *anchors[top].layout;
-    open.erase(best);
-    for (auto [narrow, wide] : parts)
-      if (leader(wide) == top && !fixed.contains(leader(narrow)))
-        pull(narrow, kDerived, restricted(fixed[top], tileType(narrow)));
+    for (Value narrow : partsOf[top]) {
+      if (fixed.contains(leader(narrow)))
+        continue;
+      pull(narrow, kDerived, restricted(*anchors[top].layout, tileType(narrow)));
+      if (unsigned &count = waitsFor[leader(narrow)]; count > 0)
+        --count;
+      if (waitsFor[leader(narrow)] == 0)
+        push(leader(narrow));
+    }
   }
   return success();
 }

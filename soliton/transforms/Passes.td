@@ -25,6 +25,15 @@ def AssignLayoutsPass : WavePass<"wave-assign-layouts"> {
   }];
 }
 
+def HoistInvariantsPass : WavePass<"wave-hoist-invariants"> {
+  let summary = "move out of a loop what it does not change";
+  let description = [{
+    Ops without effect whose operands and places do not follow the iteration, and reads of memories that nothing writes.
+
+    Requires: `Indexed`. Ensures: `Indexed`.
+  }];
+}
+
 def PromoteToSharedPass : WavePass<"wave-promote-to-shared"> {
   let summary = "route accesses of parameters in the shared space through shared memory";
   let description = [{

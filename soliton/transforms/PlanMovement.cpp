@@ -51,19 +51,6 @@ static Layout allInRegisters(const Layout &partial, Dim dim) {
   return result;
 }
 
-static void splitReduction(ReduceOp reduce) {
-  OpBuilder builder(reduce);
-  Location loc = reduce.getLoc();
-  TileType source = reduce.getSource().getType();
-  Dim dim(reduce.getDim().str());
-  Layout partial = onePerWave(source.layout(), dim);
-  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
-                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
-  auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
-                                      ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
-  reduce.getSourceMutable().assign(everywhere.getResult());
-}
-
 /// Writes the operand to a shared tile and reads it back in the result's layout.
 static void goThroughShared(ConvertOp convert, KernelOp kernel) {
   TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
@@ -84,6 +71,21 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
                              ArrayAttr(), convert.getTagsAttr(), OriginAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();
+}
+
+static void splitReduction(ReduceOp reduce, KernelOp kernel) {
+  OpBuilder builder(reduce);
+  Location loc = reduce.getLoc();
+  TileType source = reduce.getSource().getType();
+  Dim dim(reduce.getDim().str());
+  Layout partial = onePerWave(source.layout(), dim);
+  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
+                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
+  auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
+                                      ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+  reduce.getSourceMutable().assign(everywhere.getResult());
+  // One coordinate per wave, with gaps between them: there is nothing to compare, waves meet in shared memory.
+  goThroughShared(everywhere, kernel);
 }
 
 static LogicalResult planConvert(ConvertOp convert, KernelOp kernel) {
@@ -118,7 +120,8 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
       if (reducesWaves(reduce))
         overWaves.push_back(reduce);
     });
-    llvm::for_each(overWaves, splitReduction);
+    for (ReduceOp reduce : overWaves)
+      splitReduction(reduce, kernel);
 
     SmallVector<ConvertOp> converts;
     kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });

@@ -2,14 +2,20 @@
 
 #include "soliton/backend/common/Codegen.h"
 
+#include "llvm/CodeGen/MachineModuleInfo.h"
+#include "llvm/CodeGen/Passes.h"
+#include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/PassInfo.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Target/TargetLoweringObjectFile.h"
 #include "llvm/Target/TargetOptions.h"
 #include "llvm/Transforms/InstCombine/InstCombine.h"
 #include "llvm/Transforms/Scalar/ADCE.h"
@@ -61,7 +67,12 @@ void applyOptions() {
 /// What LLVM said before it gave up, per thread.
 static thread_local std::string fatalMessage;
 
-static void onFatalError(void *, const char *reason, bool) { fatalMessage = reason; }
+/// LLVM would end the process after this: leave before it does.
+static void onFatalError(void *, const char *reason, bool) {
+  fatalMessage = reason;
+  if (llvm::CrashRecoveryContext *recovery = llvm::CrashRecoveryContext::GetCurrent())
+    recovery->HandleExit(1);
+}
 
 void initializeTargets() {
   static std::once_flag once;
@@ -124,8 +135,24 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeG
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
+  // As TargetMachine::addPassesToEmitFile does it, but without the pass that joins neighbouring accesses: waits and groups of
+  // the schedule count instructions.
+  auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);
+  llvm::TargetPassConfig *config = machine.createPassConfig(passes);
+  if (const llvm::PassInfo *joins = llvm::PassRegistry::getPassRegistry()->getPassInfo("si-load-store-opt"))
+    config->disablePass(joins->getTypeInfo());
+  config->setDisableVerify(true);
+  passes.add(config);
+  passes.add(info);
+  if (config->addISelPasses())
     return {};
+  config->addMachinePasses();
+  config->setInitialized();
+  if (machine.addAsmPrinter(passes, stream, nullptr, type, info->getMMI().getContext()))
+    return {};
+  passes.add(llvm::createFreeMachineFunctionPass());
+  // What addPassesToEmitFile would also have told the lowering of the object file.
+  const_cast<llvm::TargetLoweringObjectFile *>(machine.getObjFileLowering())->Initialize(info->getMMI().getContext(), machine);
   passes.run(module);
   return std::string(buffer.begin(), buffer.end());
 }
@@ -154,6 +181,7 @@ private:
 } // namespace
 
 std::optional<std::string> runGuarded(llvm::function_ref<void()> work) {
+  initializeTargets();
   RecoveryScope scope;
   fatalMessage.clear();
   llvm::CrashRecoveryContext recovery;

@@ -91,6 +91,7 @@ LogicalResult Translator::translateBlock(mlir::Block &block) {
 
 LogicalResult Translator::translate(mlir::Operation *op) {
   llvm::StringRef dialect = op->getName().getDialectNamespace();
+  builder.clearFastMathFlags();
   if (dialect == "arith")
     return translateArith(op);
   if (dialect == "vector")

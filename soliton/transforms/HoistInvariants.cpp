@@ -1,0 +1,71 @@
+//===- HoistInvariants.cpp - What a loop does not change leaves it ------------------===//
+//
+//   wave.iterate "K" (%0) {                        %q = wave.read %Q
+//     %q = wave.read %Q                 becomes    %s = wave.unary exp2 %q
+//     %s = wave.unary exp2 %q                      wave.iterate "K" (%0) {
+//     …                                              …
+//
+// An op leaves if its operands are made outside, it has no effect, and its place does not follow the iteration. A read
+// leaves only if nothing in the kernel writes its memory. Done on tiles, before any of them is routed through shared
+// memory, so that what leaves is shared once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Forms.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_HOISTINVARIANTSPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+static bool isWritten(Value memory) {
+  return llvm::any_of(memory.getUsers(), [&](Operation *user) {
+    auto write = dyn_cast<WriteOp>(user);
+    return write && write.getMemory() == memory;
+  });
+}
+
+/// Whether one of the expressions that place the op mentions the loop's iteration.
+static bool followsIteration(Operation *op, IterateOp loop) {
+  sym::Expr iteration = loop.inductionSymbol();
+  auto mentions = [&](Attribute attribute) {
+    auto expr = llvm::dyn_cast_or_null<ExprAttr>(attribute);
+    return expr && sym::contains(expr.getValue(), iteration);
+  };
+  for (StringRef name : {"starts", "indices", "bounds"})
+    if (auto list = op->getAttrOfType<ArrayAttr>(name); list && llvm::any_of(list, mentions))
+      return true;
+  return mentions(op->getAttr("start")) || mentions(op->getAttr("expr"));
+}
+
+static bool isInvariant(Operation *op, IterateOp loop) {
+  bool operandsOutside = llvm::all_of(op->getOperands(), [&](Value operand) {
+    return !loop->isAncestor(operand.getParentBlock()->getParentOp());
+  });
+  if (!operandsOutside || followsIteration(op, loop))
+    return false;
+  if (auto read = dyn_cast<ReadOp>(op))
+    return !isWritten(read.getMemory());
+  return op->getNumRegions() == 0 && mlir::isPure(op);
+}
+
+namespace {
+struct HoistInvariantsPass final : impl::HoistInvariantsPassBase<HoistInvariantsPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    // Inner loops first: what leaves one may leave the next.
+    getOperation().walk([](IterateOp loop) {
+      for (Operation &op : llvm::make_early_inc_range(loop.block().without_terminator()))
+        if (isInvariant(&op, loop))
+          op.moveBefore(loop);
+    });
+  }
+};
+} // namespace
+} // namespace soliton
