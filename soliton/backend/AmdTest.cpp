@@ -209,6 +209,8 @@ std::optional<std::array<int, 64>> permutationOf(const Instruction &instruction)
       source[lane] = row + 15 - in;
     } else if (text.contains("row_ror:")) {
       source[lane] = row + (in + 16 - number("row_ror:")) % 16;
+    } else if (text.contains("swizzle(SWAP,") || text.contains("swizzle(REVERSE,")) {
+      source[lane] = text.contains("SWAP") ? lane ^ number("SWAP,") : lane ^ (number("REVERSE,") - 1);
     } else if (instruction.mnemonic == "ds_swizzle_b32") {
       // swizzle(BITMASK_PERM, "pppii"): p keeps, i inverts
       llvm::StringRef mask = text.split('"').second.split('"').first;
@@ -224,6 +226,8 @@ std::optional<std::array<int, 64>> permutationOf(const Instruction &instruction)
   }
   return source;
 }
+
+llvm::StringRef firstOperand(const Instruction &instruction) { return llvm::StringRef(instruction.operands).split(", ").first; }
 
 TEST_P(Gfx9, ButterfliesMoveWhatTheySay) {
   std::string body = "  %c256 = arith.constant 256 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 16384 : i64\n"
@@ -242,26 +246,18 @@ TEST_P(Gfx9, ButterfliesMoveWhatTheySay) {
   for (unsigned offset = 1; offset < 32; ++offset) {
     std::array<int, 64> total;
     for (int lane = 0; lane < 64; ++lane)
-      total[lane] = lane;
-    // Several may share a first step; each value is followed from its last instruction backwards through registers.
-    std::vector<const Instruction *> steps;
-    for (const Instruction &i : compiled.listing.instructions)
-      if (i.line == firstLine + offset - 1 && i.kind == Kind::lanes)
-        steps.push_back(&i);
-    ASSERT_FALSE(steps.empty()) << offset << print(compiled.listing);
-    const Instruction *last = steps.back();
-    std::vector<const Instruction *> chain = {last};
-    auto registers = [](const Instruction &i) {
-      auto [to, rest] = llvm::StringRef(i.operands).split(", ");
-      return std::pair(to, rest.take_until([](char c) { return c == ' ' || c == ','; }));
-    };
-    for (auto at = last; at != compiled.listing.instructions.data();) {
-      --at;
-      if (at->kind == Kind::lanes && registers(*at).first == registers(*chain.back()).second)
-        chain.push_back(at);
-      else if (at->kind == Kind::globalLoad)
-        break;
-    }
+      total[static_cast<size_t>(lane)] = lane;
+    // From the store backwards to the load, through the registers that the lanes' instructions write.
+    const std::vector<Instruction> &list = compiled.listing.instructions;
+    auto at = llvm::find_if(list, [&](auto &i) { return i.kind == Kind::globalStore && i.line == firstLine + 31 + offset - 1; });
+    ASSERT_NE(at, list.end()) << offset << print(compiled.listing);
+    std::vector<const Instruction *> chain;
+    for (llvm::StringRef wanted = firstOperand(*at); at->kind != Kind::globalLoad; --at)
+      if (at->kind == Kind::lanes && firstOperand(*at) == wanted) {
+        chain.push_back(&*at);
+        wanted = llvm::StringRef(at->operands).split(", ").second.take_until([](char c) { return c == ' ' || c == ','; });
+      }
+    ASSERT_FALSE(chain.empty()) << offset << print(compiled.listing);
     for (const Instruction *step : chain) {
       auto source = permutationOf(*step);
       ASSERT_TRUE(source) << step->text();

@@ -51,9 +51,16 @@ public:
     return finish(std::move(emitted.module));
   }
 
-  CompileAttempt fromText(std::string_view text, std::string_view fileName) {
+  CompileAttempt fromText(std::string_view text, std::string_view fileName,
+                          const std::function<rt::ImageKind(const std::string &)> &kindFor) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(llvm::StringRef(text.data(), text.size()), &context,
                                                           llvm::StringRef(fileName.data(), fileName.size()));
+    if (module)
+      for (wave::KernelOp kernel : module->getOps<wave::KernelOp>()) {
+        if (!options.target.empty())
+          kernel.setTarget(options.target);
+        kind = kindFor(kernel.getTarget() ? kernel.getTarget()->str() : std::string());
+      }
     lap("parse");
     return finish(std::move(module));
   }
@@ -239,8 +246,9 @@ CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options,
   return Compilation(options, kind).fromKernel(kernel);
 }
 
-CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options, rt::ImageKind kind) {
-  return Compilation(options, kind).fromText(text, fileName);
+CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
+                           const std::function<rt::ImageKind(const std::string &target)> &kind) {
+  return Compilation(options, rt::ImageKind::emulator).fromText(text, fileName, kind);
 }
 
 CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)

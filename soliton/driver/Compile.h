@@ -14,6 +14,7 @@
 #include "soliton/frontend/Kernel.h"
 #include "soliton/runtime/Device.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -69,8 +70,10 @@ struct CompileAttempt {
 
 /// `kind` is what the image holds. Errors are returned, never thrown.
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind);
-/// The same for the text of a module in form `Traced` or later that already names its target and binds its symbols.
-CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options, rt::ImageKind kind);
+/// The same for the text of a module in form `Traced` that binds its symbols. `options.target`, if there, replaces the target
+/// that it names; `kind` says what the image holds for a target.
+CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
+                           const std::function<rt::ImageKind(const std::string &target)> &kind);
 
 /// A kernel that is loaded on a device and can be called.
 class CompiledKernel {

@@ -310,37 +310,49 @@ private:
   const Node *splitting = nullptr; // what must be chosen before the current predicate can be added
 };
 
-/// Work limit of one decision, in coefficients touched: about a tenth of a second.
-constexpr int64_t workLimit = 1'000'000;
+/// Work limits of one decision, in coefficients touched: about a tenth and a hundredth of a second.
+constexpr int64_t proofLimit = 1'000'000, simplificationLimit = 100'000;
 
 /// Whether no values satisfy the predicate and the facts; false also where the work limit or 64 bits do not suffice.
-bool provenImpossible(Expr predicate, const Facts &facts) {
+bool provenImpossible(Expr predicate, const Facts &facts, int64_t limit) {
   try {
-    return !Decider(facts, Budget{workLimit}).hasSolution(predicate);
+    return !Decider(facts, Budget{limit}).hasSolution(predicate);
   } catch (const ExprError &) {
     return false;
   }
 }
 
+bool isAssumed(Expr predicate, const Facts &facts) {
+  std::span<const Expr> assumed = facts.assumptions();
+  return std::find(assumed.begin(), assumed.end(), predicate) != assumed.end();
+}
+
+std::optional<bool> decideWithin(Expr predicate, const Facts &facts, int64_t limit) {
+  if (predicate.isConstant())
+    return !predicate.isConstant(0);
+  if (isAssumed(predicate, facts) || provenImpossible(logicalNot(predicate), facts, limit))
+    return true;
+  if (provenImpossible(predicate, facts, limit))
+    return false;
+  return std::nullopt;
+}
+
 } // namespace
 
 std::optional<bool> detail::decide(Expr predicate, const Facts &facts) {
+  return decideWithin(predicate, facts, simplificationLimit);
+}
+
+bool detail::holds(Expr predicate, const Facts &facts) {
   if (predicate.isConstant())
     return !predicate.isConstant(0);
-  std::span<const Expr> assumed = facts.assumptions();
-  if (std::find(assumed.begin(), assumed.end(), predicate) != assumed.end())
-    return true;
-  if (provenImpossible(logicalNot(predicate), facts))
-    return true;
-  if (provenImpossible(predicate, facts))
-    return false;
-  return std::nullopt;
+  return isAssumed(predicate, facts) || provenImpossible(logicalNot(predicate), facts, simplificationLimit);
 }
 
 std::optional<bool> prove(Expr predicate, const Facts &facts) {
   if (!predicate.isPredicate())
     predicate = ne(predicate, 0);
-  return decide(simplify(predicate, facts), facts);
+  return decideWithin(simplify(predicate, facts), facts, proofLimit);
 }
 
 std::optional<bool> prove(Expr predicate) {

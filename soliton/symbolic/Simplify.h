@@ -62,7 +62,9 @@ Blocks splitBlocks(const Linear &sum, int64_t size);
 /// The distinct common divisors > 1 of a coefficient and `divisor` (0: of the coefficients alone), largest first.
 SmallVector<int64_t, 12> blockSizes(const Linear &sum, int64_t divisor);
 
-/// Exact decision of a simplified predicate under the facts (Prove.cpp).
+/// Exact decision of a predicate under the facts without simplifying it, within a small work limit (Prove.cpp): always,
+/// never or nothing; and whether it is proven to hold always.
 std::optional<bool> decide(Expr predicate, const Facts &facts);
+bool holds(Expr predicate, const Facts &facts);
 
 } // namespace soliton::sym::detail

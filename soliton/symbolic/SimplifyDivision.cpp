@@ -156,7 +156,7 @@ bool Simplifier::provenBelow(const Linear &part, Expr bound) {
   gap.add(part, -1);
   if (analysis.of(gap).range.lo >= 1)
     return true;
-  return !facts.assumptions().empty() && decide(lt(part.expr(), bound), facts) == true;
+  return !facts.assumptions().empty() && holds(lt(part.expr(), bound), facts);
 }
 
 Expr Simplifier::symbolicDivision(Expr e) {
@@ -194,7 +194,7 @@ Expr Simplifier::exactDivision(Expr e) {
     if (congruence.modulus % b.get()->value == 0 && congruence.residue % b.get()->value == 0)
       return floordiv(a, b);
   }
-  if (decide(eq(mod(a, b), 0), facts) == true)
+  if (holds(eq(mod(a, b), 0), facts))
     return floordiv(a, b);
   throw ExprError(ErrorKind::inexactDivision, "`" + toString(e) + "` is an exact division, but nothing proves that `" +
                                                   toString(b) + "` divides `" + toString(a) +

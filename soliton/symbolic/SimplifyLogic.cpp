@@ -98,7 +98,7 @@ Expr Simplifier::extremum(Expr e) {
       bool superfluous = e.kind() == Kind::min ? range.lo >= 0 : range.hi <= 0;
       if (!superfluous && !facts.assumptions().empty() && operands.size() <= 4) {
         Expr claim = e.kind() == Kind::min ? le(operands[j], operands[i]) : le(operands[i], operands[j]);
-        superfluous = decide(claim, facts) == true;
+        superfluous = holds(claim, facts);
       }
       if (!superfluous)
         continue;

@@ -44,7 +44,15 @@ Value Fragment::range(OpBuilder &builder, Location loc, int64_t begin, int64_t c
       parts.push_back(values[i]);
       continue;
     }
-    parts.push_back(SliceOp::create(builder, loc, pieceType(type, from, to - from), values[i], from - first, ArrayAttr(), origin));
+    // As few slices as there are runs that are layouts of their own: two of three registers are none.
+    const Layout &piece = cast<TileType>(values[i].getType()).layout();
+    while (from < to) {
+      int64_t run = to - from;
+      while (run > 1 && !piece.subLayout(from - first, run))
+        --run;
+      parts.push_back(SliceOp::create(builder, loc, pieceType(type, from, run), values[i], from - first, ArrayAttr(), origin));
+      from += run;
+    }
   }
   if (parts.size() == 1)
     return parts.front();

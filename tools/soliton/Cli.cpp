@@ -69,7 +69,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   kernelList->footer("Examples:\n  soliton kernels\n  soliton kernels --json");
 
   CLI::App *compileApp = app.add_subcommand("compile", "from a kernel, or a .mlir file, to any of its forms");
-  addChoice(*compileApp, compile.choice);
+  addChoice(*compileApp, compile.choice, &compile.targetGiven);
   compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco or cubin");
   compileApp->add_option("-o,--output", compile.output, "where to write it");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");

@@ -35,6 +35,7 @@ struct CompileCommand {
   std::string output;
   std::string printAfter;
   bool time = false;
+  bool targetGiven = false;
 };
 
 struct RunCommand {

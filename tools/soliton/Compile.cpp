@@ -103,10 +103,14 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
     options.countBankConflicts = command.choice.json;
     if (artefact)
       options.keep = {*artefact};
-    const Target *target = findTarget(command.choice.target);
-    if (!target)
-      throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) + ".");
-    attempt = compileText(readFile(command.choice.kernel), command.choice.kernel, options, imageFor(artefact, *target));
+    if (command.targetGiven)
+      options.target = command.choice.target;
+    // A target that nobody knows is reported with the module's other mistakes.
+    auto kind = [&](const std::string &name) {
+      const Target *target = findTarget(name);
+      return target ? imageFor(artefact, *target) : rt::ImageKind::emulator;
+    };
+    attempt = compileText(readFile(command.choice.kernel), command.choice.kernel, options, kind);
   } else {
     Resolved resolved = resolve(command.choice);
     resolved.options.printAfter = command.printAfter;

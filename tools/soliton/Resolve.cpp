@@ -70,7 +70,7 @@ Resolved resolve(const KernelChoice &choice) {
     throw UsageError(unknown("dtype", choice.dtype, names));
   }
   resolved.sizes = overridden(entry.sizes, choice.sizes, "size");
-  std::map<std::string, int64_t> tiles = overridden(entry.tiles, choice.settings, "symbol");
+  std::map<std::string, int64_t> tiles = overridden(entry.tilesFor(*resolved.variant), choice.settings, "symbol");
 
   resolved.options.target = choice.target;
   for (const std::string &name : choice.dynamic) {

@@ -139,7 +139,7 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeG
   // the schedule count instructions.
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig *config = machine.createPassConfig(passes);
-  if (const llvm::PassInfo *joins = llvm::PassRegistry::getPassRegistry()->getPassInfo("si-load-store-opt"))
+  if (const llvm::PassInfo *joins = llvm::PassRegistry::getPassRegistry()->getPassInfo(llvm::StringRef("si-load-store-opt")))
     config->disablePass(joins->getTypeInfo());
   config->setDisableVerify(true);
   passes.add(config);
