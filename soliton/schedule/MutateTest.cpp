@@ -74,7 +74,7 @@ TEST(Mutate, GoodProgramsRaiseNoAlarmAndResistTheAdversary) {
     Report report = verify(good.problem, good.schedule, good.program);
     EXPECT_TRUE(report.ok()) << good.name << "\n" << format(report.diagnostics);
     for (int extra : {0, 1, 4})
-      EXPECT_EQ(attack(good.problem, good.schedule, good.program, good.schedule.stages() + extra), "") << good.name;
+      EXPECT_EQ(attack(good.problem, good.schedule, good.program, good.schedule.stages() + extra, 12), "") << good.name;
   }
 }
 

@@ -45,12 +45,12 @@ Value Fragment::range(OpBuilder &builder, Location loc, int64_t begin, int64_t c
       continue;
     }
     // As few slices as there are runs that are layouts of their own: two of three registers are none.
-    const Layout &piece = cast<TileType>(values[i].getType()).layout();
+    auto piece = cast<TileType>(values[i].getType());
     while (from < to) {
       int64_t run = to - from;
-      while (run > 1 && !piece.subLayout(from - first, run))
+      while (run > 1 && !piece.layout().subLayout(from - first, run))
         --run;
-      parts.push_back(SliceOp::create(builder, loc, pieceType(type, from, run), values[i], from - first, ArrayAttr(), origin));
+      parts.push_back(SliceOp::create(builder, loc, pieceType(piece, from - first, run), values[i], from - first, ArrayAttr(), origin));
       from += run;
     }
   }

@@ -8,7 +8,7 @@
 //
 // becomes
 //
-//   %s = wave.allocate {offset = 0 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 128, K 32] swizzle(8, 2, 4)">
+//   %s = wave.allocate {offset = 0 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 128, K 32] swizzle(8, 1, 4)">
 //
 //===----------------------------------------------------------------------===//
 
