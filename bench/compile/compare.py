@@ -60,6 +60,7 @@ def wave(python):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bench", default="build/bin/compile-bench")
+    parser.add_argument("--soliton", default="build/bin/soliton")
     parser.add_argument("--wave-python", default=os.environ.get("WAVE_PYTHON", ""))
     parser.add_argument("--out", default="")
     arguments = parser.parse_args()
@@ -77,6 +78,11 @@ def main():
                  + (f"{peer:.0f} | {peer / row['total_ms']:.1f} |" if peer else "not installed | |"))
     lines += ["", f"LLVM alone takes {row['llvm_ms']:.1f} ms of the {row['total_ms']:.1f} ms: {row['total_ms'] / row['llvm_ms']:.2f} times LLVM's own; "
               f"{row['machine_ops'] / row['matrix_ops']:.1f} machine ops per matrix instruction.", ""]
+    llvm = subprocess.run([arguments.soliton, "compile", "gemm", "--target", "gfx942", "--size", "M=4096,N=4096,K=4096", "--set",
+                           "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32", "--emit", "llvm"], capture_output=True, text=True, check=True).stdout
+    instructions = [line for line in llvm.splitlines() if line.startswith("  ") and not line.lstrip().startswith((";", "#"))]
+    matrix = sum("amdgcn.mfma" in line for line in instructions)
+    lines += [f"LLVM gets {len(instructions)} instructions for {matrix} matrix instructions: {len(instructions) / matrix:.1f} each.", ""]
     tiles = {n: ours(arguments.bench, "machine", "gfx942", n, n, 32) for n in (64, 128, 256)}
 
     def marginal(small, large):

@@ -3,7 +3,7 @@
 // Replays corpus.txt with Soliton's operators, as a frontend would, then binds the tile sizes and simplifies. Prints
 // one JSON object; compare.py runs it and sets it against SymPy.
 //
-//   SymbolicBench corpus.txt > ours.json
+//   python3 corpus.py > corpus.txt && SymbolicBench corpus.txt > ours.json
 //
 // first:   the first time in this process, when every node is new
 // again:   the median of later rounds, every memo dropped before each expression (nodes stay interned)

@@ -77,7 +77,7 @@ static std::optional<Expr> floorOfAtom(Expr atom, int64_t constant, int64_t divi
   return std::nullopt;
 }
 
-static bool hasFraction(const Linear &sum) {
+bool detail::hasFraction(const Linear &sum) {
   return std::any_of(sum.terms.begin(), sum.terms.end(),
                      [](const Term &term) { return term.monomial->kind == Kind::exactDiv; });
 }
@@ -141,13 +141,7 @@ Expr detail::modOf(Linear sum, int64_t divisor) {
 
 //===- Rationals -----------------------------------------------------------===//
 
-namespace {
-struct Rational {
-  Expr numerator, denominator;
-};
-
-/// A sum with exact divisions among its terms as one fraction.
-Rational rationalOf(Expr e) {
+Fraction detail::fractionOf(Expr e) {
   if (!e.get()->hasExactDiv)
     return {e, 1};
   Linear sum(e);
@@ -175,21 +169,14 @@ Rational rationalOf(Expr e) {
   return {numerator, common};
 }
 
-bool hasRationalTerm(Expr e) {
+static bool hasRationalTerm(Expr e) {
   return e.get()->hasExactDiv && hasFraction(Linear(e));
 }
 
-void requireNonZero(Expr divisor, const char *operation) {
+static void requireNonZero(Expr divisor, const char *operation) {
   if (divisor.isConstant(0))
     throw ExprError(ErrorKind::divisionByZero, std::string("the divisor of `") + operation + "` is 0");
 }
-} // namespace
-
-Expr detail::joinRationals(Expr e) {
-  Rational fraction = rationalOf(e);
-  return fraction.numerator / fraction.denominator;
-}
-
 //===- Symbolic divisors ---------------------------------------------------===//
 
 /// b = coefficient * product of factors, where a factor may be a sum.
@@ -316,7 +303,7 @@ Expr operator/(Expr a, Expr b) {
   if (negative(b))
     return (-a) / (-b);
   if (hasRationalTerm(a) || hasRationalTerm(b)) {
-    Rational x = rationalOf(a), y = rationalOf(b);
+    Fraction x = fractionOf(a), y = fractionOf(b);
     return (x.numerator * y.denominator) / (x.denominator * y.numerator);
   }
   if (b.isConstant())
@@ -346,7 +333,7 @@ static Expr roundSymbolic(Kind kind, Expr a, Expr b) {
 static Expr roundDivision(Kind kind, Expr a, Expr b) {
   requireNonZero(b, kind == Kind::floordiv ? "floordiv" : "ceildiv");
   if (hasRationalTerm(a) || hasRationalTerm(b)) {
-    Rational x = rationalOf(a), y = rationalOf(b);
+    Fraction x = fractionOf(a), y = fractionOf(b);
     return roundDivision(kind, x.numerator * y.denominator, x.denominator * y.numerator);
   }
   if (b.isConstant(1))

@@ -24,8 +24,13 @@ std::optional<FloorView> floorView(Expr e);
 /// A mod by a positive literal.
 std::optional<FloorView> modView(Expr e);
 
-/// A sum with exact divisions among its terms as one exact division.
-Expr joinRationals(Expr e);
+/// Whether exact divisions are among the terms.
+bool hasFraction(const Linear &sum);
+/// A sum with exact divisions among its terms as one fraction.
+struct Fraction {
+  Expr numerator, denominator;
+};
+Fraction fractionOf(Expr e);
 
 /// a / b = quotient + rest / divisor with what b divides term by term taken out of `rest`, and common factors of rest
 /// and divisor cancelled; `factor` is what was cancelled.

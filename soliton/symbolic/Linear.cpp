@@ -1,5 +1,5 @@
 //===- Linear.cpp - Sums and products in canonical form --------------------===//
-#include "soliton/symbolic/Linear.h"
+#include "soliton/symbolic/Division.h"
 
 namespace soliton::sym::detail {
 
@@ -229,6 +229,12 @@ struct ProductBuilder {
   /// A sum is a factor without common coefficient, its first coefficient positive.
   void addSum(Expr e) {
     Linear sum(e);
+    if (hasFraction(sum)) { // as one fraction, like every other factor
+      Fraction whole = fractionOf(e);
+      add(whole.numerator);
+      divisors.push(whole.denominator);
+      return;
+    }
     int64_t content = gcd(sum.content(), sum.constant);
     if (sum.terms[0].coefficient < 0)
       content = -content;

@@ -182,8 +182,8 @@ std::optional<Expr> Simplifier::joinedFractions(Expr e) {
     (term.monomial->kind == Kind::exactDiv ? fractions : whole).terms.push(term);
   if (fractions.terms.size() < 2)
     return std::nullopt;
-  Expr joined = joinRationals(fractions.expr());
-  whole.add(joined);
+  Fraction joined = fractionOf(fractions.expr());
+  whole.add(joined.numerator / joined.denominator);
   Expr out = whole.expr();
   return out == e ? std::nullopt : std::optional<Expr>(out);
 }

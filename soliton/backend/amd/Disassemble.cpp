@@ -78,14 +78,6 @@ size_t Disassembly::count(InstructionKind kind) const {
   return llvm::count_if(instructions, [&](const Instruction &i) { return i.kind == kind; });
 }
 
-size_t Disassembly::accesses(InstructionKind kind) const {
-  size_t sum = 0;
-  for (const Instruction &instruction : instructions)
-    if (instruction.kind == kind)
-      sum += static_cast<size_t>(instruction.accesses);
-  return sum;
-}
-
 namespace {
 /// The MC objects that decoding needs, in the order in which they must live.
 struct Decoder {
@@ -157,8 +149,6 @@ static Instruction decode(Decoder &decoder, const llvm::MCInst &inst, uint64_t a
   result.mnemonic = mnemonic.str();
   result.operands = operands.trim().str();
   result.kind = classify(result.mnemonic, result.operands);
-  if (mnemonic.starts_with("ds_read2") || mnemonic.starts_with("ds_write2"))
-    result.accesses = 2;
   return result;
 }
 

@@ -47,8 +47,6 @@ struct Instruction {
   /// Where the op stands that it was made for; line 0 if unknown.
   std::string file;
   uint32_t line = 0;
-  /// Accesses of the machine form that it does: 2 for ds_read2 and ds_write2, otherwise 1.
-  int accesses = 1;
 
   std::string text() const { return operands.empty() ? mnemonic : mnemonic + " " + operands; }
 };
@@ -58,8 +56,6 @@ struct Disassembly {
   std::vector<Instruction> instructions;
 
   size_t count(InstructionKind kind) const;
-  /// Sum of `accesses`.
-  size_t accesses(InstructionKind kind) const;
 };
 
 /// The kernel of a code object for the named chip.

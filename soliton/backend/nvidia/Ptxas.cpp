@@ -78,6 +78,17 @@ static uint32_t numberBefore(llvm::StringRef text, llvm::StringRef what) {
   return value;
 }
 
+static uint32_t numberAfter(llvm::StringRef text, llvm::StringRef what) {
+  uint32_t value = 0;
+  size_t at = text.find(what);
+  if (at != llvm::StringRef::npos)
+    (void)text.drop_front(at + what.size()).consumeInteger(10, value);
+  return value;
+}
+
+/// Messages that say that ptxas had to add a wait or fence: the program used what was still pending.
+static bool saysInjected(llvm::StringRef line) { return line.contains("C7517") || line.contains("C7519"); }
+
 /// Messages that say that a fast instruction became a slow one.
 static bool saysSerialized(llvm::StringRef line) {
   for (llvm::StringRef code : {"C7508", "C7509", "C7510", "C7511", "C7512", "C7513", "C7514", "C7515", "C7516", "C7518", "C7520"})
@@ -99,7 +110,7 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
   if (run.code != 0 || run.cubin.empty())
     return report(loc, DiagId::BackendFailed) << "ptxas refused `" << code.entry << "`: " << run.messages;
   code.bytes = run.cubin;
-  code.vgprs = numberBefore(run.messages, "registers");
+  code.vgprs = numberAfter(run.messages, "Used ");
   code.scratchBytes = numberBefore(run.messages, "bytes stack frame");
   code.spillBytes = std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
   code.spilledRegisters = code.spillBytes / 4;
@@ -110,9 +121,10 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(run.messages).split(lines, '\n', -1, false);
   for (llvm::StringRef line : lines) {
-    if (!saysSerialized(line))
+    bool serialized = saysSerialized(line);
+    if (!serialized && !saysInjected(line))
       continue;
-    if (!options.allowSerialization)
+    if (serialized && !options.allowSerialization)
       return report(loc, DiagId::MatrixSerialized) << "`" << code.entry << "`: " << line.trim();
     code.warnings.push_back({Severity::warning, DiagId::MatrixSerialized, placeOf(loc), line.trim().str(), "", {}});
   }
