@@ -205,13 +205,18 @@ void Geometry::readLaunch(KernelOp kernel) {
     }
   sym::Substitution reordered;
   for (Attribute attribute : kernel.getConstraints()) {
-    if (auto grid = dyn_cast<GridConstraintAttr>(attribute))
+    if (auto grid = dyn_cast<GridConstraintAttr>(attribute)) {
+      // A persistent kernel says itself where its tiles start.
       launchGrid = {bind(grid.getSize().getValue()), 1, 1};
+      for (Distribution &dim : list)
+        dim.workgroupStart = 0;
+    }
     if (auto reordering = dyn_cast<ReorderingConstraintAttr>(attribute))
       reordered.set(workgroupSymbol(reordering.getWorkgroupDim()), bind(reordering.getEquation().getValue()));
   }
   for (Distribution &dim : list)
-    dim.workgroupStart = sym::substitute(dim.workgroupStart, reordered);
+    for (sym::Expr *expr : {&dim.workgroupStart, &dim.loopStart, &dim.loopCount})
+      *expr = sym::substitute(*expr, reordered);
 }
 
 void Geometry::learnFacts(KernelOp kernel) {

@@ -6,8 +6,8 @@
 //   FailureOr<CodeObject> ptx   = compileToPtx(kernel, *findTarget("sm_90a"));
 //   if (succeeded(ptx)) (void)assembleCubin(*ptx, target, kernel.getLoc());     // where there is a ptxas
 //
-// Errors go to the diagnostics of the kernel's context; a crash of LLVM is an error like any other. Different threads may
-// compile at once, each with a context of its own.
+// Errors go to the diagnostics of the kernel's context; a crash of LLVM is an error like any other. Different threads
+// may compile at once, each with a context of its own.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,7 +30,8 @@ struct Options {
   bool keepLlvmIr = false;
   /// Where ptxas is; empty means CUDA_HOME, then PATH, then /usr/local/cuda/bin.
   std::string ptxas;
-  /// Messages of ptxas that say that asynchronous matrix instructions run one after another are errors unless this is set.
+  /// Messages of ptxas that say that asynchronous matrix instructions run one after another are errors unless this is
+  /// set.
   bool allowSerialization = false;
 };
 
@@ -90,6 +91,7 @@ mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target 
 std::optional<std::string> findPtxas(const Options &options = {});
 
 /// Adds the cubin, registers and spills to what `compileToPtx` returned. `target` as for the compilation.
-llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc, const Options &options = {});
+llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc,
+                                  const Options &options = {});
 
 } // namespace soliton::backend

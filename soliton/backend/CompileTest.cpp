@@ -10,7 +10,6 @@
 namespace soliton::backend {
 namespace {
 
-
 void expectSays(const std::string &text, const std::string &part) {
   EXPECT_NE(text.find(part), std::string::npos) << "expected: " << part << "\nfound: " << text;
 }
@@ -24,7 +23,8 @@ const std::string kPrelude = R"(
   %buffer = machine.buffer %b[%zero], %bytes
 )";
 
-std::string errorIn(const char *target, const std::string &body, DiagId id = DiagId::BackendUnsupported, int shared = 1024) {
+std::string errorIn(const char *target, const std::string &body, DiagId id = DiagId::BackendUnsupported,
+                    int shared = 1024) {
   return errorOf(kernelText(chip(target), "%b: !machine.ptr", kPrelude + body, shared, 2), id);
 }
 
@@ -40,16 +40,18 @@ TEST(Compile, WrongTarget) {
 TEST(Compile, TooMuchOfSomething) {
   expectSays(errorOf(kernelText(chip("gfx942"), "%b: !machine.ptr", "", 65537), DiagId::BackendUnsupported),
              "needs 65537 bytes of shared memory, gfx942 has 65536");
-  expectSays(errorOf(kernelText(chip("gfx942"), "%b: !machine.ptr", "", 0, 17), DiagId::BackendUnsupported), "has 1088 lanes");
+  expectSays(errorOf(kernelText(chip("gfx942"), "%b: !machine.ptr", "", 0, 17), DiagId::BackendUnsupported),
+             "has 1088 lanes");
   expectSays(errorOf(replaceAll(kernelText(chip("sm_90a"), "%b: !machine.ptr", ""), "wave_size = 32", "wave_size = 64"),
                      DiagId::BackendUnsupported),
              "has waves of 64 lanes, sm_90a has 32");
 }
 
 TEST(Compile, MatrixInstructionOfAnotherTarget) {
-  std::string body = "  %a = arith.constant dense<0.0> : vector<8xf16>\n  %acc = arith.constant dense<0.0> : vector<4xf32>\n"
-                     "  %d = machine.mma \"v_mfma_f32_16x16x32_f16\" %a, %a, %acc : vector<8xf16>, vector<8xf16>, vector<4xf32>\n"
-                     "  machine.store %d, %buffer [%c0] {alignment = 16 : i64} : vector<4xf32>";
+  std::string body =
+      "  %a = arith.constant dense<0.0> : vector<8xf16>\n  %acc = arith.constant dense<0.0> : vector<4xf32>\n"
+      "  %d = machine.mma \"v_mfma_f32_16x16x32_f16\" %a, %a, %acc : vector<8xf16>, vector<8xf16>, vector<4xf32>\n"
+      "  machine.store %d, %buffer [%c0] {alignment = 16 : i64} : vector<4xf32>";
   std::string text = errorIn("gfx942", body);
   expectSays(text, "`v_mfma_f32_16x16x32_f16` does not exist on gfx942");
   expectSays(text, "v_mfma_f32_16x16x16_f16");
@@ -58,12 +60,14 @@ TEST(Compile, MatrixInstructionOfAnotherTarget) {
 }
 
 TEST(Compile, WidthsAndAlignments) {
-  expectSays(errorIn("gfx942", "  %v = machine.load [%c0] {alignment = 4 : i64} : vector<4xf32>"),
-             "a shared access of 16 bytes is aligned to 4, expected 8");
-  expectSays(errorIn("gfx942", "  %v = machine.load [%c0] {alignment = 4 : i64} : vector<1xf32>", DiagId::BackendUnsupported, 0),
+  expectSays(errorIn("gfx942", "  %v = machine.load [%c0] {alignment = 8 : i64} : vector<4xf32>"),
+             "a shared access of 16 bytes is aligned to 8, expected 16");
+  expectSays(errorIn("gfx942", "  %v = machine.load [%c0] {alignment = 4 : i64} : vector<1xf32>",
+                     DiagId::BackendUnsupported, 0),
              "in a kernel that has none");
   expectSays(errorIn("sm_90a", "  %v = machine.load %buffer [%c0] {alignment = 4 : i64} : vector<3xf32>"), "12 bytes");
-  expectSays(errorIn("sm_90a", "  %v = machine.load %buffer [%c0] {alignment = 8 : i64} : vector<4xf32>"), "aligned to 8, expected 16");
+  expectSays(errorIn("sm_90a", "  %v = machine.load %buffer [%c0] {alignment = 8 : i64} : vector<4xf32>"),
+             "aligned to 8, expected 16");
 }
 
 TEST(Compile, WhatATargetDoesNotHave) {
@@ -79,11 +83,15 @@ TEST(Compile, WhatATargetDoesNotHave) {
   expectSays(errorIn("gfx942", "  machine.fence shared_async"), "no asynchronous proxy");
   expectSays(errorIn("gfx942", "  %x, %y = machine.swap %c0, %c0 {width = 32 : i64}"), "has no instruction that swaps");
   expectSays(errorIn("gfx950", "  %x, %y = machine.swap %c0, %c0 {width = 8 : i64}"), "expected 16 or 32");
-  expectSays(errorIn("gfx942", "  machine.copy_async %buffer [%c0], [%c0] {bytes = 16 : i64, lane_scatter}"), "expected `4`");
+  expectSays(errorIn("gfx942", "  machine.copy_async %buffer [%c0], [%c0] {bytes = 16 : i64, lane_scatter}"),
+             "expected `4`");
   expectSays(errorIn("gfx950", "  machine.copy_async %buffer [%c0], [%c0] {bytes = 16 : i64}"), "set lane_scatter");
-  expectSays(errorIn("sm_90a", "  machine.copy_async %buffer [%c0], [%c0] {bytes = 12 : i64}"), "expected `4`, `8` or `16`");
-  expectSays(errorIn("gfx942", "  %v = machine.load_matrix \"ds_read_b64_tr_b16\" [%c0] : vector<4xf16>"), "which has none");
-  expectSays(errorIn("sm_90a", "  %v = machine.load_matrix \"ldmatrix.x3\" [%c0] : vector<4xf16>"), "`ldmatrix.x4.trans`");
+  expectSays(errorIn("sm_90a", "  machine.copy_async %buffer [%c0], [%c0] {bytes = 12 : i64}"),
+             "expected `4`, `8` or `16`");
+  expectSays(errorIn("gfx942", "  %v = machine.load_matrix \"ds_read_b64_tr_b16\" [%c0] : vector<4xf16>"),
+             "which has none");
+  expectSays(errorIn("sm_90a", "  %v = machine.load_matrix \"ldmatrix.x3\" [%c0] : vector<4xf16>"),
+             "`ldmatrix.x4.trans`");
 }
 
 TEST(Compile, TypesThatNoInstructionHas) {

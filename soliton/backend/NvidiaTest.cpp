@@ -6,7 +6,9 @@
 namespace soliton::backend {
 namespace {
 
-const Target &hopper() { return chip("sm_90a"); }
+const Target &hopper() {
+  return chip("sm_90a");
+}
 
 /// Times `text` stands at the beginning of an instruction.
 size_t times(const std::string &ptx, const std::string &text) {
@@ -61,7 +63,8 @@ TEST(Nvidia, MaskedAccessesAreOneInstruction) {
   Program program(retarget(readInput("masks.mlir"), hopper()), "masks.mlir");
   auto code = program.compile();
   ASSERT_TRUE(succeeded(code)) << program.said();
-  for (const char *load : {"ld.global.v4.b32", "ld.global.v2.b32", "ld.global.b32", "ld.global.b16", "ld.global.b8", "ld.shared.v4.b32"})
+  for (const char *load :
+       {"ld.global.v4.b32", "ld.global.v2.b32", "ld.global.b32", "ld.global.b16", "ld.global.b8", "ld.shared.v4.b32"})
     EXPECT_EQ(times(code->assembly, load), 1u) << load << code->assembly;
   EXPECT_EQ(times(code->assembly, "bra"), 0u);
   SOLITON_ASSEMBLE(program, *code);
@@ -97,13 +100,16 @@ TEST(Nvidia, EveryMatrixInstructionOfTheTable) {
 /// One asynchronous product whose accumulator starts at zero, from shared memory or with the left operand in registers.
 std::string asyncText(const MmaKind &kind, bool inRegisters) {
   std::string acc = "vector<" + std::to_string(kind.acc.nativeRegs) + "x" + std::string(name(kind.acc.type)) + ">";
-  std::string body = "  %c16 = arith.constant 16 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 1048576 : i64\n"
-                     "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c16 : i32\n"
-                     "  %to = machine.buffer %b[%zero], %bytes\n  %d = arith.constant 4611686293305360384 : i64\n"
-                     "  %init = arith.constant dense<" + std::string(kind.acc.type == DType::f32 ? "0.0" : "0") + "> : " + acc + "\n";
+  std::string body =
+      "  %c16 = arith.constant 16 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 1048576 : i64\n"
+      "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c16 : i32\n"
+      "  %to = machine.buffer %b[%zero], %bytes\n  %d = arith.constant 4611686293305360384 : i64\n"
+      "  %init = arith.constant dense<" +
+      std::string(kind.acc.type == DType::f32 ? "0.0" : "0") + "> : " + acc + "\n";
   if (inRegisters) {
     body += "  %a = machine.load %to [%offset] {alignment = 16 : i64} : vector<8xf16>\n"
-            "  %p = machine.mma_async \"" + kind.native.instruction + "\" %a : vector<8xf16>, %d, %init {zero_acc} : " + acc + "\n";
+            "  %p = machine.mma_async \"" +
+            kind.native.instruction + "\" %a : vector<8xf16>, %d, %init {zero_acc} : " + acc + "\n";
   } else {
     body += "  %p = machine.mma_async \"" + kind.native.instruction + "\" lhs %d, %d, %init {zero_acc} : " + acc + "\n";
   }
@@ -112,7 +118,8 @@ std::string asyncText(const MmaKind &kind, bool inRegisters) {
   for (int64_t i = 0; i < kind.acc.nativeRegs; i += 4)
     body += "  %s" + std::to_string(i) + " = vector.extract_strided_slice %r {offsets = [" + std::to_string(i) +
             "], sizes = [4], strides = [1]} : " + acc + " to " + piece + "\n  machine.store %s" + std::to_string(i) +
-            ", %to [%offset] {immediate = " + std::to_string(i * 2048) + " : i64, alignment = 16 : i64} : " + piece + "\n";
+            ", %to [%offset] {immediate = " + std::to_string(i * 2048) + " : i64, alignment = 16 : i64} : " + piece +
+            "\n";
   return kernelText(hopper(), "%b: !machine.ptr", body, 65536, 4);
 }
 
@@ -164,9 +171,10 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
   auto code = program.compile();
   ASSERT_TRUE(succeeded(code));
   Options options;
-  options.ptxas = fakePtxas("ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x\n"
-                            "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
-                            "ptxas info    : Used 168 registers, used 1 barriers");
+  options.ptxas = fakePtxas(
+      "ptxas info    : (C7510) Potential Performance Loss: wgmma.mma_async instructions are serialized due to x\n"
+      "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
+      "ptxas info    : Used 168 registers, used 1 barriers");
   CodeObject strict = *code;
   EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
   EXPECT_TRUE(program.saidId(DiagId::MatrixSerialized)) << program.said();

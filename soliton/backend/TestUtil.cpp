@@ -4,13 +4,20 @@ namespace soliton::backend {
 
 static std::string mlirName(DType type) {
   switch (type) {
-  case DType::f8e4m3fn: return "f8E4M3FN";
-  case DType::f8e4m3fnuz: return "f8E4M3FNUZ";
-  case DType::f8e5m2: return "f8E5M2";
-  case DType::f8e5m2fnuz: return "f8E5M2FNUZ";
-  case DType::f6e2m3fn: return "f6E2M3FN";
-  case DType::f4e2m1fn: return "f4E2M1FN";
-  default: return std::string(name(type));
+  case DType::f8e4m3fn:
+    return "f8E4M3FN";
+  case DType::f8e4m3fnuz:
+    return "f8E4M3FNUZ";
+  case DType::f8e5m2:
+    return "f8E5M2";
+  case DType::f8e5m2fnuz:
+    return "f8E5M2FNUZ";
+  case DType::f6e2m3fn:
+    return "f6E2M3FN";
+  case DType::f4e2m1fn:
+    return "f4E2M1FN";
+  default:
+    return std::string(name(type));
   }
 }
 
@@ -31,8 +38,8 @@ static std::string loadOperand(const std::string &name, const std::string &buffe
     std::string next = name + "_" + std::to_string(i), piece = vectorName(part, "i32");
     text += "  %" + next + "p = machine.load " + buffer + " [%offset] {immediate = " + std::to_string(begin * 4) +
             " : i64, alignment = " + std::to_string(part * 4) + " : i64} : " + piece + "\n";
-    text += "  %" + next + " = vector.insert_strided_slice %" + next + "p, %" + last + " {offsets = [" + std::to_string(begin) +
-            "], strides = [1]} : " + piece + " into " + vectorName(words, "i32") + "\n";
+    text += "  %" + next + " = vector.insert_strided_slice %" + next + "p, %" + last + " {offsets = [" +
+            std::to_string(begin) + "], strides = [1]} : " + piece + " into " + vectorName(words, "i32") + "\n";
     last = next;
     begin += part;
   }
@@ -48,15 +55,18 @@ std::string mmaText(const Target &target, const MmaKind &kind) {
                      "  %pb = machine.buffer %b[%zero], %bytes\n  %pc = machine.buffer %c[%zero], %bytes\n";
   body += loadOperand("lhs", "%pa", lhs, kind.lhs.type) + loadOperand("rhs", "%pb", rhs, kind.rhs.type) +
           loadOperand("acc", "%pc", acc, kind.acc.type);
-  body += "  %d = machine.mma \"" + kind.native.instruction + "\" %lhs, %rhs, %acc : " +
-          vectorName(lhs, mlirName(kind.lhs.type)) + ", " + vectorName(rhs, mlirName(kind.rhs.type)) + ", " + accType + "\n";
+  body += "  %d = machine.mma \"" + kind.native.instruction +
+          "\" %lhs, %rhs, %acc : " + vectorName(lhs, mlirName(kind.lhs.type)) + ", " +
+          vectorName(rhs, mlirName(kind.rhs.type)) + ", " + accType + "\n";
   int64_t step = 16 * 8 / bits(kind.acc.type);
   for (int64_t i = 0; i < acc; i += step) {
     std::string piece = vectorName(std::min(step, acc), mlirName(kind.acc.type));
-    body += "  %d" + std::to_string(i) + " = vector.extract_strided_slice %d {offsets = [" + std::to_string(i) + "], sizes = [" +
-            std::to_string(std::min(step, acc)) + "], strides = [1]} : " + accType + " to " + piece + "\n";
-    body += "  machine.store %d" + std::to_string(i) + ", %pc [%offset] {immediate = " +
-            std::to_string(i * bits(kind.acc.type) / 8) + " : i64, alignment = 16 : i64} : " + piece + "\n";
+    body += "  %d" + std::to_string(i) + " = vector.extract_strided_slice %d {offsets = [" + std::to_string(i) +
+            "], sizes = [" + std::to_string(std::min(step, acc)) + "], strides = [1]} : " + accType + " to " + piece +
+            "\n";
+    body += "  machine.store %d" + std::to_string(i) +
+            ", %pc [%offset] {immediate = " + std::to_string(i * bits(kind.acc.type) / 8) +
+            " : i64, alignment = 16 : i64} : " + piece + "\n";
   }
   return kernelText(target, "%a: !machine.ptr, %b: !machine.ptr, %c: !machine.ptr", body);
 }

@@ -38,7 +38,8 @@ inline std::string readInput(const std::string &file) {
 inline std::string retarget(std::string text, const Target &target) {
   for (const Target *other : allTargets()) {
     text = replaceAll(text, "target = \"" + other->name + "\"", "target = \"" + target.name + "\"");
-    text = replaceAll(text, "wave_size = " + std::to_string(other->waveSize), "wave_size = " + std::to_string(target.waveSize));
+    text = replaceAll(text, "wave_size = " + std::to_string(other->waveSize),
+                      "wave_size = " + std::to_string(target.waveSize));
     text = replaceAll(text, "%size = arith.constant " + std::to_string(other->waveSize),
                       "%size = arith.constant " + std::to_string(target.waveSize));
   }
@@ -46,22 +47,23 @@ inline std::string retarget(std::string text, const Target &target) {
 }
 
 /// A kernel of one wave, or as many as asked for, with the given parameters and body.
-inline std::string kernelText(const Target &target, const std::string &parameters, const std::string &body, int shared = 0,
-                              int waves = 1) {
+inline std::string kernelText(const Target &target, const std::string &parameters, const std::string &body,
+                              int shared = 0, int waves = 1) {
   std::string names;
   for (size_t at = parameters.find('%'); at != std::string::npos; at = parameters.find('%', at + 1))
     names += (names.empty() ? "\"" : ", \"") + parameters.substr(at + 1, parameters.find(':', at) - at - 1) + "\"";
-  return "machine.kernel @kernel attributes {arg_names = [" + names + "], wave_size = " + std::to_string(target.waveSize) +
-         " : i64, waves = " + std::to_string(waves) + " : i64, shared_bytes = " + std::to_string(shared) +
-         " : i64, target = \"" + target.name + "\"} {\n^bb0(" + parameters + "):\n" + body + "\n}\n";
+  return "machine.kernel @kernel attributes {arg_names = [" + names +
+         "], wave_size = " + std::to_string(target.waveSize) + " : i64, waves = " + std::to_string(waves) +
+         " : i64, shared_bytes = " + std::to_string(shared) + " : i64, target = \"" + target.name + "\"} {\n^bb0(" +
+         parameters + "):\n" + body + "\n}\n";
 }
 
 /// One kernel with its context and whatever was said about it.
 struct Program {
   explicit Program(const std::string &text, const std::string &name = "test.mlir")
       : context(mlir::MLIRContext::Threading::DISABLED), collector(&context) {
-    context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                        mlir::vector::VectorDialect>();
+    context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                        mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
     module = mlir::parseSourceString<mlir::ModuleOp>(text, mlir::ParserConfig(&context), name);
     if (module)
       kernel = *module->getOps<machine::KernelOp>().begin();
@@ -75,7 +77,8 @@ struct Program {
   /// Compiles for the kernel's own target; what went wrong is in `said`.
   mlir::FailureOr<CodeObject> compile(const Options &options = {}) {
     const Target &target = *findTarget(std::string_view(kernel.getTarget()));
-    return target.vendor == Vendor::amd ? compileToHsaco(kernel, target, options) : compileToPtx(kernel, target, options);
+    return target.vendor == Vendor::amd ? compileToHsaco(kernel, target, options)
+                                        : compileToPtx(kernel, target, options);
   }
   template <typename Op, typename Filter>
   size_t count(Filter filter) {
@@ -94,7 +97,9 @@ struct Program {
   machine::KernelOp kernel;
 };
 
-inline const Target &chip(const char *name) { return *findTarget(name); }
+inline const Target &chip(const char *name) {
+  return *findTarget(name);
+}
 
 /// The error that compiling gives, as text; a failure of the test if there is none.
 inline std::string errorOf(const std::string &text, DiagId id) {
@@ -107,14 +112,15 @@ inline std::string errorOf(const std::string &text, DiagId id) {
 }
 
 /// Assembles, or says that there is nothing to assemble with.
-#define SOLITON_ASSEMBLE(program, code)                                                                                  \
-  do {                                                                                                                   \
-    if (!findPtxas())                                                                                                    \
-      GTEST_SKIP() << "no ptxas";                                                                                        \
-    const Target &assembled = *findTarget(std::string_view((program).kernel.getTarget()));                               \
-    ASSERT_TRUE(succeeded(assembleCubin(code, assembled, (program).kernel.getLoc()))) << (program).said() << (code).assembly; \
-    EXPECT_EQ((code).spillBytes, 0u);                                                                                    \
-    EXPECT_GT((code).vgprs, 0u);                                                                                         \
+#define SOLITON_ASSEMBLE(program, code)                                                                                \
+  do {                                                                                                                 \
+    if (!findPtxas())                                                                                                  \
+      GTEST_SKIP() << "no ptxas";                                                                                      \
+    const Target &assembled = *findTarget(std::string_view((program).kernel.getTarget()));                             \
+    ASSERT_TRUE(succeeded(assembleCubin(code, assembled, (program).kernel.getLoc())))                                  \
+        << (program).said() << (code).assembly;                                                                        \
+    EXPECT_EQ((code).spillBytes, 0u);                                                                                  \
+    EXPECT_GT((code).vgprs, 0u);                                                                                       \
   } while (false)
 
 /// A kernel that multiplies fragments read from memory with one native instruction and writes the accumulator.

@@ -90,6 +90,8 @@ private:
 
   void checkInstr(const Instr &instr) {
     require(instr.place < program.places.size(), "the place does not exist");
+    for (Slot s : {instr.dst, instr.dst2, instr.src[0], instr.src[1], instr.src[2], instr.src[3]})
+      require(s == kNoSlot || s < program.slots.size(), "a slot does not exist");
     if (instr.op <= Op::Arg)
       checkPure(instr);
     else if (instr.op <= Op::MaskPop)
@@ -121,8 +123,8 @@ private:
       require(!problem.empty() || isSlot(instr.dst, program.scalars[size_t(instr.imm)], 1), "of another type");
       return;
     case Op::Const: {
-      size_t words = pool(instr).size();
-      require(words == 2 || words == 2 * size_t(slot(instr.dst).count), "needs one value or one per element");
+      size_t words = pool(instr).size(), elements = slot(instr.dst).count;
+      require(words == 2 || words == 2 * elements, "needs one value or one per element");
       return;
     }
     case Op::Concat:

@@ -178,6 +178,8 @@ private:
     ++wave.next;
     if (habit != 1)
       completeSome(w);
+    while (!wave.pending.empty() && wave.pending.front().done)
+      wave.pending.pop_front();
     return true;
   }
 
@@ -242,8 +244,6 @@ private:
       if (!pending.done && counterOf(pending) == counter && pending.index <= index)
         finish(w, pending);
     }
-    while (!waves[w].pending.empty() && waves[w].pending.front().done)
-      waves[w].pending.pop_front();
   }
 
   void finish(int w, Pending &pending) {

@@ -33,30 +33,32 @@ int64_t Fragment::granule() const {
   return size;
 }
 
-Value Fragment::range(OpBuilder &builder, Location loc, int64_t begin, int64_t count, OriginAttr origin) const {
-  SmallVector<Value> parts;
+SmallVector<Value> Fragment::parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count, OriginAttr origin) const {
+  SmallVector<Value> result;
   for (auto [i, first] : llvm::enumerate(begins)) {
     int64_t last = i + 1 < begins.size() ? begins[i + 1] : end;
     int64_t from = std::max(begin, first), to = std::min(begin + count, last);
-    if (from >= to)
-      continue;
     if (from == first && to == last) {
-      parts.push_back(values[i]);
+      result.push_back(values[i]);
       continue;
     }
-    // As few slices as there are runs that are layouts of their own: two of three registers are none.
     auto piece = cast<TileType>(values[i].getType());
     while (from < to) {
       int64_t run = to - from;
       while (run > 1 && !piece.layout().subLayout(from - first, run))
         --run;
-      parts.push_back(SliceOp::create(builder, loc, pieceType(piece, from - first, run), values[i], from - first, ArrayAttr(), origin));
+      result.push_back(SliceOp::create(builder, loc, pieceType(piece, from - first, run), values[i], from - first, ArrayAttr(), origin));
       from += run;
     }
   }
-  if (parts.size() == 1)
-    return parts.front();
-  return JoinOp::create(builder, loc, pieceType(type, begin, count), parts, ArrayAttr(), origin);
+  return result;
+}
+
+Value Fragment::range(OpBuilder &builder, Location loc, int64_t begin, int64_t count, OriginAttr origin) const {
+  SmallVector<Value> found = parts(builder, loc, begin, count, origin);
+  if (found.size() == 1)
+    return found.front();
+  return JoinOp::create(builder, loc, pieceType(type, begin, count), found, ArrayAttr(), origin);
 }
 
 Value Fragment::whole(OpBuilder &builder, Location loc, OriginAttr origin) const {

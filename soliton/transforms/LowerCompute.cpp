@@ -97,14 +97,6 @@ LogicalResult MachineLowering::lowerUnary(UnaryOp op) {
   return success();
 }
 
-/// Integer quotient toward minus infinity, and what remains.
-static Value floorDivide(OpBuilder &builder, Location loc, Value a, Value b, bool remainder) {
-  Value quotient = arith::FloorDivSIOp::create(builder, loc, a, b);
-  if (!remainder)
-    return quotient;
-  return arith::SubIOp::create(builder, loc, a, arith::MulIOp::create(builder, loc, quotient, b));
-}
-
 LogicalResult MachineLowering::lowerBinary(BinaryOp op) {
   Location loc = op.getLoc();
   Value a = vector(op.getLhs()), b = vector(op.getRhs());
@@ -135,10 +127,10 @@ LogicalResult MachineLowering::lowerBinary(BinaryOp op) {
     break;
   case BinaryKind::floordiv:
     result = real ? math::FloorOp::create(builder, loc, arith::DivFOp::create(builder, loc, a, b)).getResult()
-                  : floorDivide(builder, loc, a, b, false);
+                  : arith::FloorDivSIOp::create(builder, loc, a, b).getResult();
     break;
   case BinaryKind::mod:
-    result = real ? arith::RemFOp::create(builder, loc, a, b).getResult() : floorDivide(builder, loc, a, b, true);
+    result = either(arith::RemFOp(), arith::RemSIOp());
     break;
   case BinaryKind::bit_and:
     result = arith::AndIOp::create(builder, loc, a, b);

@@ -23,13 +23,22 @@ namespace soliton {
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
-/// The extents of what is stored: those of the tiles that are written to it (a partial reduction has fewer coordinates
-/// than its dimension's tile, but they lie as far apart).
-static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
+/// Rows of what the accesses reach: along each dimension the largest index that one of them has.
+static SharedMap plainMap(AllocateOp allocation) {
   SharedMap map;
-  for (ExprAttr extent : allocation.getResult().getType().getShape()) {
-    Dim dim(extent.getValue().symbolName());
-    map.dims.push_back({dim, geometry[dim].tile().value_or(1)});
+  for (ExprAttr extent : allocation.getResult().getType().getShape())
+    map.dims.push_back({Dim(extent.getValue().symbolName()), 1});
+  for (Operation *user : allocation.getResult().getUsers()) {
+    TileType tile = tileOf(user);
+    sym::Environment last;
+    for (auto [k, name] : llvm::enumerate(tile.getDims()))
+      last.set(sym::Expr::symbol("$index" + std::to_string(k)), tile.layout().extent(Dim(name.getValue().str())) - 1);
+    auto indices = user->getAttrOfType<ArrayAttr>("indices");
+    for (auto [k, dim] : llvm::enumerate(map.dims)) {
+      // Indices of shared tiles grow with their coordinates, so the last coordinate has the largest.
+      sym::Expr index = indices ? cast<ExprAttr>(indices[k]).getValue() : sym::Expr::symbol("$index" + std::to_string(k));
+      dim.extent = std::max(dim.extent, sym::evaluate(index, last) + 1);
+    }
   }
   return map;
 }
@@ -50,7 +59,7 @@ static int64_t conflictsOf(const SharedMap &map, int bits, const std::vector<Sha
 }
 
 static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
-  SharedMap map = plainMap(allocation, geometry);
+  SharedMap map = plainMap(allocation);
   int bits = elementBits(allocation.getResult().getType().getElementType());
   std::vector<SharedAccessPattern> patterns, first;
   for (Operation *user : allocation.getResult().getUsers()) {

@@ -21,6 +21,8 @@
 #include "soliton/ir/Forms.h"
 #include "soliton/layout/Convert.h"
 
+#include <numeric>
+
 namespace soliton {
 #define GEN_PASS_DEF_PLANMOVEMENTPASS
 #include "soliton/transforms/Passes.h.inc"
@@ -51,6 +53,23 @@ static Layout allInRegisters(const Layout &partial, Dim dim) {
   return result;
 }
 
+/// Where coordinates lie apart (partial results do), the shared tile stores them side by side: one index per dimension.
+static ArrayAttr denseIndices(TileType type) {
+  SmallVector<sym::Expr> indices;
+  for (auto [k, name] : llvm::enumerate(type.getDims())) {
+    Dim dim(name.getValue().str());
+    int64_t apart = 0;
+    for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
+      for (const Digit &digit : type.layout().digits(axis))
+        if (digit.dim == dim && digit.extent > 1)
+          apart = std::gcd(apart, digit.stride);
+    sym::Expr place = sym::Expr::symbol("$index" + std::to_string(k));
+    indices.push_back(apart > 1 ? sym::floordiv(place, apart) : place);
+  }
+  bool plain = llvm::all_of(indices, [](sym::Expr index) { return index.isSymbol(); });
+  return plain ? ArrayAttr() : exprArrayAttr(type.getContext(), indices);
+}
+
 /// Writes the operand to a shared tile and reads it back in the result's layout.
 static void goThroughShared(ConvertOp convert, KernelOp kernel) {
   TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
@@ -65,9 +84,10 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
   Value value = convert.getOperand();
   if (from.getDims() != to.getDims())
     value = PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
-  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), starts, ArrayAttr(),
+  ArrayAttr indices = denseIndices(to);
+  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), indices, starts, ArrayAttr(),
                   convert.getTagsAttr(), OriginAttr());
-  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), starts,
+  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
                              ArrayAttr(), convert.getTagsAttr(), OriginAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();

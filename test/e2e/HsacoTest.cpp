@@ -74,6 +74,9 @@ int64_t widthOf(std::string_view mnemonic) {
   return 0;
 }
 
+/// Accesses of the machine form that one instruction does: an LDS pair is two.
+int accessesOf(std::string_view mnemonic) { return mnemonic.starts_with("ds_read2") || mnemonic.starts_with("ds_write2") ? 2 : 1; }
+
 std::optional<std::string_view> kindOf(const Instruction &instruction) {
   switch (instruction.kind) {
   case InstructionKind::globalLoad:
@@ -94,7 +97,7 @@ Stream streamOf(const backend::Disassembly &binary) {
   bool waited = false; // since the last access of shared memory
   for (const Instruction &instruction : binary.instructions) {
     if (std::optional<std::string_view> kind = kindOf(instruction)) {
-      stream.phases.back()[access(*kind, widthOf(instruction.mnemonic))] += instruction.accesses;
+      stream.phases.back()[access(*kind, widthOf(instruction.mnemonic))] += accessesOf(instruction.mnemonic);
       waited &= !kind->starts_with("shared");
     }
     stream.mfmas += instruction.kind == InstructionKind::mfma;

@@ -13,8 +13,9 @@ namespace I = llvm::Intrinsic;
 
 void AmdTranslator::declareShared() {
   auto *type = llvm::ArrayType::get(builder.getInt8Ty(), kernel.getSharedBytes());
-  shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
-                                    "shared", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
+  shared =
+      new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::InternalLinkage, llvm::PoisonValue::get(type),
+                               "shared", nullptr, llvm::GlobalValue::NotThreadLocal, kSharedSpace);
   shared->setAlignment(llvm::Align(16));
 }
 
@@ -45,7 +46,9 @@ void AmdTranslator::beginBody() {
   // Scalar loads tick the counter of shared accesses too, and out of order. A wait that leaves some of those pending is
   // only right when no argument is still on its way: have them all before anything else.
   bool countsShared = false;
-  kernel.walk([&](machine::WaitOp wait) { countsShared |= wait.getCounter() == machine::Counter::shared && wait.getCount() > 0; });
+  kernel.walk([&](machine::WaitOp wait) {
+    countsShared |= wait.getCounter() == machine::Counter::shared && wait.getCount() > 0;
+  });
   if (!countsShared)
     return;
   llvm::SmallVector<llvm::Value *> args;
@@ -60,17 +63,25 @@ void AmdTranslator::beginBody() {
   assembly(builder.getVoidTy(), "", constraints + "~{memory}", args, AsmEffect::memory);
 }
 
-llvm::Value *AmdTranslator::fastExp2(llvm::Value *x) { return call(I::amdgcn_exp2, {x->getType()}, {x}); }
-llvm::Value *AmdTranslator::fastReciprocal(llvm::Value *x) { return call(I::amdgcn_rcp, {x->getType()}, {x}); }
-llvm::Value *AmdTranslator::fastReciprocalRoot(llvm::Value *x) { return call(I::amdgcn_rsq, {x->getType()}, {x}); }
+llvm::Value *AmdTranslator::fastExp2(llvm::Value *x) {
+  return call(I::amdgcn_exp2, {x->getType()}, {x});
+}
+llvm::Value *AmdTranslator::fastReciprocal(llvm::Value *x) {
+  return call(I::amdgcn_rcp, {x->getType()}, {x});
+}
+llvm::Value *AmdTranslator::fastReciprocalRoot(llvm::Value *x) {
+  return call(I::amdgcn_rsq, {x->getType()}, {x});
+}
 
 LogicalResult AmdTranslator::translateMachine(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, LogicalResult>(op)
-      .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::BufferOp, machine::CopyAsyncOp, machine::LoadMatrixOp,
-            machine::IdOp, machine::ShuffleOp, machine::UniformOp, machine::BallotOp, machine::SwapOp, machine::ConvertOp,
-            machine::BarrierOp, machine::WaitOp, machine::FenceOp>([&](auto typed) { return translate(typed); })
+      .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::BufferOp, machine::CopyAsyncOp,
+            machine::LoadMatrixOp, machine::IdOp, machine::ShuffleOp, machine::UniformOp, machine::BallotOp,
+            machine::SwapOp, machine::ConvertOp, machine::BarrierOp, machine::WaitOp, machine::FenceOp>(
+          [&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, "agent"); })
-      .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>([&](auto) { return translateHint(op); })
+      .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>(
+          [&](auto) { return translateHint(op); })
       .Default([&](auto) -> LogicalResult {
         return unsupported(op) << "`" << op->getName().getStringRef() << "` does not exist on " << target.name;
       });

@@ -1,7 +1,7 @@
 //===- Convert.cpp - Small floats ---------------------------------------------------===//
 //
-// Through f32, two elements at a time; the hardware rounds to nearest even. gfx942 has the `fnuz` encodings of f8, gfx950
-// the OCP ones and f6, f4.
+// Through f32, two elements at a time; the hardware rounds to nearest even. gfx942 has the `fnuz` encodings of f8,
+// gfx950 the OCP ones and f6, f4.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,18 +97,23 @@ Value *AmdTranslator::fromFp4(Value *value) {
 LogicalResult AmdTranslator::fp6(machine::ConvertOp op, bool toSmall, bool isE3m2) {
   Value *value = get(op.getValue());
   if (countOf(value->getType()) != 32)
-    return unsupported(op) << "a conversion of " << countOf(value->getType()) << " elements of f6, expected 32 at a time";
+    return unsupported(op) << "a conversion of " << countOf(value->getType())
+                           << " elements of f6, expected 32 at a time";
   Value *one = llvm::ConstantFP::get(builder.getFloatTy(), 1);
   auto floats = [&](unsigned n) { return llvm::FixedVectorType::get(builder.getFloatTy(), n); };
   if (!toSmall) {
-    Value *wide = call(isE3m2 ? I::amdgcn_cvt_scalef32_pk32_f32_bf6 : I::amdgcn_cvt_scalef32_pk32_f32_fp6, {}, {toWords(value), one});
+    Value *wide = call(isE3m2 ? I::amdgcn_cvt_scalef32_pk32_f32_bf6 : I::amdgcn_cvt_scalef32_pk32_f32_fp6, {},
+                       {toWords(value), one});
     llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
     set(op, type->getScalarType()->isFloatTy() ? wide : builder.CreateFPTrunc(wide, type));
     return success();
   }
   Value *wide = value->getType() == floats(32) ? value : builder.CreateFPExt(value, floats(32));
-  auto half = [&](int begin) { return builder.CreateShuffleVector(wide, llvm::to_vector(llvm::seq<int>(begin, begin + 16))); };
-  Value *words = call(isE3m2 ? I::amdgcn_cvt_scalef32_2xpk16_bf6_f32 : I::amdgcn_cvt_scalef32_2xpk16_fp6_f32, {}, {half(0), half(16), one});
+  auto half = [&](int begin) {
+    return builder.CreateShuffleVector(wide, llvm::to_vector(llvm::seq<int>(begin, begin + 16)));
+  };
+  Value *words = call(isE3m2 ? I::amdgcn_cvt_scalef32_2xpk16_bf6_f32 : I::amdgcn_cvt_scalef32_2xpk16_fp6_f32, {},
+                      {half(0), half(16), one});
   set(op, fromWords(words, convert(op.getResult().getType(), op.getLoc())));
   return success();
 }
@@ -124,8 +129,8 @@ LogicalResult AmdTranslator::translate(machine::ConvertOp op) {
     std::vector<std::string> legal = {std::string(name(target.fp8e4m3)), std::string(name(target.fp8e5m2))};
     if (hasPermlaneSwap())
       legal.insert(legal.end(), {"f6e2m3fn", "f4e2m1fn"});
-    return unsupported(op) << "a conversion of " << from << " to " << to << ", " << target.name << " converts " << listOf(legal)
-                           << " from and to f32, f16 and bf16";
+    return unsupported(op) << "a conversion of " << from << " to " << to << ", " << target.name << " converts "
+                           << listOf(legal) << " from and to f32, f16 and bf16";
   }
   if (*small == DType::f6e2m3fn)
     return fp6(op, isToSmall, false);

@@ -20,9 +20,9 @@ namespace soliton::backend {
 
 std::string_view name(InstructionKind kind) {
   static constexpr std::string_view names[] = {
-      "mfma",          "shared-load", "shared-store", "shared-atomic", "lanes",   "global-load", "global-store",
-      "global-atomic", "shared-direct", "scratch",    "scalar-load",   "waitcnt", "barrier",     "branch",
-      "vector",        "scalar",      "nop",          "other"};
+      "mfma",         "shared-load",   "shared-store",  "shared-atomic", "lanes",       "global-load",
+      "global-store", "global-atomic", "shared-direct", "scratch",       "scalar-load", "waitcnt",
+      "barrier",      "branch",        "vector",        "scalar",        "nop",         "other"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -42,8 +42,9 @@ static InstructionKind classifyGlobal(llvm::StringRef mnemonic, llvm::StringRef 
   if (mnemonic.contains("_store"))
     return InstructionKind::globalStore;
   if (mnemonic.contains("_load"))
-    return operands.ends_with(" lds") || operands.contains(" lds ") || mnemonic.contains("_lds_") ? InstructionKind::sharedDirect
-                                                                                                    : InstructionKind::globalLoad;
+    return operands.ends_with(" lds") || operands.contains(" lds ") || mnemonic.contains("_lds_")
+               ? InstructionKind::sharedDirect
+               : InstructionKind::globalLoad;
   return InstructionKind::other; // cache control
 }
 
@@ -174,7 +175,8 @@ std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std:
     llvm::MCInst inst;
     uint64_t size = 0;
     uint64_t address = code->address + offset;
-    auto status = decoder.disassembler->getInstruction(inst, size, code->bytes.drop_front(offset), address, llvm::nulls());
+    auto status =
+        decoder.disassembler->getInstruction(inst, size, code->bytes.drop_front(offset), address, llvm::nulls());
     if (status == llvm::MCDisassembler::Fail || size == 0) {
       error = "bytes at " + std::to_string(address) + " are no instruction of " + chip;
       return std::nullopt;

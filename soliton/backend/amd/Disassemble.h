@@ -1,7 +1,7 @@
 //===- Disassemble.h - What an HSACO really does -------------------------------------===//
 //
-// The kernel's instructions as values, each with its class and the line of the op it comes from, so that a test can hold
-// the binary against the machine form.
+// The kernel's instructions as values, each with its class and the line of the op it comes from, so that a test can
+// hold the binary against the machine form.
 //
 //   for (const Instruction &i : disassemble(hsaco, "gfx942", error)->instructions)
 //     if (i.kind == InstructionKind::waitcnt) …          // s_waitcnt, "lgkmcnt(0)", line 17

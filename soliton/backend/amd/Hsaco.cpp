@@ -98,8 +98,8 @@ static HsacoKernel readKernel(Fields fields) {
     if (!node.isMap())
       continue;
     Fields argument{node.getMap()};
-    kernel.arguments.push_back({argument.text(".name"), argument.text(".value_kind"), argument.number(".offset"),
-                                argument.number(".size")});
+    kernel.arguments.push_back(
+        {argument.text(".name"), argument.text(".value_kind"), argument.number(".offset"), argument.number(".size")});
   }
   return kernel;
 }

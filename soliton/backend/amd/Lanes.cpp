@@ -81,7 +81,9 @@ Value *AmdTranslator::permute(Value *word, Value *lane) {
   return call(I::amdgcn_ds_bpermute, {}, {builder.CreateShl(lane, 2), word});
 }
 
-bool AmdTranslator::hasPermlaneSwap() const { return target.name == "gfx950"; }
+bool AmdTranslator::hasPermlaneSwap() const {
+  return target.name == "gfx950";
+}
 
 Value *AmdTranslator::butterfly(Value *word, unsigned offset) {
   constexpr unsigned quadPerm[4] = {0xe4, 0xb1, 0x4e, 0x1b}; // identity, xor 1, xor 2, xor 3
@@ -123,7 +125,7 @@ LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
         word = butterfly(word, static_cast<unsigned>(offset));
   } else {
     Value *lane = laneId();
-    Value *source = op.getMode() == machine::ShuffleMode::idx ? get(op.getIndex())
+    Value *source = op.getMode() == machine::ShuffleMode::idx  ? get(op.getIndex())
                     : op.getMode() == machine::ShuffleMode::up ? builder.CreateSub(lane, i32(offset))
                                                                : builder.CreateAdd(lane, i32(offset));
     Value *inside = builder.CreateICmpULT(source, i32(size));

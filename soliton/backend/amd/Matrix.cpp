@@ -1,6 +1,7 @@
 //===- Matrix.cpp - MFMA ----------------------------------------------------------===//
 //
-// `kind` is the instruction's mnemonic. LLVM names its intrinsics after three generations of spelling; the table knows them.
+// `kind` is the instruction's mnemonic. LLVM names its intrinsics after three generations of spelling; the table knows
+// them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -87,8 +88,8 @@ LogicalResult AmdTranslator::translate(machine::MmaOp op) {
   for (auto [i, operand] : llvm::enumerate(operands)) {
     llvm::Type *wanted = type->getParamType(i);
     if (bitsOf(operand->getType()) != bitsOf(wanted))
-      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type " << op->getOperand(i).getType()
-                             << ", expected " << bitsOf(wanted) << " bits a lane";
+      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type "
+                             << op->getOperand(i).getType() << ", expected " << bitsOf(wanted) << " bits a lane";
     args.push_back(bits(operand, wanted));
   }
   args.append({i32(0), i32(0), i32(0)}); // no broadcast, no lane permutation
@@ -119,14 +120,15 @@ LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
     unsigned width = format ? (*format <= 1 ? 8 : *format <= 3 ? 6 : 4) : 0;
     return format && countOf(words->getType()) == width;
   };
-  if (!fits(lhs, a) || !fits(rhs, b) || acc->getType() != I::getType(context, id, {a->getType(), b->getType()})->getReturnType())
-    return unsupported(op) << "`" << op.getKind() << "` on " << op.getLhs().getType() << ", " << op.getRhs().getType() << " and "
-                           << op.getAcc().getType() << ", expected 32 elements a lane of f8E4M3FN, f8E5M2, f6E2M3FN, f6E3M2FN or "
+  if (!fits(lhs, a) || !fits(rhs, b) ||
+      acc->getType() != I::getType(context, id, {a->getType(), b->getType()})->getReturnType())
+    return unsupported(op) << "`" << op.getKind() << "` on " << op.getLhs().getType() << ", " << op.getRhs().getType()
+                           << " and " << op.getAcc().getType()
+                           << ", expected 32 elements a lane of f8E4M3FN, f8E5M2, f6E2M3FN, f6E3M2FN or "
                            << "f4E2M1FN and its f32 accumulator";
   // Without scales both are 0, for which LLVM takes the instruction that has none.
   Value *scaleA = i32(0), *scaleB = i32(0);
-  set(op, call(id, {a->getType(), b->getType()},
-               {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB}));
+  set(op, call(id, {a->getType(), b->getType()}, {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB}));
   return success();
 }
 

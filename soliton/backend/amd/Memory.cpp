@@ -53,7 +53,7 @@ AmdTranslator::BufferOffsets AmdTranslator::bufferOffsets(mlir::Value lane, mlir
 LogicalResult AmdTranslator::checkShared(mlir::Operation *op, int64_t bytes, int64_t alignment) {
   if (!shared)
     return unsupported(op) << "an access to shared memory in a kernel that has none";
-  int64_t needed = bytes == 12 ? 16 : std::min<int64_t>(bytes, 8);
+  int64_t needed = bytes == 12 ? 16 : bytes;
   if (alignment < needed)
     return unsupported(op).hint("pad or swizzle shared memory in steps of the access's width")
            << "a shared access of " << bytes << " bytes is aligned to " << alignment << ", expected " << needed
@@ -61,8 +61,11 @@ LogicalResult AmdTranslator::checkShared(mlir::Operation *op, int64_t bytes, int
   return success();
 }
 
-/// Ordinary shared accesses never overlap a copy that is under way: the schedule's waits see to that, so that LLVM need not.
-void AmdTranslator::markShared(llvm::Instruction *access) { access->setMetadata(llvm::LLVMContext::MD_noalias, asyncScope); }
+/// Ordinary shared accesses never overlap a copy that is under way: the schedule's waits see to that, so that LLVM need
+/// not.
+void AmdTranslator::markShared(llvm::Instruction *access) {
+  access->setMetadata(llvm::LLVMContext::MD_noalias, asyncScope);
+}
 
 LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
@@ -72,7 +75,8 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   auto immediate = static_cast<int64_t>(op.getImmediate());
   if (op.getBuffer()) {
     auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), immediate);
-    Value *loaded = call(I::amdgcn_raw_ptr_buffer_load, {memoryType(bytes)}, {get(op.getBuffer()), lane, uniform, i32(0)});
+    Value *loaded =
+        call(I::amdgcn_raw_ptr_buffer_load, {memoryType(bytes)}, {get(op.getBuffer()), lane, uniform, i32(0)});
     set(op, bits(loaded, type));
     return success();
   }
@@ -123,8 +127,8 @@ LogicalResult AmdTranslator::translate(machine::CopyAsyncOp op) {
     std::vector<std::string> widths;
     for (int64_t width : target.asyncCopyBytes)
       widths.push_back(std::to_string(width));
-    return unsupported(op) << "an asynchronous copy of " << bytes << " bytes a lane, expected " << listOf(widths) << " on "
-                           << target.name;
+    return unsupported(op) << "an asynchronous copy of " << bytes << " bytes a lane, expected " << listOf(widths)
+                           << " on " << target.name;
   }
   if (!op.getLaneScatter())
     return unsupported(op).hint("permute the global address instead, and set lane_scatter")
@@ -132,7 +136,8 @@ LogicalResult AmdTranslator::translate(machine::CopyAsyncOp op) {
            << " lane l writes at destination + l times its width";
   if (!shared)
     return unsupported(op) << "a copy to shared memory in a kernel that has none";
-  auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), static_cast<int64_t>(op.getImmediate()));
+  auto [lane, uniform] =
+      bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), static_cast<int64_t>(op.getImmediate()));
   // The instruction's own offset would move both addresses: it stays 0.
   Value *destination = sharedAddress(get(op.getDestination()), static_cast<int64_t>(op.getDestinationImmediate()));
   llvm::CallInst *copy = call(I::amdgcn_raw_ptr_buffer_load_lds, {},
@@ -167,9 +172,10 @@ LogicalResult AmdTranslator::translate(machine::LoadMatrixOp op) {
                            << op.getResult().getType();
   if (!shared)
     return unsupported(op) << "an access to shared memory in a kernel that has none";
-  llvm::Type *native = row->halves ? llvm::FixedVectorType::get(intType(16), 4)
-                                   : llvm::FixedVectorType::get(intType(32), row->words);
-  llvm::CallInst *load = call(row->id, {native}, {sharedAddress(get(op.getLane()), static_cast<int64_t>(op.getImmediate()))});
+  llvm::Type *native =
+      row->halves ? llvm::FixedVectorType::get(intType(16), 4) : llvm::FixedVectorType::get(intType(32), row->words);
+  llvm::CallInst *load =
+      call(row->id, {native}, {sharedAddress(get(op.getLane()), static_cast<int64_t>(op.getImmediate()))});
   markShared(load);
   set(op, bits(load, type));
   return success();

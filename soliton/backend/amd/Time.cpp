@@ -1,7 +1,7 @@
 //===- Time.cpp - Waits, barriers and the scheduler's hints -------------------------===//
 //
-// Exactly the waits and barriers that the program has, and no others: LLVM's fences would add `s_waitcnt` of their own, so
-// the order of memory accesses around each is kept by empty assembly that clobbers memory.
+// Exactly the waits and barriers that the program has, and no others: LLVM's fences would add `s_waitcnt` of their own,
+// so the order of memory accesses around each is kept by empty assembly that clobbers memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,8 +20,9 @@ namespace I = llvm::Intrinsic;
 LogicalResult AmdTranslator::translate(machine::BarrierOp op) {
   auto waves = static_cast<int64_t>(op.getWaves().value_or(kernel.getWaves()));
   if (op.getId() != 0 || waves != static_cast<int64_t>(kernel.getWaves()))
-    return unsupported(op) << "barrier " << static_cast<int64_t>(op.getId()) << " of " << waves << " waves, " << target.name
-                           << " has only one for all " << static_cast<int64_t>(kernel.getWaves()) << " of them";
+    return unsupported(op) << "barrier " << static_cast<int64_t>(op.getId()) << " of " << waves << " waves, "
+                           << target.name << " has only one for all " << static_cast<int64_t>(kernel.getWaves())
+                           << " of them";
   compilerFence();
   call(I::amdgcn_s_barrier, {}, {});
   compilerFence();
@@ -35,15 +36,16 @@ static uint32_t encodeWait(int64_t vm, int64_t exports, int64_t lgkm) {
 
 LogicalResult AmdTranslator::translate(machine::WaitOp op) {
   constexpr int64_t vmMax = 63, exportMax = 7, lgkmMax = 15;
-  CounterKind kind = op.getCounter() == machine::Counter::vm       ? CounterKind::vm
-                     : op.getCounter() == machine::Counter::shared ? CounterKind::shared
+  CounterKind kind = op.getCounter() == machine::Counter::vm         ? CounterKind::vm
+                     : op.getCounter() == machine::Counter::shared   ? CounterKind::shared
                      : op.getCounter() == machine::Counter::cp_async ? CounterKind::cpAsync
                      : op.getCounter() == machine::Counter::bulk     ? CounterKind::bulk
                                                                      : CounterKind::mma;
   if (failed(requireCounter(op, kind)))
     return failure();
   auto count = static_cast<int64_t>(op.getCount());
-  uint32_t operand = kind == CounterKind::vm ? encodeWait(count, exportMax, lgkmMax) : encodeWait(vmMax, exportMax, count);
+  uint32_t operand =
+      kind == CounterKind::vm ? encodeWait(count, exportMax, lgkmMax) : encodeWait(vmMax, exportMax, count);
   compilerFence();
   call(I::amdgcn_s_waitcnt, {}, {i32(operand)});
   compilerFence();

@@ -34,16 +34,26 @@ static llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
   using P = arith::CmpIPredicate;
   using L = llvm::CmpInst::Predicate;
   switch (predicate) {
-  case P::eq: return L::ICMP_EQ;
-  case P::ne: return L::ICMP_NE;
-  case P::slt: return L::ICMP_SLT;
-  case P::sle: return L::ICMP_SLE;
-  case P::sgt: return L::ICMP_SGT;
-  case P::sge: return L::ICMP_SGE;
-  case P::ult: return L::ICMP_ULT;
-  case P::ule: return L::ICMP_ULE;
-  case P::ugt: return L::ICMP_UGT;
-  case P::uge: return L::ICMP_UGE;
+  case P::eq:
+    return L::ICMP_EQ;
+  case P::ne:
+    return L::ICMP_NE;
+  case P::slt:
+    return L::ICMP_SLT;
+  case P::sle:
+    return L::ICMP_SLE;
+  case P::sgt:
+    return L::ICMP_SGT;
+  case P::sge:
+    return L::ICMP_SGE;
+  case P::ult:
+    return L::ICMP_ULT;
+  case P::ule:
+    return L::ICMP_ULE;
+  case P::ugt:
+    return L::ICMP_UGT;
+  case P::uge:
+    return L::ICMP_UGE;
   }
   return L::BAD_ICMP_PREDICATE;
 }
@@ -52,22 +62,38 @@ static llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
   using P = arith::CmpFPredicate;
   using L = llvm::CmpInst::Predicate;
   switch (predicate) {
-  case P::AlwaysFalse: return L::FCMP_FALSE;
-  case P::OEQ: return L::FCMP_OEQ;
-  case P::OGT: return L::FCMP_OGT;
-  case P::OGE: return L::FCMP_OGE;
-  case P::OLT: return L::FCMP_OLT;
-  case P::OLE: return L::FCMP_OLE;
-  case P::ONE: return L::FCMP_ONE;
-  case P::ORD: return L::FCMP_ORD;
-  case P::UEQ: return L::FCMP_UEQ;
-  case P::UGT: return L::FCMP_UGT;
-  case P::UGE: return L::FCMP_UGE;
-  case P::ULT: return L::FCMP_ULT;
-  case P::ULE: return L::FCMP_ULE;
-  case P::UNE: return L::FCMP_UNE;
-  case P::UNO: return L::FCMP_UNO;
-  case P::AlwaysTrue: return L::FCMP_TRUE;
+  case P::AlwaysFalse:
+    return L::FCMP_FALSE;
+  case P::OEQ:
+    return L::FCMP_OEQ;
+  case P::OGT:
+    return L::FCMP_OGT;
+  case P::OGE:
+    return L::FCMP_OGE;
+  case P::OLT:
+    return L::FCMP_OLT;
+  case P::OLE:
+    return L::FCMP_OLE;
+  case P::ONE:
+    return L::FCMP_ONE;
+  case P::ORD:
+    return L::FCMP_ORD;
+  case P::UEQ:
+    return L::FCMP_UEQ;
+  case P::UGT:
+    return L::FCMP_UGT;
+  case P::UGE:
+    return L::FCMP_UGE;
+  case P::ULT:
+    return L::FCMP_ULT;
+  case P::ULE:
+    return L::FCMP_ULE;
+  case P::UNE:
+    return L::FCMP_UNE;
+  case P::UNO:
+    return L::FCMP_UNO;
+  case P::AlwaysTrue:
+    return L::FCMP_TRUE;
   }
   return L::BAD_FCMP_PREDICATE;
 }
@@ -189,7 +215,8 @@ static llvm::Value *roundedDivision(llvm::IRBuilder<> &builder, llvm::Value *a, 
   llvm::Value *quotient = builder.CreateSDiv(a, b), *rest = builder.CreateSub(a, builder.CreateMul(quotient, b));
   llvm::Value *zero = llvm::Constant::getNullValue(a->getType());
   llvm::Value *sameSign = builder.CreateICmpSGE(builder.CreateXor(a, b), zero);
-  llvm::Value *adjust = builder.CreateAnd(builder.CreateICmpNE(rest, zero), up ? sameSign : builder.CreateNot(sameSign));
+  llvm::Value *adjust =
+      builder.CreateAnd(builder.CreateICmpNE(rest, zero), up ? sameSign : builder.CreateNot(sameSign));
   llvm::Value *one = builder.CreateZExt(adjust, a->getType());
   return up ? builder.CreateAdd(quotient, one) : builder.CreateSub(quotient, one);
 }
@@ -208,7 +235,8 @@ LogicalResult Translator::translateArith(mlir::Operation *op) {
       return unsupported(op) << "arithmetic on " << op->getResult(0).getType() << ", expected f16 or wider";
     llvm::Value *value = builder.CreateBinOp(*binary, operand(0), operand(1));
     if (auto overflow = llvm::dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
-      if (auto *instruction = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value); instruction && llvm::isa<llvm::Instruction>(value)) {
+      if (auto *instruction = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value);
+          instruction && llvm::isa<llvm::Instruction>(value)) {
         llvm::cast<llvm::Instruction>(value)->setHasNoSignedWrap(overflow.hasNoSignedWrap());
         llvm::cast<llvm::Instruction>(value)->setHasNoUnsignedWrap(overflow.hasNoUnsignedWrap());
       }

@@ -1,7 +1,7 @@
 //===- Atomic.cpp - Read-modify-write ---------------------------------------------===//
 //
-// `atomicrmw` on the plain address, in a branch where there is a mask: LLVM picks the instruction, or a compare-and-swap loop
-// where the target has none (floating-point min and max).
+// `atomicrmw` on the plain address, in a branch where there is a mask: LLVM picks the instruction, or a
+// compare-and-swap loop where the target has none (floating-point min and max).
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,8 @@ static AtomicRMWInst::BinOp operationOf(machine::AtomicKind kind, llvm::Type *ty
 llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, llvm::StringRef scope) {
   llvm::Value *value = get(op.getValue());
   llvm::Type *type = value->getType();
-  bool isPair = type->isVectorTy() && countOf(type) == 2 && type->getScalarSizeInBits() == 16 && type->isFPOrFPVectorTy();
+  bool isPair =
+      type->isVectorTy() && countOf(type) == 2 && type->getScalarSizeInBits() == 16 && type->isFPOrFPVectorTy();
   if (type->isVectorTy() && !(isPair && op.getKind() == machine::AtomicKind::add))
     return unsupported(op) << "an atomic on " << op.getValue().getType()
                            << ", expected one element, or two of f16 or bf16 to add";
@@ -43,8 +44,8 @@ llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, llvm::Stri
                                ? globalAddress(bufferBase(op.getBuffer()), op.getLane(), op.getUniform(), immediate)
                                : sharedAddress(addressOf(op.getLane(), op.getUniform()), immediate);
     llvm::SyncScope::ID id = context.getOrInsertSyncScopeID(op.getBuffer() ? scope : llvm::StringRef());
-    auto *rmw = builder.CreateAtomicRMW(operationOf(op.getKind(), type), address, value, llvm::MaybeAlign(bitsOf(type) / 8),
-                                        llvm::AtomicOrdering::Monotonic, id);
+    auto *rmw = builder.CreateAtomicRMW(operationOf(op.getKind(), type), address, value,
+                                        llvm::MaybeAlign(bitsOf(type) / 8), llvm::AtomicOrdering::Monotonic, id);
     // Plain device memory, and the target's own way with subnormals: lets AMD use its floating-point instructions.
     llvm::MDNode *none = llvm::MDNode::get(context, {});
     rmw->setMetadata("amdgpu.no.fine.grained.memory", none);

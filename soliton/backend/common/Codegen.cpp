@@ -58,7 +58,7 @@ std::shared_mutex &optionsMutex() {
 }
 
 void applyOptions() {
-  setOption("amdgpu-load-store-vectorizer", "false"); // accesses have their final width
+  setOption("amdgpu-load-store-vectorizer", "false");           // accesses have their final width
   setOption("amdgpu-codegenprepare-break-large-phis", "false"); // accumulators stay whole: no copies around loops
   setOption("disable-nvptx-load-store-vectorizer", "true");
   setOption("nvptx-short-ptr", "true"); // shared addresses are 32 bits
@@ -99,9 +99,9 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target &target, con
   const llvm::Target *found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found)
     return nullptr;
-  return std::unique_ptr<llvm::TargetMachine>(
-      found->createTargetMachine(triple, target.name, features, llvm::TargetOptions(), llvm::Reloc::PIC_,
-                                 std::nullopt, llvm::CodeGenOptLevel::Default));
+  return std::unique_ptr<llvm::TargetMachine>(found->createTargetMachine(triple, target.name, features,
+                                                                         llvm::TargetOptions(), llvm::Reloc::PIC_,
+                                                                         std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
 void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -135,11 +135,12 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeG
   llvm::SmallVector<char, 0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   llvm::legacy::PassManager passes;
-  // As TargetMachine::addPassesToEmitFile does it, but without the pass that joins neighbouring accesses: waits and groups of
-  // the schedule count instructions.
+  // As TargetMachine::addPassesToEmitFile does it, but without the pass that joins neighbouring accesses: waits and
+  // groups of the schedule count instructions.
   auto *info = new llvm::MachineModuleInfoWrapperPass(&machine);
   llvm::TargetPassConfig *config = machine.createPassConfig(passes);
-  if (const llvm::PassInfo *joins = llvm::PassRegistry::getPassRegistry()->getPassInfo(llvm::StringRef("si-load-store-opt")))
+  if (const llvm::PassInfo *joins =
+          llvm::PassRegistry::getPassRegistry()->getPassInfo(llvm::StringRef("si-load-store-opt")))
     config->disablePass(joins->getTypeInfo());
   config->setDisableVerify(true);
   passes.add(config);
@@ -152,7 +153,8 @@ std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeG
     return {};
   passes.add(llvm::createFreeMachineFunctionPass());
   // What addPassesToEmitFile would also have told the lowering of the object file.
-  const_cast<llvm::TargetLoweringObjectFile *>(machine.getObjFileLowering())->Initialize(info->getMMI().getContext(), machine);
+  const_cast<llvm::TargetLoweringObjectFile *>(machine.getObjFileLowering())
+      ->Initialize(info->getMMI().getContext(), machine);
   passes.run(module);
   return std::string(buffer.begin(), buffer.end());
 }

@@ -1,7 +1,7 @@
 //===- Codegen.h - LLVM as a library: optimise, emit, survive -------------------===//
 //
-// One module at a time, in this process, with no way for LLVM to end it: fatal errors, crashes and backend diagnostics come
-// back as text.
+// One module at a time, in this process, with no way for LLVM to end it: fatal errors, crashes and backend diagnostics
+// come back as text.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -20,8 +20,8 @@ namespace soliton::backend {
 /// Once per process; every entry to the back end calls it.
 void initializeTargets();
 
-/// LLVM's options are one set per process, and lld resets them all. Whoever generates code shares this; whoever links has it
-/// alone and calls `applyOptions` before giving it back.
+/// LLVM's options are one set per process, and lld resets them all. Whoever generates code shares this; whoever links
+/// has it alone and calls `applyOptions` before giving it back.
 std::shared_mutex &optionsMutex();
 void applyOptions();
 

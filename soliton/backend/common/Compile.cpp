@@ -31,8 +31,8 @@ static llvm::LogicalResult checkTarget(machine::KernelOp kernel, const Target &t
            << "`" << kernel.getSymName() << "` was made for " << kernel.getTarget() << ", not for " << target.name;
   if (static_cast<int64_t>(kernel.getWaveSize()) != target.waveSize)
     return report(kernel.getLoc(), DiagId::BackendUnsupported)
-           << "`" << kernel.getSymName() << "` has waves of " << static_cast<int64_t>(kernel.getWaveSize()) << " lanes, "
-           << target.name << " has " << target.waveSize;
+           << "`" << kernel.getSymName() << "` has waves of " << static_cast<int64_t>(kernel.getWaveSize())
+           << " lanes, " << target.name << " has " << target.waveSize;
   auto waves = static_cast<int64_t>(kernel.getWaves());
   if (waves * target.waveSize > target.maxThreadsPerWorkgroup)
     return report(kernel.getLoc(), DiagId::BackendUnsupported)
@@ -49,7 +49,7 @@ namespace {
 /// One compilation: the LLVM objects in the order in which they must live.
 struct Job {
   Job(machine::KernelOp kernel, const Target &target, const Options &options)
-      : kernel(kernel), target(target), options(options), messages(context), 
+      : kernel(kernel), target(target), options(options), messages(context),
         machine(makeTargetMachine(target, target.vendor == Vendor::nvidia ? ptxFeatures(kernel) : std::string())),
         module(kernel.getSymName(), context) {}
 
@@ -129,7 +129,8 @@ static llvm::LogicalResult generate(Job &job, llvm::CodeGenFileType type, std::s
   return mlir::success();
 }
 
-static void addWarning(CodeObject &code, machine::KernelOp kernel, DiagId id, std::string message, std::string hint = "") {
+static void addWarning(CodeObject &code, machine::KernelOp kernel, DiagId id, std::string message,
+                       std::string hint = "") {
   code.warnings.push_back({Severity::warning, id, placeOf(kernel.getLoc()), std::move(message), std::move(hint), {}});
 }
 

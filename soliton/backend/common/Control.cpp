@@ -1,8 +1,10 @@
 //===- Control.cpp - scf as blocks and phis ------------------------------------===//
 //
-// Loops come out rotated (test at the end, guarded where the count may be zero), so that LLVM has nothing to restructure:
+// Loops come out rotated (test at the end, guarded where the count may be zero), so that LLVM has nothing to
+// restructure:
 //
-//   scf.for %i = %lb to %ub step %s iter_args(%a = %x)   →   guard: lb < ub;  body: i, a = phi;  …;  i + s < ub ? body : exit
+//   scf.for %i = %lb to %ub step %s iter_args(%a = %x)   →   guard: lb < ub;  body: i, a = phi;  …;  i + s < ub ? body
+//   : exit
 //
 //===----------------------------------------------------------------------===//
 
@@ -35,7 +37,8 @@ mlir::FailureOr<llvm::SmallVector<llvm::PHINode *>> Translator::makePhis(mlir::T
   return phis;
 }
 
-static void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, llvm::ArrayRef<llvm::Value *> list, llvm::BasicBlock *from) {
+static void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, llvm::ArrayRef<llvm::Value *> list,
+                        llvm::BasicBlock *from) {
   for (auto [phi, value] : llvm::zip_equal(phis, list))
     phi->addIncoming(value, from);
 }
@@ -43,7 +46,8 @@ static void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, llvm::ArrayRef<llv
 /// The schedule decided how often a loop is unrolled: LLVM must not.
 static llvm::MDNode *keepLoop(llvm::LLVMContext &context) {
   auto flag = [&](llvm::StringRef name) { return llvm::MDNode::get(context, llvm::MDString::get(context, name)); };
-  auto *node = llvm::MDNode::getDistinct(context, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.mustprogress")});
+  auto *node =
+      llvm::MDNode::getDistinct(context, {nullptr, flag("llvm.loop.unroll.disable"), flag("llvm.loop.mustprogress")});
   node->replaceOperandWith(0, node);
   return node;
 }

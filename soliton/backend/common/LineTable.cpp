@@ -23,11 +23,11 @@ void LineTable::begin(llvm::Function &function, mlir::Location loc, bool directi
   std::string path = place.known() ? place.file : std::string("kernel");
   auto emission = directivesOnly ? llvm::DICompileUnit::DebugDirectivesOnly : llvm::DICompileUnit::LineTablesOnly;
   llvm::DIFile *file = fileOf(path);
-  llvm::DICompileUnit *unit = builder->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file, "soliton",
-                                                         true, "", 0, "", emission);
+  llvm::DICompileUnit *unit = builder->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C), file,
+                                                         "soliton", true, "", 0, "", emission);
   auto *type = builder->createSubroutineType(builder->getOrCreateTypeArray({}));
-  subprogram = builder->createFunction(file, function.getName(), function.getName(), file, std::max(place.line, 1), type,
-                                       std::max(place.line, 1), llvm::DINode::FlagZero,
+  subprogram = builder->createFunction(file, function.getName(), function.getName(), file, std::max(place.line, 1),
+                                       type, std::max(place.line, 1), llvm::DINode::FlagZero,
                                        llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
   (void)unit;
   function.setSubprogram(subprogram);

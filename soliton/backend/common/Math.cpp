@@ -95,8 +95,7 @@ LogicalResult Translator::translateMath(mlir::Operation *op) {
   if (element->isDoubleTy())
     return unsupported(op) << "`" << op->getName().getStringRef() << "` of f64, expected f32 or smaller";
   builder.setFastMathFlags({}); // the formulas count on every rounding
-  MathFunctions functions(
-      builder, [&](Value *x) { return fastExp2(x); }, [&](Value *x) { return fastReciprocal(x); });
+  MathFunctions functions(builder, [&](Value *x) { return fastExp2(x); }, [&](Value *x) { return fastReciprocal(x); });
   llvm::SmallVector<llvm::SmallVector<Value *>> parts;
   for (Value *operand : operands)
     parts.push_back(elements(operand));

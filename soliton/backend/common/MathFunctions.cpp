@@ -47,7 +47,8 @@ Value *MathFunctions::exp(Value *x) {
 }
 
 Value *MathFunctions::expm1(Value *x) {
-  Value *small = polynomial(x, {2.486781514e-5, 0.0001990751575, 0.001388884914, 0.008333293567, 0.0416666667, 0.166666667, 0.5});
+  Value *small =
+      polynomial(x, {2.486781514e-5, 0.0001990751575, 0.001388884914, 0.008333293567, 0.0416666667, 0.166666667, 0.5});
   small = fma(builder.CreateFMul(x, x), small, x);
   Value *large = builder.CreateFSub(exp(x), number(1));
   return builder.CreateSelect(builder.CreateFCmpOLT(absolute(x), number(0.4)), small, large);
@@ -67,8 +68,8 @@ MathFunctions::LogParts MathFunctions::split(Value *x) {
   e = builder.CreateFAdd(e, builder.CreateSelect(isSubnormal, number(-23), number(0)));
   Value *f = builder.CreateFSub(m, number(1));
   Value *tail = builder.CreateFMul(builder.CreateFMul(f, f),
-                                   polynomial(f, {-0.1242220058, 0.1374830914, -0.1228872161, 0.1405581265, -0.1667331625,
-                                                  0.2000723398, -0.2499994419, 0.3333327262, -0.5}));
+                                   polynomial(f, {-0.1242220058, 0.1374830914, -0.1228872161, 0.1405581265,
+                                                  -0.1667331625, 0.2000723398, -0.2499994419, 0.3333327262, -0.5}));
   return {e, f, tail};
 }
 
@@ -76,9 +77,10 @@ MathFunctions::LogParts MathFunctions::split(Value *x) {
 Value *MathFunctions::logSpecial(Value *x, Value *result) {
   Value *infinity = llvm::ConstantFP::getInfinity(builder.getFloatTy());
   result = builder.CreateSelect(builder.CreateFCmpOLT(x, infinity), result, x); // infinity and NaN stay
-  result = builder.CreateSelect(builder.CreateFCmpOLT(x, number(0)), llvm::ConstantFP::getNaN(builder.getFloatTy()), result);
-  return builder.CreateSelect(builder.CreateFCmpOEQ(x, number(0)), llvm::ConstantFP::getInfinity(builder.getFloatTy(), true),
-                              result);
+  result =
+      builder.CreateSelect(builder.CreateFCmpOLT(x, number(0)), llvm::ConstantFP::getNaN(builder.getFloatTy()), result);
+  return builder.CreateSelect(builder.CreateFCmpOEQ(x, number(0)),
+                              llvm::ConstantFP::getInfinity(builder.getFloatTy(), true), result);
 }
 
 /// (f + tail) · (high + low) as the sum of a number and a rest.
@@ -100,9 +102,13 @@ Value *MathFunctions::scaledLog(Value *x, double high, double low) {
   return logSpecial(x, fma(parts.e, number(baseHigh), builder.CreateFAdd(product, rest)));
 }
 
-Value *MathFunctions::log(Value *x) { return scaledLog(x, 1, 0); }
+Value *MathFunctions::log(Value *x) {
+  return scaledLog(x, 1, 0);
+}
 
-Value *MathFunctions::log2(Value *x) { return scaledLog(x, 0x1.715476p+0, 0x1.4ae0cp-26); }
+Value *MathFunctions::log2(Value *x) {
+  return scaledLog(x, 0x1.715476p+0, 0x1.4ae0cp-26);
+}
 
 Value *MathFunctions::log10(Value *x) {
   constexpr double factor = 0.434294481903251828;
@@ -192,12 +198,14 @@ Value *MathFunctions::tanh(Value *x) {
 
 Value *MathFunctions::erf(Value *x) {
   Value *magnitude = absolute(x), *z = builder.CreateFMul(x, x);
-  Value *tail = polynomial(z, {-9.667044571e-6, 0.0001126595903, -0.0008484080406, 0.005221031808, -0.02686543073, 0.112837825,
-                               -0.3761263847, 0.128379167});
+  Value *tail = polynomial(z, {-9.667044571e-6, 0.0001126595903, -0.0008484080406, 0.005221031808, -0.02686543073,
+                               0.112837825, -0.3761263847, 0.128379167});
   Value *small = fma(x, tail, x);
-  // 1 − 2^P(|x|), where P approximates log2 of the complement on [1, 4]; the complement is below half an ulp from there on.
-  Value *exponent = polynomial(magnitude, {-1.093949767e-7, 4.792177886e-6, -8.987752529e-5, 0.0009894531814, -0.007307173804,
-                                           0.03909634787, -0.1602185228, -0.9102728072, -1.631219423, 0.0006006360978});
+  // 1 − 2^P(|x|), where P approximates log2 of the complement on [1, 4]; the complement is below half an ulp from there
+  // on.
+  Value *exponent =
+      polynomial(magnitude, {-1.093949767e-7, 4.792177886e-6, -8.987752529e-5, 0.0009894531814, -0.007307173804,
+                             0.03909634787, -0.1602185228, -0.9102728072, -1.631219423, 0.0006006360978});
   Value *large = builder.CreateFSub(number(1), exp2Fast(exponent));
   large = builder.CreateSelect(builder.CreateFCmpOGT(magnitude, number(4)), number(1), large);
   Value *result = builder.CreateSelect(builder.CreateFCmpOLT(magnitude, number(1)), small, copySign(large, x));

@@ -1,8 +1,8 @@
 //===- MathFunctions.h - Functions that no instruction computes ----------------===//
 //
 // f32 functions from multiplications, additions and two approximations of the hardware (2^x and 1/x), the same on every
-// target. Errors in ulp of the exact result, as MathFunctionsTest measures them with a correctly rounded 2^x and 1/x; the
-// hardware's own errors (up to 2 ulp and 1 ulp) come on top:
+// target. Errors in ulp of the exact result, as MathFunctionsTest measures them with a correctly rounded 2^x and 1/x;
+// the hardware's own errors (up to 2 ulp and 1 ulp) come on top:
 //
 //   exp, tanh, erf, sin, cos ≤ 2    log, log2, log10, log1p ≤ 2    expm1 ≤ 4    pow ≤ 3 + |y| / 8
 //

@@ -75,7 +75,8 @@ double worst(const Jit &f, double (*reference)(double), double low, double high,
 }
 
 /// Of both signs and all magnitudes.
-double worstWide(const Jit &f, double (*reference)(double), double lowExponent, double highExponent, int count = 60000) {
+double worstWide(const Jit &f, double (*reference)(double), double lowExponent, double highExponent,
+                 int count = 60000) {
   std::mt19937 random(8);
   std::uniform_real_distribution<double> exponents(lowExponent, highExponent);
   double largest = 0;
@@ -142,7 +143,8 @@ TEST(MathFunctions, Powers) {
   for (int i = 0; i < 100000; ++i) {
     auto x = static_cast<float>(std::exp2(exponents(random)));
     auto y = static_cast<float>(powers(random));
-    ASSERT_LE(ulps(pow(x, y), std::pow(static_cast<double>(x), static_cast<double>(y))), 3 + std::abs(y) / 8) << x << " ^ " << y;
+    ASSERT_LE(ulps(pow(x, y), std::pow(static_cast<double>(x), static_cast<double>(y))), 3 + std::abs(y) / 8)
+        << x << " ^ " << y;
   }
   for (float x : {-8.f, -1.f, -0.f, 0.f, 1.f, 2.f, INFINITY, -INFINITY, NAN})
     for (float y : {-3.f, -2.f, -0.5f, 0.f, 0.5f, 1.f, 2.f, 3.f}) {

@@ -12,7 +12,8 @@ using mlir::failure;
 using mlir::success;
 
 Translator::Translator(machine::KernelOp kernel, const Target &target, const Options &options, llvm::Module &module)
-    : kernel(kernel), target(target), options(options), module(module), context(module.getContext()), builder(context) {}
+    : kernel(kernel), target(target), options(options), module(module), context(module.getContext()), builder(context) {
+}
 
 LogicalResult Translator::run() {
   if (failed(declareKernel()))
@@ -52,8 +53,9 @@ LogicalResult Translator::declareKernel() {
     Parameter parameter;
     parameter.name = llvm::cast<mlir::StringAttr>(name).str();
     bool isMap = isTensorMap(argument);
-    parameter.kind = isMap ? ParameterKind::tensorMap
-                           : type->isPointerTy() ? ParameterKind::pointer : ParameterKind::scalar;
+    parameter.kind = isMap                 ? ParameterKind::tensorMap
+                     : type->isPointerTy() ? ParameterKind::pointer
+                                           : ParameterKind::scalar;
     parameter.size = isMap ? mapBytes : static_cast<uint32_t>(layout.getTypeStoreSize(type));
     uint32_t alignment = isMap ? mapAlignment : static_cast<uint32_t>(layout.getABITypeAlign(type).value());
     parameter.offset = static_cast<uint32_t>(llvm::alignTo(parameterSize, alignment));
@@ -138,7 +140,9 @@ llvm::Type *Translator::convert(mlir::Type type, mlir::Location loc) {
   return nullptr;
 }
 
-unsigned Translator::bitsOf(llvm::Type *type) { return type->getPrimitiveSizeInBits().getFixedValue(); }
+unsigned Translator::bitsOf(llvm::Type *type) {
+  return type->getPrimitiveSizeInBits().getFixedValue();
+}
 
 unsigned Translator::countOf(llvm::Type *type) {
   auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);

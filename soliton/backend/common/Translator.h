@@ -1,7 +1,7 @@
 //===- Translator.h - The machine form as LLVM IR -----------------------------===//
 //
-// One walk over a kernel that emits LLVM IR through an IRBuilder. What is the same on all targets is here: types, arith, math,
-// vector, scf, line tables. A target derives from it and says what its `machine` ops are.
+// One walk over a kernel that emits LLVM IR through an IRBuilder. What is the same on all targets is here: types,
+// arith, math, vector, scf, line tables. A target derives from it and says what its `machine` ops are.
 //
 // Types: `!machine.ptr` is an address in global memory, `!machine.buffer` what `bufferType()` says, a vector of one
 // element is a scalar, small floats are integers of their width.
@@ -76,7 +76,8 @@ protected:
   static unsigned countOf(llvm::Type *type);
 
   //===-- Emission ----------------------------------------------------------===//
-  llvm::CallInst *call(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type *> overloads, llvm::ArrayRef<llvm::Value *> args);
+  llvm::CallInst *call(llvm::Intrinsic::ID id, llvm::ArrayRef<llvm::Type *> overloads,
+                       llvm::ArrayRef<llvm::Value *> args);
   llvm::Value *i32(int64_t value) { return builder.getInt32(static_cast<uint32_t>(value)); }
   enum class AsmEffect { none, convergent, memory };
   llvm::CallInst *assembly(llvm::Type *result, llvm::StringRef text, llvm::StringRef constraints,

@@ -99,7 +99,8 @@ LogicalResult Translator::translateVector(mlir::Operation *op) {
     return result(slice(builder, get(strided.getSource()), firstOf(strided.getOffsets()), count));
   }
   if (auto strided = llvm::dyn_cast<vector::InsertStridedSliceOp>(op))
-    return result(replace(builder, get(strided.getDest()), get(strided.getValueToStore()), firstOf(strided.getOffsets())));
+    return result(
+        replace(builder, get(strided.getDest()), get(strided.getValueToStore()), firstOf(strided.getOffsets())));
   if (auto mix = llvm::dyn_cast<vector::ShuffleOp>(op))
     return result(shuffle(builder, get(mix.getV1()), get(mix.getV2()), mix.getMask(), type));
   if (auto broadcast = llvm::dyn_cast<vector::BroadcastOp>(op)) {

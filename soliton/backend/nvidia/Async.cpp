@@ -26,8 +26,8 @@ LogicalResult NvidiaTranslator::translate(machine::CopyAsyncOp op) {
     std::vector<std::string> widths;
     for (int64_t width : target.asyncCopyBytes)
       widths.push_back(std::to_string(width));
-    return unsupported(op) << "an asynchronous copy of " << bytes << " bytes a lane, expected " << listOf(widths) << " on "
-                           << target.name;
+    return unsupported(op) << "an asynchronous copy of " << bytes << " bytes a lane, expected " << listOf(widths)
+                           << " on " << target.name;
   }
   if (failed(requireShared(op)))
     return failure();
@@ -83,7 +83,8 @@ LogicalResult NvidiaTranslator::translate(machine::CommitOp op) {
     ptx("wgmma.commit_group.sync.aligned;");
     return success();
   default:
-    return unsupported(op) << "`" << machine::stringifyCounter(op.getCounter()) << "` is not counted in groups, expected "
+    return unsupported(op) << "`" << machine::stringifyCounter(op.getCounter())
+                           << "` is not counted in groups, expected "
                            << "`cp_async`, `bulk` or `mma`";
   }
 }
@@ -101,7 +102,7 @@ void NvidiaTranslator::waitForMma(machine::WaitOp op) {
       args.push_back(element);
     }
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getCount()) + ";";
-  llvm::Type *type = types.empty()      ? builder.getVoidTy()
+  llvm::Type *type = types.empty()       ? builder.getVoidTy()
                      : types.size() == 1 ? types[0]
                                          : static_cast<llvm::Type *>(llvm::StructType::get(context, types));
   Value *done = assembly(type, text, outputs + inputs + "~{memory}", args, AsmEffect::memory);
@@ -148,7 +149,8 @@ LogicalResult NvidiaTranslator::translate(machine::WaitOp op) {
 LogicalResult NvidiaTranslator::translate(machine::MbarrierInitOp op) {
   if (failed(requireShared(op)))
     return failure();
-  ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r", {sharedNumber(get(op.getAddress())), i32(static_cast<int64_t>(op.getCount()))});
+  ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
+      {sharedNumber(get(op.getAddress())), i32(static_cast<int64_t>(op.getCount()))});
   // Seen by the copy engine before anything arrives there.
   if (!llvm::isa_and_nonnull<machine::MbarrierInitOp>(op->getNextNode()))
     ptx("fence.mbarrier_init.release.cluster;");
@@ -160,7 +162,8 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
     return failure();
   Value *address = sharedNumber(get(op.getAddress()));
   if (op.getExpect() > 0)
-    ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r", {address, i32(static_cast<int64_t>(op.getExpect()))});
+    ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
+        {address, i32(static_cast<int64_t>(op.getExpect()))});
   else
     ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", {address});
   return success();
@@ -169,8 +172,8 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
 LogicalResult NvidiaTranslator::translate(machine::MbarrierWaitOp op) {
   if (failed(requireShared(op)))
     return failure();
-  ptx("{\n\t.reg .pred p;\n\tagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t@!p bra again;\n\t}", "r,r",
-      {sharedNumber(get(op.getAddress())), get(op.getParity())});
+  ptx("{\n\t.reg .pred p;\n\tagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t@!p bra again;\n\t}",
+      "r,r", {sharedNumber(get(op.getAddress())), get(op.getParity())});
   return success();
 }
 
@@ -178,8 +181,9 @@ LogicalResult NvidiaTranslator::translate(machine::BarrierOp op) {
   auto id = static_cast<int64_t>(op.getId());
   auto waves = static_cast<int64_t>(op.getWaves().value_or(kernel.getWaves()));
   if (id < 0 || id >= target.namedBarriers || waves < 1 || waves > static_cast<int64_t>(kernel.getWaves()))
-    return unsupported(op) << "barrier " << id << " of " << waves << " waves, expected an id below " << target.namedBarriers
-                           << " and at most " << static_cast<int64_t>(kernel.getWaves()) << " waves";
+    return unsupported(op) << "barrier " << id << " of " << waves << " waves, expected an id below "
+                           << target.namedBarriers << " and at most " << static_cast<int64_t>(kernel.getWaves())
+                           << " waves";
   if (waves == static_cast<int64_t>(kernel.getWaves()))
     call(I::nvvm_barrier_cta_sync_aligned_all, {}, {i32(id)});
   else

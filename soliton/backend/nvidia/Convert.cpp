@@ -21,7 +21,8 @@ Value *NvidiaTranslator::toFp8(llvm::ArrayRef<Value *> list, bool isE5m2, bool s
   Value *zero = llvm::ConstantFP::get(builder.getFloatTy(), 0);
   llvm::SmallVector<Value *> bytes;
   for (size_t i = 0; i < list.size(); i += 2) {
-    Value *pair = call(id, {}, {i + 1 < list.size() ? list[i + 1] : zero, list[i]}); // the first argument is the upper half
+    Value *pair =
+        call(id, {}, {i + 1 < list.size() ? list[i + 1] : zero, list[i]}); // the first argument is the upper half
     for (size_t j = i; j < std::min(i + 2, list.size()); ++j)
       bytes.push_back(builder.CreateTrunc(j == i ? pair : builder.CreateLShr(pair, 8), intType(8)));
   }
@@ -73,7 +74,9 @@ LogicalResult NvidiaTranslator::translate(machine::ConvertOp op) {
   Value *halves = fromFp8(get(op.getValue()), isE5m2); // exact
   if (wide.isBF16())
     halves = builder.CreateFPExt(halves, vectorOf(builder.getFloatTy(), countOf(type)));
-  set(op, wide.isF16() ? halves : wide.isF32() ? builder.CreateFPExt(halves, type) : builder.CreateFPTrunc(halves, type));
+  set(op, wide.isF16()   ? halves
+          : wide.isF32() ? builder.CreateFPExt(halves, type)
+                         : builder.CreateFPTrunc(halves, type));
   return success();
 }
 

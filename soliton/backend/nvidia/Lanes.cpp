@@ -26,7 +26,8 @@ Value *NvidiaTranslator::threadId() {
 
 Value *NvidiaTranslator::laneId() {
   Value *thread = threadId();
-  return kernel.getWaves() == 1 ? thread : builder.CreateAnd(thread, i32(static_cast<int64_t>(kernel.getWaveSize()) - 1));
+  return kernel.getWaves() == 1 ? thread
+                                : builder.CreateAnd(thread, i32(static_cast<int64_t>(kernel.getWaveSize()) - 1));
 }
 
 Value *NvidiaTranslator::broadcastFirst(Value *word) {
@@ -46,8 +47,9 @@ LogicalResult NvidiaTranslator::translate(machine::IdOp op) {
     break;
   case machine::IdKind::wave:
     // Through a shuffle, so that ptxas knows it to be the same in all lanes.
-    set(op, kernel.getWaves() == 1 ? i32(0)
-                                   : broadcastFirst(builder.CreateLShr(threadId(), llvm::Log2_64(kernel.getWaveSize()))));
+    set(op, kernel.getWaves() == 1
+                ? i32(0)
+                : broadcastFirst(builder.CreateLShr(threadId(), llvm::Log2_64(kernel.getWaveSize()))));
     break;
   case machine::IdKind::workgroup0:
     set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_x));

@@ -1,8 +1,8 @@
 //===- Matrix.cpp - mma.sync and wgmma -----------------------------------------------===//
 //
-// mma.sync is an LLVM intrinsic. wgmma is inline PTX with its accumulators tied in and out; they are pending until the wait
-// that takes them and gives them back, so that no use can move before it. `wgmma.fence` comes before the first of a group
-// and before one whose left operand was computed since.
+// mma.sync is an LLVM intrinsic. wgmma is inline PTX with its accumulators tied in and out; they are pending until the
+// wait that takes them and gives them back, so that no use can move before it. `wgmma.fence` comes before the first of
+// a group and before one whose left operand was computed since.
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,8 +60,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
   for (auto [i, operand] : llvm::enumerate(operands)) {
     llvm::SmallVector<llvm::Type *> types = operandTypes(type, next, bitsOf(operand->getType()));
     if (types.empty())
-      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type " << op->getOperand(i).getType()
-                             << ", which is not what it takes";
+      return unsupported(op) << "operand " << i << " of `" << op.getKind() << "` has type "
+                             << op->getOperand(i).getType() << ", which is not what it takes";
     // A register may itself be a vector (two halves); vectors of vectors do not exist, so it is cut as one integer.
     llvm::Type *word = types[0]->isVectorTy() ? builder.getIntNTy(bitsOf(types[0])) : types[0];
     for (Value *piece : elements(bits(operand, vectorOf(word, types.size()))))
@@ -101,7 +101,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   std::vector<std::string> legal = nativeMmas(/*async=*/true);
   if (!llvm::is_contained(legal, op.getKind().str()))
     return notOnTarget(op, "asynchronous matrix instruction", op.getKind(), legal);
-  const MmaKind &kind = *llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.native.instruction == op.getKind(); });
+  const MmaKind &kind =
+      *llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.native.instruction == op.getKind(); });
   Value *acc = get(op.getAcc());
   if (countOf(acc->getType()) != static_cast<unsigned>(kind.acc.nativeRegs))
     return unsupported(op) << "the accumulator of `" << op.getKind() << "` has " << countOf(acc->getType())
@@ -150,8 +151,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
     tail += op->hasAttr("trans_rhs") ? ", 1" : ", 0";
   std::string text = std::string("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, ") + (op.getZeroAcc() ? "0" : "1") + ", 0;\n\t" +
                      op.getKind().str() + " " + list(0, count) + ", " +
-                     (inRegisters ? list(first, 4) : "$" + std::to_string(first)) + ", $" + std::to_string(rhs) + ", p" + tail +
-                     ";\n\t}";
+                     (inRegisters ? list(first, 4) : "$" + std::to_string(first)) + ", $" + std::to_string(rhs) +
+                     ", p" + tail + ";\n\t}";
   llvm::SmallVector<llvm::Type *> types(count, accs[0]->getType());
   Value *result = assembly(llvm::StructType::get(context, types), text, constraints, args, AsmEffect::memory);
   for (unsigned i = 0; i < count; ++i)

@@ -61,7 +61,9 @@ static std::string registerList(unsigned first, unsigned count) {
   return text + "}";
 }
 
-static std::string plus(int64_t immediate) { return immediate ? " + " + std::to_string(immediate) : ""; }
+static std::string plus(int64_t immediate) {
+  return immediate ? " + " + std::to_string(immediate) : "";
+}
 
 Value *NvidiaTranslator::maskedLoad(const Access &access, Value *mask) {
   auto count = static_cast<unsigned>(std::max<int64_t>(access.bytes / 4, 1));
@@ -97,8 +99,8 @@ void NvidiaTranslator::maskedStore(const Access &access, Value *mask, Value *val
     constraints += bitsOf(arg->getType()) == 32 ? "r," : "h,";
   }
   args.append({access.address, mask});
-  std::string text = "@$" + std::to_string(count + 1) + " st." + access.space.str() + "." + suffixOf(access.bytes) + " [$" +
-                     std::to_string(count) + plus(access.immediate) + "], " + registerList(0, count) + ";";
+  std::string text = "@$" + std::to_string(count + 1) + " st." + access.space.str() + "." + suffixOf(access.bytes) +
+                     " [$" + std::to_string(count) + plus(access.immediate) + "], " + registerList(0, count) + ";";
   constraints += std::string(access.space == "shared" ? "r" : "l") + ",b,~{memory}";
   assembly(builder.getVoidTy(), text, constraints, args, AsmEffect::memory);
 }
@@ -181,7 +183,8 @@ LogicalResult NvidiaTranslator::translate(machine::LoadMatrixOp op) {
                      plus(static_cast<int64_t>(op.getImmediate())) + "];";
   llvm::SmallVector<llvm::Type *> parts(count, intType(32));
   llvm::Type *result = count == 1 ? parts[0] : static_cast<llvm::Type *>(llvm::StructType::get(context, parts));
-  Value *loaded = assembly(result, text, constraints + "r,~{memory}", {sharedNumber(get(op.getLane()))}, AsmEffect::memory);
+  Value *loaded =
+      assembly(result, text, constraints + "r,~{memory}", {sharedNumber(get(op.getLane()))}, AsmEffect::memory);
   llvm::SmallVector<Value *> words;
   for (unsigned i = 0; i < count; ++i)
     words.push_back(count == 1 ? loaded : builder.CreateExtractValue(loaded, i));
@@ -202,7 +205,8 @@ LogicalResult NvidiaTranslator::translate(machine::StoreMatrixOp op) {
   std::string list = registerList(0, count);
   std::string text = "stmatrix.sync.aligned.m8n8.x" + std::to_string(count) +
                      (op.getKind().ends_with(".trans") ? ".trans" : "") + ".shared.b16 [$" + std::to_string(count) +
-                     plus(static_cast<int64_t>(op.getImmediate())) + "], " + (count == 1 ? "{" + list + "}" : list) + ";";
+                     plus(static_cast<int64_t>(op.getImmediate())) + "], " + (count == 1 ? "{" + list + "}" : list) +
+                     ";";
   assembly(builder.getVoidTy(), text, constraints + "r,~{memory}", args, AsmEffect::memory);
   return success();
 }

@@ -36,16 +36,23 @@ void NvidiaTranslator::setAttributes() {
     function->addFnAttr("nvvm.minctasm", "1");
 }
 
-llvm::Value *NvidiaTranslator::fastExp2(llvm::Value *x) { return call(I::nvvm_ex2_approx, {x->getType()}, {x}); }
-llvm::Value *NvidiaTranslator::fastReciprocal(llvm::Value *x) { return call(I::nvvm_rcp_approx_ftz_f, {}, {x}); }
-llvm::Value *NvidiaTranslator::fastReciprocalRoot(llvm::Value *x) { return call(I::nvvm_rsqrt_approx_f, {}, {x}); }
+llvm::Value *NvidiaTranslator::fastExp2(llvm::Value *x) {
+  return call(I::nvvm_ex2_approx, {x->getType()}, {x});
+}
+llvm::Value *NvidiaTranslator::fastReciprocal(llvm::Value *x) {
+  return call(I::nvvm_rcp_approx_ftz_f, {}, {x});
+}
+llvm::Value *NvidiaTranslator::fastReciprocalRoot(llvm::Value *x) {
+  return call(I::nvvm_rsqrt_approx_f, {}, {x});
+}
 
 LogicalResult NvidiaTranslator::translateMachine(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, LogicalResult>(op)
-      .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::MmaAsyncOp, machine::BufferOp, machine::CopyAsyncOp,
-            machine::CopyTileOp, machine::LoadMatrixOp, machine::StoreMatrixOp, machine::IdOp, machine::ShuffleOp,
-            machine::UniformOp, machine::BallotOp, machine::ConvertOp, machine::BarrierOp, machine::CommitOp, machine::WaitOp,
-            machine::MbarrierInitOp, machine::MbarrierArriveOp, machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp>(
+      .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::MmaAsyncOp, machine::BufferOp,
+            machine::CopyAsyncOp, machine::CopyTileOp, machine::LoadMatrixOp, machine::StoreMatrixOp, machine::IdOp,
+            machine::ShuffleOp, machine::UniformOp, machine::BallotOp, machine::ConvertOp, machine::BarrierOp,
+            machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
+            machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp>(
           [&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, "device"); })
       // ptxas schedules by itself and takes no hints.

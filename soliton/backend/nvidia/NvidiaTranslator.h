@@ -8,8 +8,8 @@
 //   mma_async, wait mma                      wgmma.mma_async, wgmma.wait_group
 //   copy_async, commit, wait cp_async        cp.async, cp.async.commit_group, cp.async.wait_group
 //
-// A buffer is its address. Shared memory is one dynamic block. Ordinary loads and stores are LLVM's; what LLVM has no op
-// for, or would split or branch around, is inline PTX.
+// A buffer is its address. Shared memory is one dynamic block. Ordinary loads and stores are LLVM's; what LLVM has no
+// op for, or would split or branch around, is inline PTX.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -50,7 +50,8 @@ private:
   /// A shared address as the 32-bit number that inline PTX takes.
   llvm::Value *sharedNumber(llvm::Value *offset);
   llvm::LogicalResult requireShared(mlir::Operation *op);
-  llvm::LogicalResult checkMatrix(mlir::Operation *op, llvm::StringRef kind, bool store, llvm::Type *type, unsigned &count);
+  llvm::LogicalResult checkMatrix(mlir::Operation *op, llvm::StringRef kind, bool store, llvm::Type *type,
+                                  unsigned &count);
 
   // Matrix.cpp
   llvm::LogicalResult translate(machine::MmaOp op);

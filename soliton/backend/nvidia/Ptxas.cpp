@@ -87,11 +87,14 @@ static uint32_t numberAfter(llvm::StringRef text, llvm::StringRef what) {
 }
 
 /// Messages that say that ptxas had to add a wait or fence: the program used what was still pending.
-static bool saysInjected(llvm::StringRef line) { return line.contains("C7517") || line.contains("C7519"); }
+static bool saysInjected(llvm::StringRef line) {
+  return line.contains("C7517") || line.contains("C7519");
+}
 
 /// Messages that say that a fast instruction became a slow one.
 static bool saysSerialized(llvm::StringRef line) {
-  for (llvm::StringRef code : {"C7508", "C7509", "C7510", "C7511", "C7512", "C7513", "C7514", "C7515", "C7516", "C7518", "C7520"})
+  for (llvm::StringRef code :
+       {"C7508", "C7509", "C7510", "C7511", "C7512", "C7513", "C7514", "C7515", "C7516", "C7518", "C7520"})
     if (line.contains(code))
       return true;
   return line.contains("are serialized") || line.contains("setmaxnreg ignored");
@@ -112,12 +115,17 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
   code.bytes = run.cubin;
   code.vgprs = numberAfter(run.messages, "Used ");
   code.scratchBytes = numberBefore(run.messages, "bytes stack frame");
-  code.spillBytes = std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
+  code.spillBytes =
+      std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
   code.spilledRegisters = code.spillBytes / 4;
   if (code.spillBytes)
-    code.warnings.push_back({Severity::warning, DiagId::RegisterSpill, placeOf(loc),
-                             "`" + code.entry + "` spills " + std::to_string(code.spillBytes) + " bytes of registers a lane",
-                             "use a smaller tile, fewer stages or more waves", {}});
+    code.warnings.push_back(
+        {Severity::warning,
+         DiagId::RegisterSpill,
+         placeOf(loc),
+         "`" + code.entry + "` spills " + std::to_string(code.spillBytes) + " bytes of registers a lane",
+         "use a smaller tile, fewer stages or more waves",
+         {}});
   llvm::SmallVector<llvm::StringRef> lines;
   llvm::StringRef(run.messages).split(lines, '\n', -1, false);
   for (llvm::StringRef line : lines) {
