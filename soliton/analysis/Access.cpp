@@ -239,6 +239,28 @@ std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry 
   return ordered;
 }
 
+Layout layoutInMemory(Operation *op) {
+  Layout layout = tileOf(op).layout();
+  ArrayAttr mapping = attributeOf(op, "indices");
+  if (!mapping)
+    return layout;
+  for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
+    Dim dim(name.getValue().str());
+    for (sym::Expr index : exprsOf(mapping)) {
+      std::optional<int64_t> apart = index.kind() == sym::Kind::floordiv ? index.operand(1).constantValue() : std::nullopt;
+      if (!apart || !(index.operand(0) == iterator(k)))
+        continue;
+      for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
+        for (Digit &digit : layout.digits(axis))
+          if (digit.dim == dim)
+            digit.stride /= *apart;
+      if (auto offset = layout.offset.find(dim); offset != layout.offset.end())
+        offset->second /= *apart;
+    }
+  }
+  return layout;
+}
+
 /// The tile's dimensions with the part of each that one wave has.
 static std::vector<DimExtent> wavePart(std::vector<DimExtent> tile, const Geometry &geometry) {
   for (DimExtent &dim : tile)

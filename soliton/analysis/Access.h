@@ -73,6 +73,10 @@ std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry 
 /// or, if `allWaves`, the whole tile by all waves. `elements`, if not 0, is how many a lane has in a row.
 FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool allWaves, int64_t elements = 0);
 
+/// The access' layout over the indices of its memory instead of the tile's coordinates: they differ where coordinates that
+/// lie apart are stored side by side (`floordiv($index0, 64)`).
+Layout layoutInMemory(Operation *op);
+
 /// The tile that an access moves.
 wave::TileType tileOf(Operation *op);
 /// The memory that it touches.

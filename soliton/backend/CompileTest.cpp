@@ -59,6 +59,15 @@ TEST(Compile, MatrixInstructionOfAnotherTarget) {
   expectSays(errorIn("gfx950", replaceAll(body, "<8xf16>", "<4xf16>")), "expected 128 bits a lane");
 }
 
+TEST(Compile, LongListsNameWhatIsAlike) {
+  std::string text =
+      errorIn("sm_90a", "  %d = arith.constant 0 : i64\n  %acc = arith.constant dense<0.0> : vector<64xf32>\n"
+                        "  %r = machine.mma_async \"wgmma.mma_async.sync.aligned.m64n130k16.f32.bf16.bf16\" "
+                        "lhs %d, %d, %acc : vector<64xf32>");
+  expectSays(text, "m64n8k16.f32.bf16.bf16");
+  EXPECT_LT(text.size(), 2000u) << text;
+}
+
 TEST(Compile, WidthsAndAlignments) {
   expectSays(errorIn("gfx942", "  %v = machine.load [%c0] {alignment = 8 : i64} : vector<4xf32>"),
              "a shared access of 16 bytes is aligned to 8, expected 16");

@@ -18,7 +18,7 @@ std::vector<BankConflicts> countSharedConflicts(wave::KernelOp kernel, const Geo
     int64_t bytes = tile.layout().regs() * elementBytes(tile.getElementType());
     const SharedAccess &service = geometry.target().sharedAccess(bytes, write);
     int64_t conflicts = countConflicts(memory.getMap().getValue(), static_cast<int>(elementBits(tile.getElementType())),
-                                       {tile.layout(), tile.layout().regs(), service.model});
+                                       {layoutInMemory(op), tile.layout().regs(), service.model});
     Place place = placeOf(op->getLoc());
     auto same = llvm::find_if(list, [&](const BankConflicts &entry) {
       return entry.place == place && entry.write == write && entry.bytesPerLane == bytes;

@@ -6,8 +6,9 @@
 //   Result r = run(program, {.grid = {4, 4, 1}, .buffers = {{a, bytes}, {c, bytes}}, .checks = true});
 //   if (!r.ok()) std::cerr << format(r);
 //
-// gemm.cpp:31:11: error: `load` of shared byte 512 by wave 1 races with `store` by wave 0 [missing-barrier]
-//   gemm.cpp:28:9: note: `store` of wave 0 here
+// gemm.cpp:31:11: error: `load` reads shared byte 512 (byte 0 of `rhs`) in wave 1, lane 0, not ordered after the write
+// by `store` of wave 0 [missing-barrier]
+//   gemm.cpp:28:9: note: `store` here
 //     hint: insert `barrier` between
 //
 //===----------------------------------------------------------------------===//

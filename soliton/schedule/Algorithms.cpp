@@ -26,6 +26,10 @@ int wantedPhase(OpKind kind) {
   }
 }
 
+bool isSync(OpKind kind) {
+  return kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
+}
+
 Diagnostic impossible(const Problem &problem, std::span<const Dependence> dependences, const Bounds &bounds) {
   Diagnostic diag{Severity::error, DiagId::ScheduleInfeasible, {}, {}, {}, {}};
   diag.message = "the dependences of `" + problem.loop + "` form a cycle that no interval satisfies";
@@ -101,11 +105,13 @@ std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> de
   std::vector<int> phase(count);
   for (int op = 0; op < count; ++op)
     phase[op] = wantedPhase(problem.operations[op].kind);
-  // Arithmetic that feeds memory of the same iteration is wanted as early as that memory.
+  // Arithmetic that feeds memory of the same iteration is wanted as early as that memory, and so is a barrier or wait
+  // that stands in front of it.
   Graph graph(count, dependences);
   for (int op = count - 1; op >= 0; --op)
     for (const Edge &edge : graph.from(op))
-      if (edge.distance == 0 && edge.to > op && dependences[edge.dependence].kind == DepKind::Raw)
+      if (edge.distance == 0 && edge.to > op &&
+          (dependences[edge.dependence].kind == DepKind::Raw || isSync(problem.operations[op].kind)))
         phase[op] = std::min(phase[op], phase[edge.to]);
   // No dependence may then run backwards. Distances pull down and the cycles of a possible problem have some, so this
   // settles.

@@ -86,6 +86,17 @@ CycleSum sumCycle(std::span<const Dependence> dependences, std::span<const int> 
   return sum;
 }
 
+int64_t sequentialLength(const Problem &problem) {
+  int64_t total = 1;
+  for (const Operation &op : problem.operations) {
+    int64_t busy = std::max(op.latency, 1);
+    for (const Reservation &use : op.reservations)
+      busy = std::max<int64_t>(busy, int64_t{use.start} + use.length);
+    total += busy;
+  }
+  return total;
+}
+
 Bounds lowerBounds(const Problem &problem, std::span<const Dependence> dependences) {
   Bounds bounds;
   boundByResources(problem, bounds);

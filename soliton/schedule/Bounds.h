@@ -33,6 +33,9 @@ struct Bounds {
 /// Largest interval that is tried; a problem that needs more is reported.
 inline constexpr int kMaxInterval = 1 << 24;
 
+/// Cycles in which even one op after the other fits: no interval beyond it is worth trying.
+int64_t sequentialLength(const Problem &problem);
+
 Bounds lowerBounds(const Problem &problem, std::span<const Dependence> dependences);
 
 /// Sum of latencies and distances along a cycle of dependence indices.

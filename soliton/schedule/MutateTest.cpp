@@ -63,7 +63,7 @@ std::string harm(const Good &good, const Mutant &mutant) {
   int stages = good.schedule.stages();
   for (int trips : {stages + 2, stages})
     if (trips >= mutant.program.peeled)
-      if (std::string failure = attack(good.problem, mutant.schedule, mutant.program, trips, 24); !failure.empty())
+      if (std::string failure = attack(good.problem, mutant.schedule, mutant.program, trips, 12); !failure.empty())
         return failure;
   return {};
 }

@@ -33,18 +33,6 @@ std::vector<int> orderOf(const Graph &graph) {
   return order;
 }
 
-/// A horizon in which even one op after the other fits.
-int64_t horizon(const Problem &problem) {
-  int64_t total = 1;
-  for (const Operation &op : problem.operations) {
-    int64_t busy = std::max(op.latency, 1);
-    for (const Reservation &use : op.reservations)
-      busy = std::max<int64_t>(busy, use.start + use.length);
-    total += busy;
-  }
-  return total;
-}
-
 std::vector<int64_t> place(const Problem &problem, const Graph &graph, int length) {
   std::vector<int> order = orderOf(graph);
   std::vector<int64_t> height = heights(graph, order), time(graph.numOps(), 0);
@@ -104,7 +92,7 @@ Scheduled scheduleList(const Problem &problem) {
   if (!prepare(problem, dependences, result))
     return result;
   Graph graph(problem.numOps(), dependences);
-  int64_t length = horizon(problem);
+  int64_t length = sequentialLength(problem);
   if (length > kMaxInterval) {
     result.diagnostics.push_back({Severity::error,
                                   DiagId::ScheduleInfeasible,

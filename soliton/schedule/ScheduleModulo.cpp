@@ -271,7 +271,8 @@ public:
     Graph graph(problem.numOps(), dependences);
     // Without overlap there is always a schedule; nothing longer is worth trying.
     Scheduled sequential = scheduleList(problem);
-    int limit = sequential.schedule ? sequential.schedule->interval : kMaxInterval / 4;
+    int64_t limit = sequential.schedule ? sequential.schedule->interval
+                                        : std::min<int64_t>(sequentialLength(problem), kMaxInterval);
     int interval = std::max(result.bounds.lower(), options.minInterval);
     std::vector<Diagnostic> reasons = sequential.diagnostics;
     for (int tried = 0; interval < limit && tried < kMaxTried; ++tried) {

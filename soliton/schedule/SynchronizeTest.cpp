@@ -160,6 +160,22 @@ TEST(Synchronize, AuthorsBarriersCountAndStay) {
   expectRight(problem, schedule);
 }
 
+TEST(Synchronize, PrefetchTakesAuthorsBarriersAlong) {
+  Problem problem = gemm({1, 1, 1, 1, 16, false, false});
+  for (const char *key : {"read_a/shared_load/0.0", "read_a/0/shared_store"}) {
+    Operation barrier = makeOp(std::string("before ") + key, OpKind::Barrier, 0);
+    problem.operations.insert(problem.operations.begin() + problem.find(key), barrier);
+  }
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  EXPECT_EQ(schedule.time(problem.find("before read_a/shared_load/0.0")), 2);
+  EXPECT_EQ(schedule.time(problem.find("before read_a/0/shared_store")), 1);
+  EXPECT_EQ(schedule.time(problem.find("read_a/shared_load/0.0")), 2);
+  Synchronized made = synchronize(problem, schedule);
+  EXPECT_EQ(made.barriers.fixed, 2);
+  EXPECT_TRUE(made.barriers.kernelSlots.empty());
+  expectRight(problem, schedule);
+}
+
 TEST(Synchronize, EliminatedEpilogue) {
   GemmShape shape{1, 1, 1, 1, 16, true, false};
   Problem problem = gemm(shape);

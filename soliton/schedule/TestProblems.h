@@ -153,6 +153,39 @@ inline Body fourWave(const Geometry &geometry = {}) {
 /// Where the loads of the ping-pong body stand.
 enum class PingPong { Bf16, Fp8, Proven };
 
+/// Loads of the four blocks of one half.
+inline std::vector<std::vector<std::string>> pingPongLoads(PingPong kind, int stage) {
+  std::string s = std::to_string(stage), o = std::to_string(1 - stage);
+  std::vector<std::vector<std::string>> loads = {{"LA" + o + "1"}, {}, {}, {}};
+  if (kind == PingPong::Bf16)
+    loads[1] = {"LB" + s + "0"}, loads[2] = {"LA" + s + "0"}, loads[3] = {"LB" + s + "1"};
+  if (kind == PingPong::Fp8)
+    loads[2] = {"LA" + s + "0", "LB" + s + "0"}, loads[3] = {"LB" + s + "1"};
+  if (kind == PingPong::Proven)
+    loads[3] = {"LA" + s + "0", "LB" + s + "0", "LB" + s + "1"};
+  return loads;
+}
+
+/// One block with its barriers and waits around the mma.
+inline std::vector<std::string> pingPongBlock(TileBody &body, int stage, int block, std::vector<std::string> cluster,
+                                              std::optional<int> vmWait) {
+  std::string id = "b" + std::to_string(stage * 4 + block) + ".";
+  auto add = [&](const std::string &key, OpKind op, int counter = -1, int value = 0) {
+    body.sync(id + key, op, counter, value);
+    cluster.push_back(id + key);
+  };
+  if (block == 0)
+    add("lgkmL", OpKind::Wait, body.lgkm, 8);
+  if (block == 3 && vmWait)
+    add("vm", OpKind::Wait, body.vm, *vmWait);
+  add("pre", OpKind::Barrier);
+  if (block < 3)
+    add("lgkm0", OpKind::Wait, body.lgkm, 0);
+  cluster.push_back("M" + std::to_string(stage) + std::to_string(block / 2) + std::to_string(block % 2));
+  add("post", OpKind::Barrier);
+  return cluster;
+}
+
 /// The ping-pong body of section 5.1 with its own barriers and shared waits, 8 waves in two staggered groups.
 /// `vmWait` adds the shipped `wait vm` of blocks 3 and 7; `rowsByGroup` says that each half of A is read by one group
 /// only (section 9.2), otherwise a fragment reads its whole operand (section 5.1: channel and stage).
@@ -169,44 +202,22 @@ inline Body pingPong(PingPong kind, const Geometry &geometry, std::optional<int>
     for (auto [matrix, quad] : {std::pair('B', 0), {'A', 0}, {'B', 1}, {'A', 1}}) {
       Operation op = body.fragmentRead(matrix, stage, quad);
       for (int half : {0, 1}) {
-        Access access = reads(body.tile[{matrix, stage, half}], body.lgkm);
+        op.accesses.push_back(reads(body.tile[{matrix, stage, half}], body.lgkm));
         if (matrix == 'A' && rowsByGroup)
-          access.groups = GroupMask{1} << half;
-        op.accesses.push_back(access);
+          op.accesses.back().groups = GroupMask{1} << half;
       }
       body.problem.addOperation(op);
     }
     for (int row : {0, 1})
       for (int column : {0, 1})
         body.multiply(stage, row, column);
-    std::string s = std::to_string(stage), o = std::to_string(1 - stage);
-    std::vector<std::vector<std::string>> loads = {{"LA" + o + "1"}, {}, {}, {}};
-    if (kind == PingPong::Bf16)
-      loads[1] = {"LB" + s + "0"}, loads[2] = {"LA" + s + "0"}, loads[3] = {"LB" + s + "1"};
-    if (kind == PingPong::Fp8)
-      loads[2] = {"LA" + s + "0", "LB" + s + "0"}, loads[3] = {"LB" + s + "1"};
-    if (kind == PingPong::Proven)
-      loads[3] = {"LA" + s + "0", "LB" + s + "0", "LB" + s + "1"};
+    std::string s = std::to_string(stage);
     std::vector<std::vector<std::string>> fragments = {
         {"FB" + s + "0", "FA" + s + "0"}, {"FB" + s + "1"}, {"FA" + s + "1"}, {}};
+    std::vector<std::vector<std::string>> loads = pingPongLoads(kind, stage);
     for (int block = 0; block < 4; ++block) {
-      std::string id = "b" + std::to_string(stage * 4 + block) + ".";
-      std::vector<std::string> cluster = fragments[block];
-      cluster.insert(cluster.end(), loads[block].begin(), loads[block].end());
-      auto add = [&](const std::string &key, OpKind op, int counter = -1, int value = 0) {
-        body.sync(id + key, op, counter, value);
-        cluster.push_back(id + key);
-      };
-      if (block == 0)
-        add("lgkmL", OpKind::Wait, body.lgkm, 8);
-      if (block == 3 && vmWait)
-        add("vm", OpKind::Wait, body.vm, *vmWait);
-      add("pre", OpKind::Barrier);
-      if (block < 3)
-        add("lgkm0", OpKind::Wait, body.lgkm, 0);
-      cluster.push_back("M" + s + std::to_string(block / 2) + std::to_string(block % 2));
-      add("post", OpKind::Barrier);
-      clusters.push_back(cluster);
+      fragments[block].insert(fragments[block].end(), loads[block].begin(), loads[block].end());
+      clusters.push_back(pingPongBlock(body, stage, block, fragments[block], vmWait));
     }
   }
   std::set<std::string> stageZero = {"LA00", "LB00", "LB01", "LA01", "LA10", "LB10", "LB11"};
@@ -225,77 +236,96 @@ struct GemmShape {
   bool groupCopies = false; ///< copies in groups (cp.async); shared accesses complete at the barrier
 };
 
-inline Problem gemm(const GemmShape &shape) {
+class GemmLoop {
+public:
+  explicit GemmLoop(const GemmShape &shape) : shape(shape) {
+    problem.loop = "k_loop";
+    vm = problem.addCounter("vm", CounterKind::InOrder, 63);
+    lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
+    group = problem.addCounter("cp_async", CounterKind::Group);
+    memory = problem.addResource("global");
+    shared = problem.addResource("shared");
+    mma = problem.addResource("mma");
+    for (char matrix : {'a', 'b'}) {
+      tile[matrix] = region(std::string("shared_") + matrix, Space::Shared, 8192);
+      for (int i = 0; i < shape.loads; ++i)
+        bring(matrix, i);
+    }
+    for (int k = 0; k < shape.kSteps; ++k)
+      for (char matrix : {'a', 'b'})
+        for (int i = 0; i < (matrix == 'a' ? shape.mTiles : shape.nTiles); ++i)
+          loadFragment(matrix, i, k);
+    for (int m = 0; m < shape.mTiles; ++m)
+      for (int n = 0; n < shape.nTiles; ++n)
+        multiply(m, n);
+  }
+
   Problem problem;
-  problem.loop = "k_loop";
-  int vm = problem.addCounter("vm", CounterKind::InOrder, 63),
-      lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
-  int group = problem.addCounter("cp_async", CounterKind::Group);
-  int sharedCounter = shape.groupCopies ? -1 : lgkm;
-  int memory = problem.addResource("global"), shared = problem.addResource("shared"), mma = problem.addResource("mma");
-  std::map<char, int> tile;
-  for (char matrix : {'a', 'b'}) {
-    tile[matrix] = problem.addRegion({std::string("shared_") + matrix, Space::Shared, 8192, 0, true, false, -1});
-    for (int i = 0; i < shape.loads; ++i) {
-      std::string id = std::string("read_") + matrix + "/" + std::to_string(i);
-      Access store = writes(tile[matrix], lgkm);
-      store.begin = i;
-      store.end = i + 1;
-      if (shape.asyncCopies || shape.groupCopies) {
-        Operation copy = makeOp(id + "/copy", OpKind::CopyAsync, 500);
-        copy.firstEffect = 100;
-        copy.reservations = {{memory, 0, 4, 1}};
-        store.counter = shape.groupCopies ? group : vm;
-        if (!shape.groupCopies)
-          copy.ticks = {{vm, 1}};
-        copy.accesses = {store};
-        problem.addOperation(copy);
-        continue;
-      }
-      int value = problem.addRegion({id, Space::Register, 4, 0, true, false, -1});
-      Operation load = makeOp(id + "/global_load", OpKind::GlobalLoad, 500);
-      load.reservations = {{memory, 0, 4, 1}};
+
+private:
+  int region(std::string name, Space space, int64_t size) {
+    return problem.addRegion({std::move(name), space, size, 0, true, false, -1});
+  }
+
+  /// Part `i` of a tile from global to shared memory, through a register or directly.
+  void bring(char matrix, int i) {
+    std::string id = std::string("read_") + matrix + "/" + std::to_string(i);
+    Access store = writes(tile[matrix], shape.groupCopies ? group : shape.asyncCopies ? vm : lgkm);
+    store.begin = i;
+    store.end = i + 1;
+    bool direct = shape.asyncCopies || shape.groupCopies;
+    Operation load =
+        makeOp(id + (direct ? "/copy" : "/global_load"), direct ? OpKind::CopyAsync : OpKind::GlobalLoad, 500);
+    load.firstEffect = direct ? 100 : 0;
+    load.reservations = {{memory, 0, 4, 1}};
+    if (!shape.groupCopies)
       load.ticks = {{vm, 1}};
-      load.accesses = {writes(value, vm)};
-      problem.addOperation(load);
-      Operation put = makeOp(id + "/shared_store", OpKind::SharedStore, 40);
-      put.reservations = {{shared, 0, 8, 1}};
-      put.ticks = {{lgkm, 1}};
-      put.accesses = {reads(value), store};
-      problem.addOperation(put);
+    int value = direct ? -1 : region(id, Space::Register, 4);
+    load.accesses = {direct ? store : writes(value, vm)};
+    problem.addOperation(load);
+    if (direct)
+      return;
+    Operation put = makeOp(id + "/shared_store", OpKind::SharedStore, 40);
+    put.reservations = {{shared, 0, 8, 1}};
+    put.ticks = {{lgkm, 1}};
+    put.accesses = {reads(value), store};
+    problem.addOperation(put);
+  }
+
+  void loadFragment(char matrix, int i, int k) {
+    std::string id = std::string("read_") + matrix + "/shared_load/" + std::to_string(i) + "." + std::to_string(k);
+    int value = fragments[{matrix, i, k}] = region(id, Space::Register, 4);
+    Operation load = makeOp(id, OpKind::SharedLoad, 64);
+    load.reservations = {{shared, 0, 8, 1}};
+    load.ticks = {{lgkm, 1}};
+    load.accesses = {reads(tile[matrix], shape.groupCopies ? -1 : lgkm), writes(value, lgkm)};
+    problem.addOperation(load);
+  }
+
+  /// The chain of mma along K of one accumulator.
+  void multiply(int m, int n) {
+    int acc = region("acc" + std::to_string(m) + "." + std::to_string(n), Space::Register, 16), last = acc;
+    for (int k = 0; k < shape.kSteps; ++k) {
+      std::string id = "mma/" + std::to_string(m) + "." + std::to_string(n) + "." + std::to_string(k);
+      int result = k + 1 == shape.kSteps ? acc : region(id, Space::Register, 16);
+      Operation op = makeOp(id, OpKind::Mma, shape.mmaCycles);
+      op.reservations = {{mma, 0, shape.mmaCycles, 1}};
+      Access input = reads(last);
+      input.offset = k == 0 ? -1 : 0;
+      op.accesses = {reads(fragments[{'a', m, k}]), reads(fragments[{'b', n, k}]), input, writes(result)};
+      problem.addOperation(op);
+      last = result;
     }
   }
+
+  GemmShape shape;
+  int vm, lgkm, group, memory, shared, mma;
+  std::map<char, int> tile;
   std::map<std::tuple<char, int, int>, int> fragments;
-  for (int k = 0; k < shape.kSteps; ++k)
-    for (char matrix : {'a', 'b'})
-      for (int i = 0; i < (matrix == 'a' ? shape.mTiles : shape.nTiles); ++i) {
-        std::string id = std::string("read_") + matrix + "/shared_load/" + std::to_string(i) + "." + std::to_string(k);
-        int value = problem.addRegion({id, Space::Register, 4, 0, true, false, -1});
-        fragments[{matrix, i, k}] = value;
-        Operation load = makeOp(id, OpKind::SharedLoad, 64);
-        load.reservations = {{shared, 0, 8, 1}};
-        load.ticks = {{lgkm, 1}};
-        load.accesses = {reads(tile[matrix], sharedCounter), writes(value, lgkm)};
-        problem.addOperation(load);
-      }
-  for (int m = 0; m < shape.mTiles; ++m)
-    for (int n = 0; n < shape.nTiles; ++n) {
-      int acc = problem.addRegion(
-          {"acc" + std::to_string(m) + "." + std::to_string(n), Space::Register, 16, 0, true, false, -1});
-      int last = acc;
-      for (int k = 0; k < shape.kSteps; ++k) {
-        std::string id = "mma/" + std::to_string(m) + "." + std::to_string(n) + "." + std::to_string(k);
-        int result = k + 1 == shape.kSteps ? acc : problem.addRegion({id, Space::Register, 16, 0, true, false, -1});
-        Operation op = makeOp(id, OpKind::Mma, shape.mmaCycles);
-        op.reservations = {{mma, 0, shape.mmaCycles, 1}};
-        Access input = reads(last);
-        input.offset = k == 0 ? -1 : 0;
-        op.accesses = {reads(fragments[{'a', m, k}]), reads(fragments[{'b', n, k}]), input, writes(result)};
-        problem.addOperation(op);
-        last = result;
-      }
-    }
-  return problem;
+};
+
+inline Problem gemm(const GemmShape &shape) {
+  return GemmLoop(shape).problem;
 }
 
 /// Producer waves copy tiles into a ring, consumer waves multiply them asynchronously (mbarrier phases, wgmma groups).

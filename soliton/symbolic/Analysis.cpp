@@ -18,7 +18,7 @@ void detail::clearAnalysisCache() {
 
 Knowledge Analysis::of(Expr e) {
   if (e.isConstant())
-    return {{e.get()->value, e.get()->value}, {0, e.get()->value}};
+    return knowledgeOf(e.get()->value);
   if (e.isSymbol())
     return symbol(e);
   if (const Knowledge *known = cache().find(e, facts.version()))
@@ -32,7 +32,7 @@ Knowledge Analysis::of(Expr e) {
 }
 
 Knowledge Analysis::of(const Linear &sum) {
-  Knowledge out{{sum.constant, sum.constant}, {0, sum.constant}};
+  Knowledge out = knowledgeOf(sum.constant);
   for (const Term &term : sum.terms) {
     Knowledge part = of(Expr(term.monomial));
     out.range = add(out.range, scale(part.range, term.coefficient));
@@ -80,7 +80,8 @@ Knowledge Analysis::symbol(Expr e) {
   const Facts::Entry *entry = facts.find(e);
   if (!entry)
     return out;
-  out.range = {entry->range.lo.value_or(INT64_MIN), entry->range.hi.value_or(INT64_MAX)};
+  out.range.lo = std::min(entry->range.lo.value_or(INT64_MIN), INT64_MAX - 1);
+  out.range.hi = std::max(entry->range.hi.value_or(INT64_MAX), INT64_MIN + 1);
   out.congruence = {entry->divisor, entry->residue};
   out.range = tighten(out.range, out.congruence);
   if (out.range.single())

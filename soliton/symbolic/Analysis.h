@@ -35,6 +35,15 @@ struct Knowledge {
   Congruence congruence;
 };
 
+/// What is known about a constant; INT64_MIN and INT64_MAX lose their other bound, as they stand for none.
+inline Knowledge knowledgeOf(int64_t value) {
+  if (value == INT64_MIN)
+    return {{INT64_MIN, INT64_MIN + 1}, {}};
+  if (value == INT64_MAX)
+    return {{INT64_MAX - 1, INT64_MAX}, {}};
+  return {{value, value}, {0, value}};
+}
+
 Interval add(Interval a, Interval b);
 Interval scale(Interval a, int64_t factor);
 Interval multiply(Interval a, Interval b);

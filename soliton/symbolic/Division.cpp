@@ -33,19 +33,29 @@ std::optional<FloorView> detail::modView(Expr e) {
 
 //===- Positive literal divisors -------------------------------------------===//
 
-/// Moves the multiples of `divisor` out of `sum`; returns them divided. The constant becomes 0 <= c < divisor.
+/// Moves the terms that `divisor` divides out of `sum`; returns them divided. The constant becomes 0 <= c < divisor.
 static Linear takeMultiples(Linear &sum, int64_t divisor) {
   Linear quotient(floorDiv(sum.constant, divisor));
   sum.constant = floorMod(sum.constant, divisor);
   size_t kept = 0;
   for (const Term &term : sum.terms) {
-    if (int64_t whole = term.coefficient / divisor)
-      quotient.terms.push({term.monomial, whole});
-    if (int64_t part = term.coefficient % divisor)
-      sum.terms[kept++] = {term.monomial, part};
+    if (term.coefficient % divisor == 0)
+      quotient.terms.push({term.monomial, term.coefficient / divisor});
+    else
+      sum.terms[kept++] = term;
   }
   sum.terms.resize(kept);
   return quotient;
+}
+
+/// Replaces coefficients by their remainders.
+static void reduceCoefficients(Linear &sum, int64_t divisor) {
+  sum.constant = floorMod(sum.constant, divisor);
+  size_t kept = 0;
+  for (Term term : sum.terms)
+    if ((term.coefficient %= divisor) != 0)
+      sum.terms[kept++] = term;
+  sum.terms.resize(kept);
 }
 
 /// Divides coefficients by their common divisor with `divisor`; the constant rounds down. Returns that divisor.
@@ -121,7 +131,7 @@ static bool dropInnerMods(Linear &sum, int64_t divisor) {
 
 Expr detail::modOf(Linear sum, int64_t divisor) {
   do
-    takeMultiples(sum, divisor);
+    reduceCoefficients(sum, divisor);
   while (dropInnerMods(sum, divisor));
   if (sum.isConstant())
     return Expr(sum.constant);

@@ -2,7 +2,7 @@
 //
 // What construction and simplification share about division by a positive literal.
 //
-//   floorOf(Linear(40*x + y + 37), 32)   // x + floordiv(8*x + y + 5, 32) + 1
+//   floorOf(Linear(64*x + y + 37), 32)   // 2*x + floordiv(y + 5, 32) + 1
 //
 //===----------------------------------------------------------------------===//
 #pragma once

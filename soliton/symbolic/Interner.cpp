@@ -287,7 +287,7 @@ const Node *internSymbol(std::string_view name) {
   return interner().get({Kind::symbol, mix(h), {}, 0, name});
 }
 
-int compareNodes(const Node *a, const Node *b) {
+int compareStructure(const Node *a, const Node *b) {
   while (a != b) {
     if (a->order != b->order)
       return a->order < b->order ? -1 : 1;

@@ -32,7 +32,14 @@ inline Expr make(Kind kind, Expr a, Expr b) {
   return Expr(intern(kind, operands));
 }
 
+int compareStructure(const Node *a, const Node *b);
 /// The canonical order of two nodes.
-int compareNodes(const Node *a, const Node *b);
+inline int compareNodes(const Node *a, const Node *b) {
+  if (a == b)
+    return 0;
+  if (a->order != b->order)
+    return a->order < b->order ? -1 : 1;
+  return compareStructure(a, b);
+}
 
 } // namespace soliton::sym::detail

@@ -19,6 +19,9 @@ static int64_t upperBound(Wide value) {
 
 Interval add(Interval a, Interval b) {
   Interval out;
+  if (a.bounded() && b.bounded() && addInto(a.lo, b.lo, &out.lo) && addInto(a.hi, b.hi, &out.hi) && out.bounded())
+    return out;
+  out = {};
   if (a.hasLo() && b.hasLo())
     out.lo = lowerBound(Wide(a.lo) + b.lo);
   if (a.hasHi() && b.hasHi())
@@ -45,11 +48,11 @@ Interval multiply(Interval a, Interval b) {
 Interval scale(Interval a, int64_t factor) {
   if (factor == 0)
     return {0, 0};
-  Wide lo = corner(factor > 0 ? a.lo : a.hi, factor == INT64_MIN ? INT64_MIN + 1 : factor);
-  Wide hi = corner(factor > 0 ? a.hi : a.lo, factor == INT64_MIN ? INT64_MIN + 1 : factor);
-  if (factor == INT64_MIN && !(a.lo == 0 && a.hi == 0))
-    return {};
-  return {lowerBound(lo), upperBound(hi)};
+  Interval out;
+  if (a.bounded() && mulInto(factor < 0 ? a.hi : a.lo, factor, &out.lo) &&
+      mulInto(factor < 0 ? a.lo : a.hi, factor, &out.hi) && out.bounded())
+    return out;
+  return factor == INT64_MIN ? Interval{} : multiply(a, {factor, factor});
 }
 
 static Congruence normal(int64_t modulus, Wide residue) {

@@ -31,12 +31,12 @@ void Linear::merge(std::span<const Term> other, int64_t scale) {
       out.push(terms[i++]);
       continue;
     }
-    int64_t coefficient = checkedMul(other[j].coefficient, scale);
-    const Node *monomial = other[j++].monomial;
+    Term term = other[j++];
+    term.coefficient = checkedMul(term.coefficient, scale);
     if (order == 0)
-      coefficient = checkedAdd(terms[i++].coefficient, coefficient);
-    if (coefficient != 0)
-      out.push({monomial, coefficient});
+      term.coefficient = checkedAdd(terms[i++].coefficient, term.coefficient);
+    if (term.coefficient != 0)
+      out.push(term);
   }
   terms = std::move(out);
 }
@@ -48,7 +48,8 @@ void Linear::add(Expr e, int64_t scale) {
   }
   if (e.kind() != Kind::add) {
     Term term = termOf(e);
-    addTerm(term.monomial, checkedMul(term.coefficient, scale));
+    term.coefficient = checkedMul(term.coefficient, scale);
+    addTerm(term);
     return;
   }
   add(Linear(e), scale);
@@ -60,7 +61,7 @@ void Linear::add(const Linear &other, int64_t scale) {
   if (terms.empty() && scale == 1)
     terms = other.terms;
   else if (other.terms.size() == 1)
-    addTerm(other.terms[0].monomial, checkedMul(other.terms[0].coefficient, scale));
+    addTerm({other.terms[0].monomial, checkedMul(other.terms[0].coefficient, scale), other.terms[0].hint});
   else
     merge(other.terms.span(), scale);
   addConstant(checkedMul(other.constant, scale));
@@ -90,7 +91,9 @@ void Linear::add(std::span<const Expr> addends) {
   merge(all.span(), 1);
 }
 
-void Linear::addTerm(const Node *monomial, int64_t coefficient) {
+void Linear::addTerm(const Term &term) {
+  const Node *monomial = term.monomial;
+  int64_t coefficient = term.coefficient;
   if (coefficient == 0)
     return;
   size_t i = terms.size();
@@ -108,7 +111,7 @@ void Linear::addTerm(const Node *monomial, int64_t coefficient) {
       break;
     --i;
   }
-  terms.insert(i, {monomial, coefficient});
+  terms.insert(i, term);
 }
 
 void Linear::scale(int64_t factor) {
@@ -176,10 +179,10 @@ Expr Linear::expr() const {
       return copy.expr();
   }
   if (terms.size() == 1 && constant == 0)
-    return scaled(terms[0].coefficient, terms[0].monomial);
+    return scaled(terms[0]);
   SmallVector<Expr, 13> operands;
   for (const Term &term : terms)
-    operands.push(scaled(term.coefficient, term.monomial));
+    operands.push(scaled(term));
   if (constant != 0)
     operands.push(Expr(constant));
   return make(Kind::add, operands.span());

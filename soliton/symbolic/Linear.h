@@ -19,14 +19,15 @@ namespace soliton::sym::detail {
 struct Term {
   const Node *monomial;
   int64_t coefficient;
+  const Node *hint = nullptr; ///< perhaps the node of the whole term; spares a lookup
 };
 
 /// A product's constant and what remains of it; 1 and the node itself for anything but a scaled product.
 inline Term termOf(Expr e) {
   const Node *n = e.get();
   if (n->kind == Kind::mul && n->monomial)
-    return {n->monomial, n->value};
-  return {n, 1};
+    return {n->monomial, n->value, n};
+  return {n, 1, n};
 }
 
 class Linear {
@@ -39,7 +40,8 @@ public:
   void add(Expr e, int64_t scale = 1);
   void add(const Linear &other, int64_t scale = 1);
   void add(std::span<const Expr> addends);
-  void addTerm(const Node *monomial, int64_t coefficient);
+  void addTerm(const Term &term);
+  void addTerm(const Node *monomial, int64_t coefficient) { addTerm(Term{monomial, coefficient}); }
   void addConstant(int64_t value) { constant = checkedAdd(constant, value); }
   void scale(int64_t factor);
   /// Coefficient of a monomial, 0 if it does not occur.
@@ -61,6 +63,14 @@ private:
 
 /// coefficient * monomial as a node.
 Expr scaled(int64_t coefficient, const Node *monomial);
+inline Expr scaled(const Term &term) {
+  if (term.coefficient == 1)
+    return Expr(term.monomial);
+  if (term.hint && term.hint->monomial == term.monomial && term.hint->value == term.coefficient &&
+      term.hint->kind == Kind::mul)
+    return Expr(term.hint);
+  return scaled(term.coefficient, term.monomial);
+}
 
 /// The non-constant factors of a monomial; the span may refer to the argument itself.
 std::span<const Expr> factorsOf(const Expr &monomial);

@@ -42,12 +42,24 @@ struct Joined {
   int64_t coefficient;
 };
 
+/// Whether two sums differ by a multiple of `period` in every coefficient.
+bool sameModulo(Expr a, Expr b, int64_t period) {
+  if (a == b)
+    return true;
+  Linear difference(a);
+  difference.add(b, -1);
+  return gcd(difference.content(), difference.constant) % period == 0;
+}
+
 /// a * low digit + b * high digit, where the high one starts at or above the low one.
 std::optional<Joined> join(const Digit &low, int64_t a, const Digit &high, int64_t b) {
   int64_t product;
-  if (low.x != high.x || high.low % low.low != 0)
+  if (high.low % low.low != 0)
     return std::nullopt;
   int64_t gap = high.low / low.low;
+  bool continued = gap != 1 && low.size == gap && sameModulo(low.x, high.x, high.low); // the low digit sees x modulo that
+  if (low.x != high.x && !continued)
+    return std::nullopt;
   if (gap == 1) { // the same start: a*mod(y, m) - a*mod(y, m*k) = -a*m*mod(floor(y/m), k)
     bool shorter = low.size != 0 && (high.size == 0 || (high.size > low.size && high.size % low.size == 0));
     if (!shorter || b == INT64_MIN || a != -b || !mulInto(low.low, low.size, &product) || !mulInto(b, low.size, &b))
@@ -56,12 +68,14 @@ std::optional<Joined> join(const Digit &low, int64_t a, const Digit &high, int64
   }
   if (!mulInto(a, gap, &product) || product == INT64_MIN)
     return std::nullopt;
-  if (b == product && low.size == gap) {
+  if (b == product && continued) {
     int64_t size = 0;
     if (high.size != 0 && !mulInto(low.size, high.size, &size))
       return std::nullopt;
-    return Joined{exprOf({low.x, low.low, size}), a};
+    return Joined{exprOf({high.x, low.low, size}), a};
   }
+  if (low.x != high.x)
+    return std::nullopt;
   bool sameEnd = low.size == 0 ? high.size == 0 : high.size != 0 && low.size / gap == high.size && low.size % gap == 0;
   if (b == -product && sameEnd)
     return Joined{exprOf({low.x, low.low, gap}), a};

@@ -76,7 +76,8 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
       int64_t run = 1;
       while (i + run < begin + granule && registers[i + run] == registers[i] + run)
         ++run;
-      parts.push_back(from.range(builder, convert.getLoc(), registers[i], run, at));
+      // Cut further where the digits do not split: pieces are joined anyway.
+      llvm::append_range(parts, from.parts(builder, convert.getLoc(), registers[i], run, at));
       i += run;
     }
     result.append(JoinOp::create(builder, convert.getLoc(), pieceType(type, begin, granule), parts, ArrayAttr(), at));

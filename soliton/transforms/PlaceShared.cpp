@@ -66,7 +66,7 @@ static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry
     Access access(user, geometry);
     int64_t elements = access.width(geometry.target().maxAccessBytes);
     const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
-    patterns.push_back({access.layout(), elements, service.model});
+    patterns.push_back({layoutInMemory(user), elements, service.model});
     first.push_back(firstAccess(patterns.back()));
   }
   SharedMap quick = chooseSwizzle(map, bits, first).map;

@@ -189,11 +189,15 @@ protected:
     EXPECT_EQ(binary->count(InstructionKind::scratch), 0u);
     EXPECT_EQ(binary->count(InstructionKind::other), 0u);
     Stream said = streamOf(kernel), found = streamOf(*binary);
+    EXPECT_EQ(said.mfmas > 0, GetParam().entry->name.starts_with("gemm"));
+    EXPECT_EQ(said.phases.size() > 1, kernel.getSharedBytes() > 0);
     EXPECT_EQ(found.mfmas, said.mfmas);
     EXPECT_EQ(found.phases.size(), said.phases.size()) << "barriers";
     EXPECT_EQ(found.waits, said.waits);
-    for (size_t i = 0; i < std::min(found.phases.size(), said.phases.size()); ++i)
+    for (size_t i = 0; i < std::min(found.phases.size(), said.phases.size()); ++i) {
+      EXPECT_FALSE(said.phases[i].empty()) << "after " << i << " barriers";
       EXPECT_EQ(found.phases[i], said.phases[i]) << "after " << i << " barriers";
+    }
   }
 
   mlir::MLIRContext context;

@@ -103,8 +103,11 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
     options.countBankConflicts = command.choice.json;
     if (artefact)
       options.keep = {*artefact};
-    if (command.targetGiven)
+    if (command.targetGiven) {
+      if (!findTarget(command.choice.target))
+        throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) + ".");
       options.target = command.choice.target;
+    }
     // A target that nobody knows is reported with the module's other mistakes.
     auto kind = [&](const std::string &name) {
       const Target *target = findTarget(name);

@@ -31,71 +31,21 @@ void Translator::setFlags(mlir::Operation *op) {
 }
 
 static llvm::CmpInst::Predicate predicateOf(arith::CmpIPredicate predicate) {
-  using P = arith::CmpIPredicate;
   using L = llvm::CmpInst::Predicate;
-  switch (predicate) {
-  case P::eq:
-    return L::ICMP_EQ;
-  case P::ne:
-    return L::ICMP_NE;
-  case P::slt:
-    return L::ICMP_SLT;
-  case P::sle:
-    return L::ICMP_SLE;
-  case P::sgt:
-    return L::ICMP_SGT;
-  case P::sge:
-    return L::ICMP_SGE;
-  case P::ult:
-    return L::ICMP_ULT;
-  case P::ule:
-    return L::ICMP_ULE;
-  case P::ugt:
-    return L::ICMP_UGT;
-  case P::uge:
-    return L::ICMP_UGE;
-  }
-  return L::BAD_ICMP_PREDICATE;
+  static constexpr L table[] = {L::ICMP_EQ,  L::ICMP_NE,  L::ICMP_SLT, L::ICMP_SLE, L::ICMP_SGT,
+                                L::ICMP_SGE, L::ICMP_ULT, L::ICMP_ULE, L::ICMP_UGT, L::ICMP_UGE};
+  static_assert(static_cast<int>(arith::CmpIPredicate::uge) == std::size(table) - 1);
+  return table[static_cast<size_t>(predicate)];
 }
 
 static llvm::CmpInst::Predicate predicateOf(arith::CmpFPredicate predicate) {
-  using P = arith::CmpFPredicate;
   using L = llvm::CmpInst::Predicate;
-  switch (predicate) {
-  case P::AlwaysFalse:
-    return L::FCMP_FALSE;
-  case P::OEQ:
-    return L::FCMP_OEQ;
-  case P::OGT:
-    return L::FCMP_OGT;
-  case P::OGE:
-    return L::FCMP_OGE;
-  case P::OLT:
-    return L::FCMP_OLT;
-  case P::OLE:
-    return L::FCMP_OLE;
-  case P::ONE:
-    return L::FCMP_ONE;
-  case P::ORD:
-    return L::FCMP_ORD;
-  case P::UEQ:
-    return L::FCMP_UEQ;
-  case P::UGT:
-    return L::FCMP_UGT;
-  case P::UGE:
-    return L::FCMP_UGE;
-  case P::ULT:
-    return L::FCMP_ULT;
-  case P::ULE:
-    return L::FCMP_ULE;
-  case P::UNE:
-    return L::FCMP_UNE;
-  case P::UNO:
-    return L::FCMP_UNO;
-  case P::AlwaysTrue:
-    return L::FCMP_TRUE;
-  }
-  return L::BAD_FCMP_PREDICATE;
+  static constexpr L table[] = {L::FCMP_FALSE, L::FCMP_OEQ, L::FCMP_OGT, L::FCMP_OGE, L::FCMP_OLT, L::FCMP_OLE,
+                                L::FCMP_ONE,   L::FCMP_ORD, L::FCMP_UEQ, L::FCMP_UGT, L::FCMP_UGE, L::FCMP_ULT,
+                                L::FCMP_ULE,   L::FCMP_UNE, L::FCMP_UNO, L::FCMP_TRUE};
+  static_assert(static_cast<int>(arith::CmpFPredicate::AlwaysTrue) == std::size(table) - 1);
+  static_assert(static_cast<int>(arith::CmpFPredicate::UNO) == 14);
+  return table[static_cast<size_t>(predicate)];
 }
 
 //===-- Constants ---------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 
 #include "soliton/backend/common/Translator.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/DataLayout.h"
 
 namespace soliton::backend {
@@ -262,10 +263,30 @@ llvm::Value *Translator::globalAddress(llvm::Value *base, mlir::Value lane, mlir
 
 //===-- Diagnostics -----------------------------------------------------------===//
 
+/// Parts between dots or underscores that two names share.
+static size_t likeness(llvm::StringRef a, llvm::StringRef b) {
+  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::SplitString(a, parts, "._");
+  return llvm::count_if(parts, [&](llvm::StringRef part) { return b.contains(part); });
+}
+
 LogicalResult Translator::notOnTarget(mlir::Operation *op, llvm::StringRef what, llvm::StringRef kind,
                                       std::vector<std::string> legal) {
   std::optional<std::string> close = nearest(kind.str(), legal);
   std::string hint = close ? "did you mean `" + *close + "`?" : "";
+  // Of a long list those of the same shape or types: the rest is in the target's table.
+  constexpr size_t most = 16;
+  if (legal.size() > most) {
+    std::vector<std::pair<size_t, std::string>> ranked;
+    for (std::string &entry : legal)
+      ranked.emplace_back(likeness(entry, kind), std::move(entry));
+    llvm::sort(ranked, [](const auto &a, const auto &b) {
+      return std::pair(b.first, a.second) < std::pair(a.first, b.second);
+    });
+    legal.clear();
+    for (size_t i = 0; i < most; ++i)
+      legal.push_back(std::move(ranked[i].second));
+  }
   if (legal.empty())
     return unsupported(op) << what << " `" << kind << "` does not exist on " << target.name << ", which has none";
   return unsupported(op).hint(hint) << what << " `" << kind << "` does not exist on " << target.name << ", expected "

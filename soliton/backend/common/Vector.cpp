@@ -14,10 +14,15 @@ using mlir::success;
 namespace vector = mlir::vector;
 
 /// The one static position of an extract or insert, or nothing.
-static std::optional<int64_t> positionOf(llvm::ArrayRef<int64_t> positions, mlir::ValueRange dynamic) {
-  if (positions.size() != 1 || !dynamic.empty() || positions[0] < 0)
-    return std::nullopt;
-  return positions[0];
+static std::optional<int64_t> positionOf(mlir::Operation *op) {
+  auto check = [](auto typed) -> std::optional<int64_t> {
+    llvm::ArrayRef<int64_t> positions = typed.getStaticPosition();
+    bool isStatic = positions.size() == 1 && typed.getDynamicPosition().empty() && positions[0] >= 0;
+    return isStatic ? std::optional(positions[0]) : std::nullopt;
+  };
+  if (auto extract = llvm::dyn_cast<vector::ExtractOp>(op))
+    return check(extract);
+  return check(llvm::cast<vector::InsertOp>(op));
 }
 
 static int64_t firstOf(mlir::ArrayAttr attribute) {
@@ -82,18 +87,12 @@ LogicalResult Translator::translateVector(mlir::Operation *op) {
   };
   llvm::Type *type = op->getNumResults() ? convert(op->getResult(0).getType(), op->getLoc()) : nullptr;
 
-  if (auto extract = llvm::dyn_cast<vector::ExtractOp>(op)) {
-    auto position = positionOf(extract.getStaticPosition(), extract.getDynamicPosition());
-    if (!position)
-      return unsupported(op) << "an element is extracted at a position that is not a number";
-    return result(slice(builder, get(extract.getSource()), *position, 1));
-  }
-  if (auto insert = llvm::dyn_cast<vector::InsertOp>(op)) {
-    auto position = positionOf(insert.getStaticPosition(), insert.getDynamicPosition());
-    if (!position)
-      return unsupported(op) << "an element is inserted at a position that is not a number";
-    return result(replace(builder, get(insert.getDest()), get(insert.getValueToStore()), *position));
-  }
+  if (llvm::isa<vector::ExtractOp, vector::InsertOp>(op) && !positionOf(op))
+    return unsupported(op) << "an element is taken or placed at a position that is not a number";
+  if (auto extract = llvm::dyn_cast<vector::ExtractOp>(op))
+    return result(slice(builder, get(extract.getSource()), *positionOf(op), 1));
+  if (auto insert = llvm::dyn_cast<vector::InsertOp>(op))
+    return result(replace(builder, get(insert.getDest()), get(insert.getValueToStore()), *positionOf(op)));
   if (auto strided = llvm::dyn_cast<vector::ExtractStridedSliceOp>(op)) {
     int64_t count = firstOf(strided.getSizes());
     return result(slice(builder, get(strided.getSource()), firstOf(strided.getOffsets()), count));

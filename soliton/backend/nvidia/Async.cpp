@@ -35,7 +35,6 @@ LogicalResult NvidiaTranslator::translate(machine::CopyAsyncOp op) {
   if (op.getLaneScatter())
     destination = builder.CreateAdd(destination, builder.CreateMul(laneId(), i32(bytes)));
   Value *source = globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), 0);
-  auto plus = [](int64_t immediate) { return immediate ? " + " + std::to_string(immediate) : std::string(); };
   std::string text = std::string("cp.async.") + (bytes == 16 ? "cg" : "ca") + ".shared.global [$0" +
                      plus(static_cast<int64_t>(op.getDestinationImmediate())) + "], [$1" +
                      plus(static_cast<int64_t>(op.getImmediate())) + "], " + std::to_string(bytes);

@@ -97,41 +97,56 @@ bool NvidiaTranslator::opensGroup(machine::MmaAsyncOp op) {
   return true;
 }
 
+const MmaKind *NvidiaTranslator::checkAsync(machine::MmaAsyncOp op) {
+  auto kind =
+      llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.async && k.native.instruction == op.getKind(); });
+  if (kind == target.mmas.end()) {
+    (void)notOnTarget(op, "asynchronous matrix instruction", op.getKind(), nativeMmas(/*async=*/true));
+    return nullptr;
+  }
+  llvm::Type *acc = get(op.getAcc())->getType();
+  if (countOf(acc) != static_cast<unsigned>(kind->acc.nativeRegs)) {
+    (void)(unsupported(op) << "the accumulator of `" << op.getKind() << "` has " << countOf(acc)
+                           << " elements, expected " << kind->acc.nativeRegs);
+    return nullptr;
+  }
+  if (op.getLhs() && bitsOf(get(op.getLhs())->getType()) != 128) {
+    (void)(unsupported(op) << "the left operand of `" << op.getKind() << "` has type " << op.getLhs().getType()
+                           << ", expected 128 bits a lane");
+    return nullptr;
+  }
+  return mlir::succeeded(requireShared(op)) ? &*kind : nullptr;
+}
+
+/// What follows the operands: signs only for floats; how they are stored only for 16-bit types, and only of those in
+/// memory.
+static std::string immediatesOf(machine::MmaAsyncOp op, const MmaKind &kind) {
+  std::string text = kind.acc.type == DType::f32 ? ", 1, 1" : "";
+  if (soliton::bits(kind.lhs.type) != 16)
+    return text;
+  if (!op.getLhs())
+    text += op->hasAttr("trans_lhs") ? ", 1" : ", 0";
+  return text + (op->hasAttr("trans_rhs") ? ", 1" : ", 0");
+}
+
 LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
-  std::vector<std::string> legal = nativeMmas(/*async=*/true);
-  if (!llvm::is_contained(legal, op.getKind().str()))
-    return notOnTarget(op, "asynchronous matrix instruction", op.getKind(), legal);
-  const MmaKind &kind =
-      *llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.native.instruction == op.getKind(); });
-  Value *acc = get(op.getAcc());
-  if (countOf(acc->getType()) != static_cast<unsigned>(kind.acc.nativeRegs))
-    return unsupported(op) << "the accumulator of `" << op.getKind() << "` has " << countOf(acc->getType())
-                           << " elements, expected " << kind.acc.nativeRegs;
-  if (op.getLhs() && bitsOf(get(op.getLhs())->getType()) != 128)
-    return unsupported(op) << "the left operand of `" << op.getKind() << "` has type " << op.getLhs().getType()
-                           << ", expected 128 bits a lane";
-  if (mlir::failed(requireShared(op)))
+  const MmaKind *kind = checkAsync(op);
+  if (!kind)
     return mlir::failure();
   if (opensGroup(op))
     ptx("wgmma.fence.sync.aligned;");
-
-  llvm::SmallVector<Value *> accs = elements(acc), args;
+  llvm::Type *accType = get(op.getAcc())->getType();
+  llvm::SmallVector<Value *> accs = elements(get(op.getAcc())), args;
   auto count = static_cast<unsigned>(accs.size());
-  std::string constraint = accs[0]->getType()->isFloatTy() ? "=f," : "=r,", constraints;
+  std::string constraints;
   for (unsigned i = 0; i < count; ++i)
-    constraints += constraint;
+    constraints += accs[i]->getType()->isFloatTy() ? "=f," : "=r,";
   if (!op.getZeroAcc())
     for (unsigned i = 0; i < count; ++i) {
       constraints += std::to_string(i) + ",";
       args.push_back(accs[i]);
     }
-  unsigned first = count + args.size(); // number of the left operand
-  auto list = [](unsigned begin, unsigned n) {
-    std::string text = "{";
-    for (unsigned i = 0; i < n; ++i)
-      text += (i ? ", $" : "$") + std::to_string(begin + i);
-    return text + "}";
-  };
+  unsigned lhs = count + static_cast<unsigned>(args.size());
   bool inRegisters = static_cast<bool>(op.getLhs());
   // Descriptors count from the beginning of the shared block, in units of 16 bytes.
   Value *base = builder.CreateZExt(builder.CreateLShr(sharedNumber(i32(0)), 4), builder.getInt64Ty());
@@ -141,23 +156,16 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
     args.push_back(builder.CreateAdd(get(op.getLhsDescriptor()), base));
   args.push_back(builder.CreateAdd(get(op.getRhsDescriptor()), base));
   constraints += inRegisters ? "r,r,r,r,l" : "l,l";
-  unsigned rhs = first + (inRegisters ? 4 : 1);
-  // Signs of the operands only for floats; how they are stored only for 16-bit types, and only of those in memory.
-  bool isFloat = kind.acc.type == DType::f32, isWide = soliton::bits(kind.lhs.type) == 16;
-  std::string tail = isFloat ? ", 1, 1" : "";
-  if (isWide && !inRegisters)
-    tail += op->hasAttr("trans_lhs") ? ", 1" : ", 0";
-  if (isWide)
-    tail += op->hasAttr("trans_rhs") ? ", 1" : ", 0";
+  std::string rhs = std::to_string(lhs + (inRegisters ? 4 : 1));
   std::string text = std::string("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, ") + (op.getZeroAcc() ? "0" : "1") + ", 0;\n\t" +
-                     op.getKind().str() + " " + list(0, count) + ", " +
-                     (inRegisters ? list(first, 4) : "$" + std::to_string(first)) + ", $" + std::to_string(rhs) +
-                     ", p" + tail + ";\n\t}";
+                     op.getKind().str() + " " + operandList(0, count) + ", " +
+                     (inRegisters ? operandList(lhs, 4) : "$" + std::to_string(lhs)) + ", $" + rhs + ", p" +
+                     immediatesOf(op, *kind) + ";\n\t}";
   llvm::SmallVector<llvm::Type *> types(count, accs[0]->getType());
   Value *result = assembly(llvm::StructType::get(context, types), text, constraints, args, AsmEffect::memory);
   for (unsigned i = 0; i < count; ++i)
     accs[i] = builder.CreateExtractValue(result, i);
-  set(op, fromElements(accs, acc->getType()));
+  set(op, fromElements(accs, accType));
   return success();
 }
 

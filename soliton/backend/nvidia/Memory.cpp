@@ -51,18 +51,9 @@ static std::string suffixOf(int64_t bytes) {
   return "v" + std::to_string(bytes / 4) + ".b32";
 }
 
-/// `$0`, or `{$0, $1, …}` for several registers, counted from `first`.
-static std::string registerList(unsigned first, unsigned count) {
-  if (count == 1)
-    return "$" + std::to_string(first);
-  std::string text = "{";
-  for (unsigned i = 0; i < count; ++i)
-    text += (i ? ", $" : "$") + std::to_string(first + i);
-  return text + "}";
-}
-
-static std::string plus(int64_t immediate) {
-  return immediate ? " + " + std::to_string(immediate) : "";
+/// A single register stands without braces.
+static std::string registerList(unsigned count) {
+  return count == 1 ? "$0" : operandList(0, count);
 }
 
 Value *NvidiaTranslator::maskedLoad(const Access &access, Value *mask) {
@@ -76,7 +67,7 @@ Value *NvidiaTranslator::maskedLoad(const Access &access, Value *mask) {
     constraints += constraint;
   }
   text += "@$" + std::to_string(count + 1) + " ld." + access.space.str() + "." + suffixOf(access.bytes) + " " +
-          registerList(0, count) + ", [$" + std::to_string(count) + plus(access.immediate) + "];\n\t}";
+          registerList(count) + ", [$" + std::to_string(count) + plus(access.immediate) + "];\n\t}";
   constraints += std::string(access.space == "shared" ? "r" : "l") + ",b,~{memory}";
   llvm::SmallVector<llvm::Type *> parts(count, intType(width));
   llvm::Type *type = count == 1 ? parts[0] : static_cast<llvm::Type *>(llvm::StructType::get(context, parts));
@@ -100,7 +91,7 @@ void NvidiaTranslator::maskedStore(const Access &access, Value *mask, Value *val
   }
   args.append({access.address, mask});
   std::string text = "@$" + std::to_string(count + 1) + " st." + access.space.str() + "." + suffixOf(access.bytes) +
-                     " [$" + std::to_string(count) + plus(access.immediate) + "], " + registerList(0, count) + ";";
+                     " [$" + std::to_string(count) + plus(access.immediate) + "], " + registerList(count) + ";";
   constraints += std::string(access.space == "shared" ? "r" : "l") + ",b,~{memory}";
   assembly(builder.getVoidTy(), text, constraints, args, AsmEffect::memory);
 }
@@ -176,11 +167,9 @@ LogicalResult NvidiaTranslator::translate(machine::LoadMatrixOp op) {
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
     constraints += "=r,";
-  std::string list = registerList(0, count);
   std::string text = "ldmatrix.sync.aligned.m8n8.x" + std::to_string(count) +
-                     (op.getKind().ends_with(".trans") ? ".trans" : "") + ".shared.b16 " +
-                     (count == 1 ? "{" + list + "}" : list) + ", [$" + std::to_string(count) +
-                     plus(static_cast<int64_t>(op.getImmediate())) + "];";
+                     (op.getKind().ends_with(".trans") ? ".trans" : "") + ".shared.b16 " + operandList(0, count) +
+                     ", [$" + std::to_string(count) + plus(static_cast<int64_t>(op.getImmediate())) + "];";
   llvm::SmallVector<llvm::Type *> parts(count, intType(32));
   llvm::Type *result = count == 1 ? parts[0] : static_cast<llvm::Type *>(llvm::StructType::get(context, parts));
   Value *loaded =
@@ -202,11 +191,9 @@ LogicalResult NvidiaTranslator::translate(machine::StoreMatrixOp op) {
   for (unsigned i = 0; i < count; ++i)
     constraints += "r,";
   args.push_back(sharedNumber(get(op.getLane())));
-  std::string list = registerList(0, count);
   std::string text = "stmatrix.sync.aligned.m8n8.x" + std::to_string(count) +
                      (op.getKind().ends_with(".trans") ? ".trans" : "") + ".shared.b16 [$" + std::to_string(count) +
-                     plus(static_cast<int64_t>(op.getImmediate())) + "], " + (count == 1 ? "{" + list + "}" : list) +
-                     ";";
+                     plus(static_cast<int64_t>(op.getImmediate())) + "], " + operandList(0, count) + ";";
   assembly(builder.getVoidTy(), text, constraints + "r,~{memory}", args, AsmEffect::memory);
   return success();
 }

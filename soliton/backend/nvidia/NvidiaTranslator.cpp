@@ -20,6 +20,17 @@ std::string ptxFeatures(machine::KernelOp kernel) {
   return needsNewer ? "+ptx87" : "+ptx84";
 }
 
+std::string operandList(unsigned first, unsigned count) {
+  std::string text = "{";
+  for (unsigned i = 0; i < count; ++i)
+    text += (i ? ", $" : "$") + std::to_string(first + i);
+  return text + "}";
+}
+
+std::string plus(int64_t immediate) {
+  return immediate ? " + " + std::to_string(immediate) : "";
+}
+
 void NvidiaTranslator::declareShared() {
   auto *type = llvm::ArrayType::get(builder.getInt8Ty(), 0);
   shared = new llvm::GlobalVariable(module, type, false, llvm::GlobalValue::ExternalLinkage, nullptr, "shared", nullptr,

@@ -57,6 +57,8 @@ private:
   llvm::LogicalResult translate(machine::MmaOp op);
   llvm::LogicalResult translate(machine::MmaAsyncOp op);
   bool opensGroup(machine::MmaAsyncOp op);
+  /// The table's row if the operands are what it takes, otherwise null and a diagnostic.
+  const MmaKind *checkAsync(machine::MmaAsyncOp op);
 
   // Async.cpp
   llvm::LogicalResult translate(machine::CopyAsyncOp op);
@@ -87,6 +89,11 @@ private:
   llvm::Value *toFp8(llvm::ArrayRef<llvm::Value *> list, bool isE5m2, bool saturate);
   llvm::Value *fromFp8(llvm::Value *value, bool isE5m2);
 };
+
+/// `{$3, $4, $5}`: operands of inline PTX, counted from `first`.
+std::string operandList(unsigned first, unsigned count);
+/// ` + 16`, or nothing for 0.
+std::string plus(int64_t immediate);
 
 /// PTX features that LLVM has to be told of for this kernel.
 std::string ptxFeatures(machine::KernelOp kernel);
