@@ -221,6 +221,9 @@ int64_t Access::width(int64_t maxBytes) const {
   int64_t width = 1;
   while (width * 2 * bytes <= maxBytes && groupsAre(width * 2))
     width *= 2;
+  // What one instruction moves must be a layout of its own.
+  while (width > 1 && !tileLayout.pieces(width))
+    width /= 2;
   return width;
 }
 

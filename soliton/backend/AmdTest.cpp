@@ -4,37 +4,6 @@
 namespace soliton::backend {
 namespace {
 
-using Kind = InstructionKind;
-
-struct Compiled {
-  CodeObject code;
-  HsacoKernel facts;
-  Disassembly listing;
-};
-
-Compiled compileAmd(Program &program, const Options &options = {}) {
-  Compiled result;
-  auto code = program.compile(options);
-  EXPECT_TRUE(succeeded(code)) << program.said();
-  if (failed(code))
-    return result;
-  result.code = *code;
-  std::string error;
-  if (auto facts = readHsaco(code->bytes, error))
-    result.facts = *facts;
-  if (auto listing = disassembleHsaco(code->bytes, program.kernel.getTarget().str(), error))
-    result.listing = *listing;
-  EXPECT_EQ(error, "");
-  return result;
-}
-
-std::string print(const Disassembly &listing) {
-  std::string text;
-  for (const Instruction &i : listing.instructions)
-    text += std::to_string(i.line) + "\t" + i.text() + "\n";
-  return text;
-}
-
 /// What the driver reads about the kernel is what the launch was told.
 void expectLaunch(const Compiled &compiled, Program &program) {
   const HsacoKernel &facts = compiled.facts;
@@ -113,10 +82,6 @@ std::vector<std::string> programWaits(Program &program, const Disassembly &listi
   return result;
 }
 
-class Gfx9 : public ::testing::TestWithParam<const char *> {
-protected:
-  const Target &target() const { return chip(GetParam()); }
-};
 INSTANTIATE_TEST_SUITE_P(Chips, Gfx9, ::testing::Values("gfx942", "gfx950"),
                          [](auto &info) { return std::string(info.param); });
 
@@ -215,93 +180,6 @@ TEST_P(Gfx9, LanesAndAtomicsAndMath) {
   }
 }
 
-/// The lane from which each lane takes its value, by what the instruction says.
-std::optional<std::array<int, 64>> permutationOf(const Instruction &instruction) {
-  std::array<int, 64> source;
-  llvm::StringRef text = instruction.operands;
-  auto number = [&](llvm::StringRef key) {
-    int value = 0;
-    (void)text.split(key).second.ltrim().consumeInteger(0, value);
-    return value;
-  };
-  for (int lane = 0; lane < 64; ++lane) {
-    int row = lane & ~15, in = lane & 15;
-    if (text.contains("quad_perm:[")) {
-      int digit = text.split("quad_perm:[").second[static_cast<size_t>(lane % 4) * 2] - '0';
-      source[lane] = (lane & ~3) + digit;
-    } else if (text.contains("row_half_mirror")) {
-      source[lane] = (lane & ~7) + (7 - lane % 8);
-    } else if (text.contains("row_mirror")) {
-      source[lane] = row + 15 - in;
-    } else if (text.contains("row_ror:")) {
-      source[lane] = row + (in + 16 - number("row_ror:")) % 16;
-    } else if (text.contains("swizzle(SWAP,") || text.contains("swizzle(REVERSE,")) {
-      source[lane] = text.contains("SWAP") ? lane ^ number("SWAP,") : lane ^ (number("REVERSE,") - 1);
-    } else if (instruction.mnemonic == "ds_swizzle_b32") {
-      // swizzle(BITMASK_PERM, "pppii"): p keeps, i inverts
-      llvm::StringRef mask = text.split('"').second.split('"').first;
-      int result = lane;
-      for (size_t i = 0; i < mask.size(); ++i)
-        result ^= mask[i] == 'i' ? 16 >> i : 0;
-      if (mask.size() != 5 || mask.find_first_not_of("pi") != llvm::StringRef::npos)
-        return std::nullopt;
-      source[lane] = result;
-    } else {
-      return std::nullopt;
-    }
-  }
-  return source;
-}
-
-llvm::StringRef firstOperand(const Instruction &instruction) {
-  return llvm::StringRef(instruction.operands).split(", ").first;
-}
-
-TEST_P(Gfx9, ButterfliesMoveWhatTheySay) {
-  std::string body =
-      "  %c256 = arith.constant 256 : i32\n  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 16384 : i64\n"
-      "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c256 : i32\n"
-      "  %to = machine.buffer %b[%zero], %bytes\n"
-      "  %v = machine.load %to [%offset] {alignment = 4 : i64} : vector<1xi32>\n";
-  unsigned firstLine = 3 + 7;
-  for (int offset = 1; offset < 32; ++offset)
-    body += "  %s" + std::to_string(offset) + " = machine.shuffle bfly %v {offset = " + std::to_string(offset) +
-            " : i64} : vector<1xi32>\n";
-  for (int offset = 1; offset < 32; ++offset)
-    body += "  machine.store %s" + std::to_string(offset) +
-            ", %to [%offset] {immediate = " + std::to_string(offset * 4) +
-            " : i64, alignment = 4 : i64} : vector<1xi32>\n";
-  Program program(kernelText(target(), "%b: !machine.ptr", body));
-  Compiled compiled = compileAmd(program);
-  for (unsigned offset = 1; offset < 32; ++offset) {
-    std::array<int, 64> total;
-    for (int lane = 0; lane < 64; ++lane)
-      total[static_cast<size_t>(lane)] = lane;
-    // From the store backwards to the load, through the registers that the lanes' instructions write.
-    const std::vector<Instruction> &list = compiled.listing.instructions;
-    auto at = llvm::find_if(
-        list, [&](auto &i) { return i.kind == Kind::globalStore && i.line == firstLine + 31 + offset - 1; });
-    ASSERT_NE(at, list.end()) << offset << print(compiled.listing);
-    std::vector<const Instruction *> chain;
-    for (llvm::StringRef wanted = firstOperand(*at); at->kind != Kind::globalLoad; --at)
-      if (at->kind == Kind::lanes && firstOperand(*at) == wanted) {
-        chain.push_back(&*at);
-        wanted =
-            llvm::StringRef(at->operands).split(", ").second.take_until([](char c) { return c == ' ' || c == ','; });
-      }
-    ASSERT_FALSE(chain.empty()) << offset << print(compiled.listing);
-    for (const Instruction *step : chain) {
-      auto source = permutationOf(*step);
-      ASSERT_TRUE(source) << step->text();
-      for (int &lane : total)
-        lane = (*source)[static_cast<size_t>(lane)];
-    }
-    for (unsigned lane = 0; lane < 64; ++lane)
-      ASSERT_EQ(static_cast<unsigned>(total[lane]), lane ^ offset) << "offset " << offset << "\n"
-                                                                   << print(compiled.listing);
-  }
-}
-
 TEST_P(Gfx9, EveryMatrixInstructionOfTheTable) {
   std::vector<std::string> done;
   for (const MmaKind &kind : target().mmas) {
@@ -319,6 +197,33 @@ TEST_P(Gfx9, EveryMatrixInstructionOfTheTable) {
     EXPECT_EQ(mfma.mnemonic, replaceAll(kind.native.instruction, "_scale", ""));
   }
   EXPECT_GE(done.size(), 12u);
+}
+
+TEST(Gfx950, EveryMatrixLoadOfTheTable) {
+  size_t count = 0;
+  for (const MatrixAccess &access : chip("gfx950").matrixAccesses) {
+    int words = access.name.find("b96") != std::string::npos ? 3 : 2;
+    std::string type = "vector<" + std::to_string(words) + "xi32>";
+    std::string body = R"(
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %to = machine.buffer %b[%zero], %bytes
+  %v = machine.load_matrix "KIND" [%offset] {immediate = 1024 : i64} : TYPE
+  machine.store %v, %to [%offset] {alignment = 8 : i64} : TYPE)";
+    Program program(kernelText(chip("gfx950"), "%b: !machine.ptr",
+                               replaceAll(replaceAll(body, "KIND", access.name), "TYPE", type), 4096));
+    Compiled compiled = compileAmd(program);
+    EXPECT_TRUE(llvm::any_of(
+        compiled.listing.instructions,
+        [&](auto &i) { return i.mnemonic == access.name && llvm::StringRef(i.operands).ends_with("offset:1024"); }))
+        << access.name << "\n"
+        << print(compiled.listing);
+    ++count;
+  }
+  EXPECT_GE(count, 3u);
 }
 
 TEST(Gfx950, WaitsAreTheProgramsOwn) {
@@ -360,49 +265,6 @@ TEST(Gfx950, CountedWaitOnSharedComesAfterAllArguments) {
   };
   EXPECT_LT(first(Kind::scalarLoad), first(Kind::waitcnt));
   EXPECT_LT(first(Kind::waitcnt), first(Kind::sharedStore)) << print(compiled.listing);
-}
-
-TEST_P(Gfx9, SmallFloats) {
-  std::string text = retarget(readInput("convert.mlir"), target());
-  if (target().fp8e4m3 == DType::f8e4m3fnuz)
-    text = replaceAll(replaceAll(text, "f8E4M3FN", "f8E4M3FNUZ"), "f8E5M2", "f8E5M2FNUZ");
-  Program program(text);
-  Compiled compiled = compileAmd(program);
-  expectLaunch(compiled, program);
-  size_t toSmall = llvm::count_if(compiled.listing.instructions, [](auto &i) {
-    return i.mnemonic.starts_with("v_cvt_pk_fp8_f32") || i.mnemonic.starts_with("v_cvt_pk_bf8_f32");
-  });
-  EXPECT_EQ(toSmall, 8u) << print(compiled.listing); // four vectors of four, two elements each
-}
-
-TEST(Gfx950, SixAndFourBits) {
-  for (auto [type, words, mnemonic] : {std::tuple("f4E2M1FN", 4, "v_cvt_scalef32_pk_fp4_f32"),
-                                       std::tuple("f6E2M3FN", 6, "v_cvt_scalef32_2xpk16_fp6_f32")}) {
-    std::string small = std::string("vector<32x") + type + ">", word = "vector<" + std::to_string(words) + "xi32>";
-    std::string body = R"(
-  %c128 = arith.constant 128 : i32
-  %zero = arith.constant 0 : i64
-  %bytes = arith.constant 8192 : i64
-  %lane = machine.id lane
-  %offset = arith.muli %lane, %c128 : i32
-  %from = machine.buffer %a[%zero], %bytes
-  %to = machine.buffer %b[%zero], %bytes
-  %w = arith.constant dense<0.0> : vector<32xf32>
-  %p = machine.load %from [%offset] {alignment = 16 : i64} : vector<4xf32>
-  %x = vector.insert_strided_slice %p, %w {offsets = [4], strides = [1]} : vector<4xf32> into vector<32xf32>
-  %s = machine.convert %x {saturate} : vector<32xf32> -> SMALL
-  %i = vector.bitcast %s : SMALL to WORD
-  %q = vector.extract_strided_slice %i {offsets = [0], sizes = [4], strides = [1]} : WORD to vector<4xi32>
-  machine.store %q, %to [%offset] {alignment = 16 : i64} : vector<4xi32>
-  %back = machine.convert %s : SMALL -> vector<32xf32>
-  %r = vector.extract_strided_slice %back {offsets = [4], sizes = [4], strides = [1]} : vector<32xf32> to vector<4xf32>
-  machine.store %r, %to [%offset] {immediate = 16 : i64, alignment = 16 : i64} : vector<4xf32>)";
-    Program program(kernelText(chip("gfx950"), "%a: !machine.ptr, %b: !machine.ptr",
-                               replaceAll(replaceAll(body, "SMALL", small), "WORD", word)));
-    Compiled compiled = compileAmd(program);
-    EXPECT_TRUE(llvm::any_of(compiled.listing.instructions, [&](auto &i) { return i.mnemonic.starts_with(mnemonic); }))
-        << print(compiled.listing);
-  }
 }
 
 TEST(Gfx942, SpillIsAWarningWithItsSize) {

@@ -64,7 +64,8 @@ TEST(Compile, LongListsNameWhatIsAlike) {
       errorIn("sm_90a", "  %d = arith.constant 0 : i64\n  %acc = arith.constant dense<0.0> : vector<64xf32>\n"
                         "  %r = machine.mma_async \"wgmma.mma_async.sync.aligned.m64n130k16.f32.bf16.bf16\" "
                         "lhs %d, %d, %acc : vector<64xf32>");
-  expectSays(text, "m64n8k16.f32.bf16.bf16");
+  expectSays(text, "m64n128k16.f32.bf16.bf16");
+  EXPECT_EQ(text.find("f32.f16.f16"), std::string::npos) << text;
   EXPECT_LT(text.size(), 2000u) << text;
 }
 

@@ -97,6 +97,32 @@ TEST(Nvidia, EveryMatrixInstructionOfTheTable) {
   EXPECT_GE(done.size(), 8u);
 }
 
+TEST(Nvidia, EveryMatrixAccessOfTheTable) {
+  for (const MatrixAccess &access : hopper().matrixAccesses) {
+    char count = access.name[access.name.find(".x") + 2];
+    std::string type = std::string("vector<") + count + "xi32>", alignment = std::to_string((count - '0') * 4);
+    std::string body = R"(
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %to = machine.buffer %b[%zero], %bytes
+)";
+    body += access.store
+                ? "  %v = machine.load %to [%offset] {alignment = " + alignment + " : i64} : " + type +
+                      "\n  machine.store_matrix \"" + access.name + "\" %v, [%offset] {immediate = 512 : i64} : " + type
+                : "  %v = machine.load_matrix \"" + access.name + "\" [%offset] {immediate = 512 : i64} : " + type +
+                      "\n  machine.store %v, %to [%offset] {alignment = " + alignment + " : i64} : " + type;
+    Program program(kernelText(hopper(), "%b: !machine.ptr", body, 4096));
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << access.name << program.said();
+    bool isTransposed = llvm::StringRef(access.name).ends_with(".trans");
+    EXPECT_EQ(code->assembly.find(".trans.shared.b16") != std::string::npos, isTransposed) << code->assembly;
+    SOLITON_ASSEMBLE(program, *code);
+  }
+}
+
 /// One asynchronous product whose accumulator starts at zero, from shared memory or with the left operand in registers.
 std::string asyncText(const MmaKind &kind, bool inRegisters) {
   std::string acc = "vector<" + std::to_string(kind.acc.nativeRegs) + "x" + std::string(name(kind.acc.type)) + ">";

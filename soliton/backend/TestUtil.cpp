@@ -2,6 +2,29 @@
 
 namespace soliton::backend {
 
+Compiled compileAmd(Program &program, const Options &options) {
+  Compiled result;
+  auto code = program.compile(options);
+  EXPECT_TRUE(succeeded(code)) << program.said();
+  if (failed(code))
+    return result;
+  result.code = *code;
+  std::string error;
+  if (auto facts = readHsaco(code->bytes, error))
+    result.facts = *facts;
+  if (auto listing = disassembleHsaco(code->bytes, program.kernel.getTarget().str(), error))
+    result.listing = *listing;
+  EXPECT_EQ(error, "");
+  return result;
+}
+
+std::string print(const Disassembly &listing) {
+  std::string text;
+  for (const Instruction &i : listing.instructions)
+    text += std::to_string(i.line) + "\t" + i.text() + "\n";
+  return text;
+}
+
 static std::string mlirName(DType type) {
   switch (type) {
   case DType::f8e4m3fn:

@@ -123,6 +123,23 @@ inline std::string errorOf(const std::string &text, DiagId id) {
     EXPECT_GT((code).vgprs, 0u);                                                                                       \
   } while (false)
 
+using Kind = InstructionKind;
+
+/// A code object and what it says about itself.
+struct Compiled {
+  CodeObject code;
+  HsacoKernel facts;
+  Disassembly listing;
+};
+Compiled compileAmd(Program &program, const Options &options = {});
+std::string print(const Disassembly &listing);
+
+/// A test for each AMD chip.
+class Gfx9 : public ::testing::TestWithParam<const char *> {
+protected:
+  const Target &target() const { return chip(GetParam()); }
+};
+
 /// A kernel that multiplies fragments read from memory with one native instruction and writes the accumulator.
 std::string mmaText(const Target &target, const MmaKind &kind);
 

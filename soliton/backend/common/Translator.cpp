@@ -265,9 +265,10 @@ llvm::Value *Translator::globalAddress(llvm::Value *base, mlir::Value lane, mlir
 
 /// Parts between dots or underscores that two names share.
 static size_t likeness(llvm::StringRef a, llvm::StringRef b) {
-  llvm::SmallVector<llvm::StringRef> parts;
+  llvm::SmallVector<llvm::StringRef> parts, others;
   llvm::SplitString(a, parts, "._");
-  return llvm::count_if(parts, [&](llvm::StringRef part) { return b.contains(part); });
+  llvm::SplitString(b, others, "._");
+  return llvm::count_if(parts, [&](llvm::StringRef part) { return llvm::is_contained(others, part); });
 }
 
 LogicalResult Translator::notOnTarget(mlir::Operation *op, llvm::StringRef what, llvm::StringRef kind,
