@@ -60,7 +60,12 @@ Sample compileGemm(const std::string &target, int64_t bm, int64_t bn, int64_t bk
   Kernel kernel = gemm.build(gemm.variants.front());
   double traced = now() - start;
   CompileOptions options{.target = target};
-  for (auto [name, value] : {std::pair("M", int64_t(4096)), {"N", int64_t(4096)}, {"K", int64_t(4096)}, {"BLOCK_M", bm}, {"BLOCK_N", bn}, {"BLOCK_K", bk}})
+  for (auto [name, value] : {std::pair("M", int64_t(4096)),
+                             {"N", int64_t(4096)},
+                             {"K", int64_t(4096)},
+                             {"BLOCK_M", bm},
+                             {"BLOCK_N", bn},
+                             {"BLOCK_K", bk}})
     options.subs.emplace_back(sym::Expr::symbol(name), value);
   Sample sample = measure(compileImage(kernel, options, kind));
   sample.front += traced;
@@ -78,7 +83,8 @@ Sample compileChain(int64_t length) {
     x = i % 2 ? x * 1.5 : x + 1.0;
   write(x, b);
   double traced = now() - start;
-  Sample sample = measure(compileImage(chain, {.target = "gfx942", .subs = {{M, 4096}, {BM, 256}}}, rt::ImageKind::emulator));
+  Sample sample =
+      measure(compileImage(chain, {.target = "gfx942", .subs = {{M, 4096}, {BM, 256}}}, rt::ImageKind::emulator));
   sample.front += traced;
   return sample;
 }
@@ -88,7 +94,8 @@ int main(int argc, char **argv) {
   auto number = [&](int i, int64_t otherwise) { return i < argc ? std::atoll(argv[i]) : otherwise; };
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode != "machine" && mode != "hsaco" && mode != "chain") {
-    std::fprintf(stderr, "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS], or compile-bench chain N [REPS]\n");
+    std::fprintf(stderr,
+                 "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS], or compile-bench chain N [REPS]\n");
     return 2;
   }
   bool chain = mode == "chain";
@@ -110,6 +117,7 @@ int main(int argc, char **argv) {
   }
   std::printf("{\"mode\": \"%s\", \"front_ms\": %.3f, \"front_cold_ms\": %.3f, \"llvm_ms\": %.3f, \"total_ms\": %.3f, "
               "\"machine_ops\": %lld, \"matrix_ops\": %lld, \"repetitions\": %lld}\n",
-              mode.c_str(), median(front), cold.front, median(llvm), median(total), static_cast<long long>(cold.machineOps),
-              static_cast<long long>(cold.matrixOps), static_cast<long long>(repetitions));
+              mode.c_str(), median(front), cold.front, median(llvm), median(total),
+              static_cast<long long>(cold.machineOps), static_cast<long long>(cold.matrixOps),
+              static_cast<long long>(repetitions));
 }

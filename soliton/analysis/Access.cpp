@@ -17,7 +17,9 @@ Value memoryOf(Operation *op) {
   return cast<WriteOp>(op).getMemory();
 }
 
-static ArrayAttr attributeOf(Operation *op, StringRef name) { return op->getAttrOfType<ArrayAttr>(name); }
+static ArrayAttr attributeOf(Operation *op, StringRef name) {
+  return op->getAttrOfType<ArrayAttr>(name);
+}
 
 Access::Access(Operation *op, const Geometry &geometry) : Access(op, geometry, tileOf(op).layout()) {}
 
@@ -27,7 +29,9 @@ Access::Access(Operation *op, const Geometry &geometry, const Layout &layout) : 
 }
 
 /// The k-th dimension's symbol in the indices of a mapping.
-static sym::Expr iterator(size_t k) { return sym::Expr::symbol("$index" + std::to_string(k)); }
+static sym::Expr iterator(size_t k) {
+  return sym::Expr::symbol("$index" + std::to_string(k));
+}
 
 void Access::read(Operation *op) {
   TileType tile = tileOf(op);
@@ -59,7 +63,8 @@ sym::Expr Access::place(size_t k, int64_t reg) const {
 }
 
 /// Bytes from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
-static std::optional<std::vector<sym::Expr>> memoryStrides(MemoryType memory, ArrayRef<Dim> dims, int64_t bytes, const Geometry &geometry) {
+static std::optional<std::vector<sym::Expr>> memoryStrides(MemoryType memory, ArrayRef<Dim> dims, int64_t bytes,
+                                                           const Geometry &geometry) {
   if (!memory.isShared()) {
     std::vector<sym::Expr> strides = shapeOf(memory, geometry).strides;
     for (sym::Expr &stride : strides)
@@ -95,7 +100,9 @@ void Access::findStrides() {
   strides = found;
   sym::Expr offset = 0;
   for (size_t k = 0; k < dims.size(); ++k)
-    offset = offset + (starts[k] + digitsExpr(tileLayout.lane, dims[k], laneSymbol()) + digitsExpr(tileLayout.wave, dims[k], waveSymbol())) * strides[k];
+    offset = offset + (starts[k] + digitsExpr(tileLayout.lane, dims[k], laneSymbol()) +
+                       digitsExpr(tileLayout.wave, dims[k], waveSymbol())) *
+                          strides[k];
   base = sym::simplify(offset, geometry.facts());
 }
 
@@ -166,7 +173,8 @@ bool Access::boundsFallBetweenGroups(int64_t first, int64_t width) const {
   for (size_t k = 0; k < dims.size(); ++k) {
     if (!bounds[k] || registerPart(k, first + width - 1) == registerPart(k, first))
       continue;
-    if (sym::divisorOf(sym::simplify(place(k, first), facts), facts) % width != 0 || sym::divisorOf(*bounds[k], facts) % width != 0)
+    if (sym::divisorOf(sym::simplify(place(k, first), facts), facts) % width != 0 ||
+        sym::divisorOf(*bounds[k], facts) % width != 0)
       return false;
   }
   return true;
@@ -250,7 +258,8 @@ Layout layoutInMemory(Operation *op) {
   for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
     Dim dim(name.getValue().str());
     for (sym::Expr index : exprsOf(mapping)) {
-      std::optional<int64_t> apart = index.kind() == sym::Kind::floordiv ? index.operand(1).constantValue() : std::nullopt;
+      std::optional<int64_t> apart =
+          index.kind() == sym::Kind::floordiv ? index.operand(1).constantValue() : std::nullopt;
       if (!apart || !(index.operand(0) == iterator(k)))
         continue;
       for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
@@ -271,7 +280,8 @@ static std::vector<DimExtent> wavePart(std::vector<DimExtent> tile, const Geomet
   return tile;
 }
 
-static std::optional<Layout> blocked(const std::vector<DimExtent> &tile, const Geometry &geometry, bool allWaves, int64_t elements) {
+static std::optional<Layout> blocked(const std::vector<DimExtent> &tile, const Geometry &geometry, bool allWaves,
+                                     int64_t elements) {
   if (allWaves)
     return coalesced(tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
   std::optional<Layout> layout = coalesced(wavePart(tile, geometry), geometry.waveSize(), 1, elements).layout;

@@ -65,16 +65,16 @@ private:
   sym::Expr base;
 };
 
-/// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of the
-/// memory is no plain dimension.
+/// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of
+/// the memory is no plain dimension.
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry);
 
 /// A layout for the access in which consecutive lanes touch consecutive addresses: within each wave's part of the tile,
 /// or, if `allWaves`, the whole tile by all waves. `elements`, if not 0, is how many a lane has in a row.
 FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool allWaves, int64_t elements = 0);
 
-/// The access' layout over the indices of its memory instead of the tile's coordinates: they differ where coordinates that
-/// lie apart are stored side by side (`floordiv($index0, 64)`).
+/// The access' layout over the indices of its memory instead of the tile's coordinates: they differ where coordinates
+/// that lie apart are stored side by side (`floordiv($index0, 64)`).
 Layout layoutInMemory(Operation *op);
 
 /// The tile that an access moves.

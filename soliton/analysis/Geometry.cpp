@@ -17,7 +17,9 @@ sym::Expr workgroupSymbol(int64_t dim) {
   static const sym::Expr symbols[] = {sym::Expr::symbol("$WG0"), sym::Expr::symbol("$WG1"), sym::Expr::symbol("$WG2")};
   return symbols[dim];
 }
-sym::Expr inductionSymbol(StringRef axis) { return sym::Expr::symbol("$ARG_" + axis.str()); }
+sym::Expr inductionSymbol(StringRef axis) {
+  return sym::Expr::symbol("$ARG_" + axis.str());
+}
 
 std::optional<int64_t> Distribution::tile() const {
   if (loopTile)
@@ -43,7 +45,9 @@ Distribution &Geometry::entry(Dim dim) {
   return list.emplace_back(fresh);
 }
 
-sym::Expr Geometry::bind(sym::Expr expr) const { return sym::substitute(expr, bound); }
+sym::Expr Geometry::bind(sym::Expr expr) const {
+  return sym::substitute(expr, bound);
+}
 
 LogicalResult Geometry::bindSymbols(KernelOp kernel) {
   // A bound symbol may stand for an expression of others; two rounds resolve one level, and the loop all of them.
@@ -83,8 +87,8 @@ static FailureOr<int64_t> positiveNumber(KernelOp kernel, const Geometry &geomet
     value = sym::simplify(geometry.bind(expr.getValue())).constantValue();
   } catch (const sym::ExprError &error) {
     return report(kernel.getLoc(), DiagId::DivisionInexact)
-        .hint("choose sizes for which the division leaves no remainder")
-        << what << " `" << sym::toString(expr.getValue()) << "` has no value: " << error.what();
+               .hint("choose sizes for which the division leaves no remainder")
+           << what << " `" << sym::toString(expr.getValue()) << "` has no value: " << error.what();
   }
   if (!value)
     return report(kernel.getLoc(), DiagId::SymbolUnbound).hint("bind its symbols in `subs`")
@@ -109,19 +113,21 @@ LogicalResult Geometry::read(KernelOp kernel) {
   for (Attribute attribute : kernel.getConstraints()) {
     if (auto workgroup = dyn_cast<WorkgroupConstraintAttr>(attribute)) {
       Distribution &dim = entry(Dim(workgroup.getDim().getValue().str()));
-      FailureOr<int64_t> tile = positiveNumber(kernel, *this, workgroup.getTile(), "the workgroup tile of `" + dim.dim.name() + "`");
+      FailureOr<int64_t> tile =
+          positiveNumber(kernel, *this, workgroup.getTile(), "the workgroup tile of `" + dim.dim.name() + "`");
       if (failed(tile))
         return failure();
       dim.workgroupTile = *tile;
       dim.workgroupDim = std::min<int64_t>(workgroup.getWorkgroupDim(), 2);
       sym::Expr id = workgroupSymbol(dim.workgroupDim);
-      dim.workgroupStart = workgroup.getApply()
-                               ? sym::substitute(bind(workgroup.getApply().getValue()), {{sym::Expr::symbol("$WG"), id}})
-                               : id * *tile;
+      dim.workgroupStart = workgroup.getApply() ? sym::substitute(bind(workgroup.getApply().getValue()),
+                                                                  {{sym::Expr::symbol("$WG"), id}})
+                                                : id * *tile;
       dim.workgroupCount = workgroup.getIters() ? bind(workgroup.getIters().getValue()) : sym::ceildiv(dim.size, *tile);
     } else if (auto tiling = dyn_cast<TilingConstraintAttr>(attribute)) {
       Distribution &dim = entry(Dim(tiling.getDim().getValue().str()));
-      FailureOr<int64_t> tile = positiveNumber(kernel, *this, tiling.getTile(), "the loop tile of `" + dim.dim.name() + "`");
+      FailureOr<int64_t> tile =
+          positiveNumber(kernel, *this, tiling.getTile(), "the loop tile of `" + dim.dim.name() + "`");
       if (failed(tile))
         return failure();
       dim.loopTile = *tile;
@@ -160,7 +166,8 @@ LogicalResult Geometry::readWaves(KernelOp kernel) {
     if (!constraint)
       continue;
     Distribution &dim = entry(Dim(constraint.getDim().getValue().str()));
-    FailureOr<int64_t> tile = positiveNumber(kernel, *this, constraint.getTile(), "the wave tile of `" + dim.dim.name() + "`");
+    FailureOr<int64_t> tile =
+        positiveNumber(kernel, *this, constraint.getTile(), "the wave tile of `" + dim.dim.name() + "`");
     if (failed(tile))
       return failure();
     if (!dim.workgroupTile)
@@ -170,8 +177,8 @@ LogicalResult Geometry::readWaves(KernelOp kernel) {
     if (*tile > *dim.workgroupTile || *dim.workgroupTile % *tile != 0)
       return report(kernel.getLoc(), DiagId::WaveTileIndivisible)
                  .hint("choose a wave tile that divides the workgroup's")
-             << "the workgroup tile of `" << dim.dim.name() << "` is " << *dim.workgroupTile << ", not a multiple of its wave tile "
-             << *tile;
+             << "the workgroup tile of `" << dim.dim.name() << "` is " << *dim.workgroupTile
+             << ", not a multiple of its wave tile " << *tile;
     dim.waveTile = *tile;
     dim.waves = *dim.workgroupTile / *tile;
     waveGrid[dim.workgroupDim] *= dim.waves;
@@ -250,7 +257,8 @@ FailureOr<Geometry> Geometry::of(KernelOp kernel) {
     if (failed(geometry.read(kernel)))
       return failure();
   } catch (const sym::ExprError &error) {
-    return report(kernel.getLoc(), DiagId::ExpressionInvalid) << "an expression of the constraints has no value: " << error.what();
+    return report(kernel.getLoc(), DiagId::ExpressionInvalid)
+           << "an expression of the constraints has no value: " << error.what();
   }
   return geometry;
 }
@@ -301,8 +309,12 @@ const MmaKind &mmaKindOf(MmaOp mma, const Target &target) {
   return *selectMma(target, name, {element(mma.getLhs()), element(mma.getRhs()), element(mma.getAcc())}).kind;
 }
 
-int64_t elementBits(Type element) { return element.isIndex() ? 64 : element.getIntOrFloatBitWidth(); }
-int64_t elementBytes(Type element) { return std::max<int64_t>(1, elementBits(element) / 8); }
+int64_t elementBits(Type element) {
+  return element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
+}
+int64_t elementBytes(Type element) {
+  return std::max<int64_t>(1, elementBits(element) / 8);
+}
 
 MemoryShape shapeOf(MemoryType type, const Geometry &geometry) {
   MemoryShape shape;

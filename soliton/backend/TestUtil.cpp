@@ -25,6 +25,26 @@ std::string print(const Disassembly &listing) {
   return text;
 }
 
+void expectLaunch(const Compiled &compiled, Program &program) {
+  const HsacoKernel &facts = compiled.facts;
+  const CodeObject &code = compiled.code;
+  EXPECT_EQ(facts.name, code.entry);
+  EXPECT_EQ(facts.kernargBytes, code.parameterBytes);
+  ASSERT_EQ(facts.arguments.size(), code.parameters.size()) << "no hidden arguments";
+  for (size_t i = 0; i < code.parameters.size(); ++i) {
+    EXPECT_EQ(facts.arguments[i].name, code.parameters[i].name);
+    EXPECT_EQ(facts.arguments[i].offset, code.parameters[i].offset);
+    EXPECT_EQ(facts.arguments[i].size, code.parameters[i].size);
+    EXPECT_EQ(facts.arguments[i].kind,
+              code.parameters[i].kind == ParameterKind::pointer ? "global_buffer" : "by_value");
+  }
+  EXPECT_EQ(facts.groupBytes, program.kernel.getSharedBytes());
+  EXPECT_EQ(facts.maxThreads, code.threads);
+  EXPECT_EQ(facts.waveSize, 64u);
+  EXPECT_EQ(facts.vgprSpills, 0u);
+  EXPECT_EQ(facts.privateBytes, 0u);
+}
+
 static std::string mlirName(DType type) {
   switch (type) {
   case DType::f8e4m3fn:

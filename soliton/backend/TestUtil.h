@@ -34,7 +34,7 @@ inline std::string readInput(const std::string &file) {
   return text.str();
 }
 
-/// Whether the places at which the kernel's text names its target and wave size say `target`.
+/// The text for another target: its name, its wave size and the `%size` that stands for it.
 inline std::string retarget(std::string text, const Target &target) {
   for (const Target *other : allTargets()) {
     text = replaceAll(text, "target = \"" + other->name + "\"", "target = \"" + target.name + "\"");
@@ -133,6 +133,8 @@ struct Compiled {
 };
 Compiled compileAmd(Program &program, const Options &options = {});
 std::string print(const Disassembly &listing);
+/// What the driver reads about the kernel is what the launch was told.
+void expectLaunch(const Compiled &compiled, Program &program);
 
 /// A test for each AMD chip.
 class Gfx9 : public ::testing::TestWithParam<const char *> {

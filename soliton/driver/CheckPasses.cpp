@@ -32,7 +32,8 @@ public:
     op->walk([&](machine::KernelOp kernel) { judge(kernel); });
     if (kernels != 1) {
       failed = true;
-      report(op->getLoc(), DiagId::PassChangedMeaning) << "after `" << name << "` there are " << kernels << " kernels, expected the one to check";
+      report(op->getLoc(), DiagId::PassChangedMeaning)
+          << "after `" << name << "` there are " << kernels << " kernels, expected the one to check";
     }
   }
 
@@ -40,12 +41,15 @@ private:
   void judgeKernel(wave::KernelOp kernel, StringRef pass) {
     if (mlir::failed(verifyForm(kernel, getForm(kernel)))) {
       failed = true;
-      report(kernel.getLoc(), DiagId::PassChangedMeaning) << "`" << pass << "` left a kernel that is not in the form it claims";
+      report(kernel.getLoc(), DiagId::PassChangedMeaning)
+          << "`" << pass << "` left a kernel that is not in the form it claims";
       return;
     }
     accept(kernel.getLoc(), pass, oracle.disagreement(kernel));
   }
-  void judgeKernel(machine::KernelOp kernel, StringRef pass) { accept(kernel.getLoc(), pass, oracle.disagreement(kernel)); }
+  void judgeKernel(machine::KernelOp kernel, StringRef pass) {
+    accept(kernel.getLoc(), pass, oracle.disagreement(kernel));
+  }
 
   void accept(Location loc, StringRef pass, const std::optional<std::string> &wrong) {
     if (!wrong)
@@ -67,7 +71,8 @@ void buildWholeRoad(mlir::OpPassManager &pm) {
 LogicalResult checkPasses(mlir::ModuleOp module, const PassCheckOptions &options) {
   auto kernels = llvm::to_vector(module.getOps<wave::KernelOp>());
   if (kernels.size() != 1)
-    return report(module.getLoc(), DiagId::InvalidIr) << "the module has " << kernels.size() << " kernels of the wave dialect, expected 1";
+    return report(module.getLoc(), DiagId::InvalidIr)
+           << "the module has " << kernels.size() << " kernels of the wave dialect, expected 1";
   FailureOr<Oracle> oracle = Oracle::of(kernels.front(), options.oracle);
   if (failed(oracle))
     return failure();
@@ -91,7 +96,8 @@ struct CheckWithEmulatorPass final : mlir::PassWrapper<CheckWithEmulatorPass, ml
     return "run the passes and compare, after each of them, with what the traced program computes";
   }
   void getDependentDialects(mlir::DialectRegistry &registry) const override {
-    registry.insert<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+    registry.insert<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                    mlir::vector::VectorDialect>();
   }
 
   void runOnOperation() override {
@@ -108,10 +114,13 @@ struct CheckWithEmulatorPass final : mlir::PassWrapper<CheckWithEmulatorPass, ml
   }
 
   Option<unsigned> seed{*this, "seed", llvm::cl::desc("of the inputs"), llvm::cl::init(1)};
-  Option<std::string> passes{*this, "passes", llvm::cl::desc("a pipeline to run in place of the compiler's"), llvm::cl::init("")};
+  Option<std::string> passes{*this, "passes", llvm::cl::desc("a pipeline to run in place of the compiler's"),
+                             llvm::cl::init("")};
 };
 } // namespace
 
-void registerPassCheck() { mlir::PassRegistration<CheckWithEmulatorPass>(); }
+void registerPassCheck() {
+  mlir::PassRegistration<CheckWithEmulatorPass>();
+}
 
 } // namespace soliton

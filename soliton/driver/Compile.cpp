@@ -25,8 +25,8 @@ namespace soliton {
 namespace {
 using Clock = std::chrono::steady_clock;
 
-/// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of many
-/// compilations do not pile up.
+/// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of
+/// many compilations do not pile up.
 mlir::MLIRContext &threadContext() {
   thread_local std::unique_ptr<mlir::MLIRContext> context;
   thread_local int uses = 0;
@@ -74,7 +74,8 @@ private:
     for (Diagnostic &diagnostic : collector.take())
       attempt.diagnostics.push_back(std::move(diagnostic));
     if (attempt.result)
-      attempt.result->warnings.insert(attempt.result->warnings.end(), attempt.diagnostics.begin(), attempt.diagnostics.end());
+      attempt.result->warnings.insert(attempt.result->warnings.end(), attempt.diagnostics.begin(),
+                                      attempt.diagnostics.end());
     return attempt;
   }
 
@@ -115,7 +116,8 @@ mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module, void (*build)(
   build(manager);
   if (!options.printAfter.empty()) {
     auto chosen = [this](mlir::Pass *pass, mlir::Operation *) {
-      return options.printAfter == "all" || pass->getArgument() == options.printAfter || pass->getName() == options.printAfter;
+      return options.printAfter == "all" || pass->getArgument() == options.printAfter ||
+             pass->getName() == options.printAfter;
     };
     manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, chosen, /*printModuleScope=*/true,
                              /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
@@ -198,19 +200,22 @@ mlir::LogicalResult Compilation::translate(machine::KernelOp kernel, const Targe
 
 /// What an image of that kind can be made for; reported with what would be right.
 static mlir::LogicalResult checkKind(rt::ImageKind kind, const Target &target, mlir::Location loc) {
-  bool amd = target.vendor == Vendor::amd, wrong = (kind == rt::ImageKind::hsaco && !amd) ||
-                                                   ((kind == rt::ImageKind::ptx || kind == rt::ImageKind::cubin) && amd);
+  bool amd = target.vendor == Vendor::amd,
+       wrong = (kind == rt::ImageKind::hsaco && !amd) ||
+               ((kind == rt::ImageKind::ptx || kind == rt::ImageKind::cubin) && amd);
   if (!wrong)
     return mlir::success();
-  return report(loc, DiagId::WrongTarget).hint(amd ? "for this target emit `hsaco`" : "for this target emit `ptx` or `cubin`")
+  return report(loc, DiagId::WrongTarget)
+             .hint(amd ? "for this target emit `hsaco`" : "for this target emit `ptx` or `cubin`")
          << "`" << target.name << "` has no `" << std::string(rt::name(kind)) << "`";
 }
 
 mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   auto kernels = module.getOps<wave::KernelOp>();
   if (kernels.empty() || std::next(kernels.begin()) != kernels.end())
-    return report(module.getLoc(), DiagId::InvalidIr) << "the module has " << std::distance(kernels.begin(), kernels.end())
-                                                      << " kernels of the wave dialect, expected 1";
+    return report(module.getLoc(), DiagId::InvalidIr)
+           << "the module has " << std::distance(kernels.begin(), kernels.end())
+           << " kernels of the wave dialect, expected 1";
   if (mlir::failed(runPasses(module, buildWavePipeline)))
     return mlir::failure();
   lap("transform");
@@ -252,7 +257,8 @@ CompileAttempt compileText(std::string_view text, std::string_view fileName, con
 }
 
 CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
-    : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {}
+    : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {
+}
 
 std::string targetOf(const rt::Device &device) {
   const std::string &architecture = device.info().architecture;

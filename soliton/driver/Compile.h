@@ -70,8 +70,8 @@ struct CompileAttempt {
 
 /// `kind` is what the image holds. Errors are returned, never thrown.
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind);
-/// The same for the text of a module in form `Traced` that binds its symbols. `options.target`, if there, replaces the target
-/// that it names; `kind` says what the image holds for a target.
+/// The same for the text of a module in form `Traced` that binds its symbols. `options.target`, if there, replaces the
+/// target that it names; `kind` says what the image holds for a target.
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind);
 

@@ -20,7 +20,8 @@ public:
     if (std::optional<int64_t> value = expr.constantValue())
       return *value;
     if (expr.isSymbol())
-      return LaunchExpr::symbol(static_cast<uint32_t>(std::distance(names.begin(), llvm::find(names, std::string(expr.symbolName())))));
+      return LaunchExpr::symbol(
+          static_cast<uint32_t>(std::distance(names.begin(), llvm::find(names, std::string(expr.symbolName())))));
     std::vector<LaunchExpr> operands;
     for (sym::Expr operand : expr.operands())
       operands.push_back(convert(operand));
@@ -84,7 +85,8 @@ private:
 };
 } // namespace
 
-static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name, const Geometry &geometry, const LaunchExprs &exprs) {
+static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name, const Geometry &geometry,
+                                         const LaunchExprs &exprs) {
   rt::ArgumentSpec spec;
   spec.name = name.str();
   auto memory = dyn_cast<MemoryType>(argument.getType());

@@ -17,8 +17,8 @@ using interp::Bytes;
 /// Whether integers stay integers: sums, products, comparisons and moves, no functions and no fractions.
 static bool keepsIntegers(Operation *op) {
   if (auto unary = dyn_cast<UnaryOp>(op))
-    return llvm::is_contained({UnaryKind::abs, UnaryKind::neg, UnaryKind::logical_not, UnaryKind::floor, UnaryKind::ceil, UnaryKind::round,
-                               UnaryKind::roundeven},
+    return llvm::is_contained({UnaryKind::abs, UnaryKind::neg, UnaryKind::logical_not, UnaryKind::floor,
+                               UnaryKind::ceil, UnaryKind::round, UnaryKind::roundeven},
                               unary.getKind());
   if (auto binary = dyn_cast<BinaryOp>(op))
     return !llvm::is_contained({BinaryKind::div, BinaryKind::pow, BinaryKind::atan2}, binary.getKind());
@@ -90,7 +90,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
     auto memory = dyn_cast<MemoryType>(argument.getType());
     std::optional<DType> type = dtypeOf(memory ? memory.getElementType() : argument.getType());
     if (!type)
-      return report(kernel.getLoc(), DiagId::PassChangedMeaning) << "parameter " << name << " has a type that has no inputs";
+      return report(kernel.getLoc(), DiagId::PassChangedMeaning)
+             << "parameter " << name << " has a type that has no inputs";
     Argument entry{cast<StringAttr>(name).getValue().str(), *type, 1, !memory, memory && isOnlyWritten(argument)};
     if (memory)
       for (ExprAttr extent : memory.getShape())
@@ -104,7 +105,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
       roundoff = std::max(roundoff, epsilon(*type) / 2);
     roundings += 8;
     if (auto mma = dyn_cast<MmaOp>(op))
-      roundings += static_cast<double>(evaluated(sym::Expr::symbol(mma.getContractedDim().getValue()), *geometry, symbols));
+      roundings +=
+          static_cast<double>(evaluated(sym::Expr::symbol(mma.getContractedDim().getValue()), *geometry, symbols));
     if (auto reduce = dyn_cast<ReduceOp>(op))
       roundings += static_cast<double>(evaluated(sym::Expr::symbol(reduce.getDim()), *geometry, symbols));
   });
@@ -131,7 +133,9 @@ static double get(const Bytes &bytes, DType type, size_t at) {
   return decode(type, value);
 }
 
-static size_t byteCount(DType type, size_t elements) { return (elements * static_cast<size_t>(bits(type)) + 7) / 8; }
+static size_t byteCount(DType type, size_t elements) {
+  return (elements * static_cast<size_t>(bits(type)) + 7) / 8;
+}
 
 interp::Inputs Oracle::makeInputs(KernelOp kernel, bool integers) const {
   constexpr int64_t kSmall = 3, kLarge = 100;
@@ -166,7 +170,8 @@ LogicalResult Oracle::addTrial(KernelOp kernel, bool integers) {
     interp::Result result = interp::run(kernel, inputs);
     if (result.ok())
       return result.arguments;
-    return report(kernel.getLoc(), DiagId::PassChangedMeaning) << "the traced program has no meaning to compare with: " << format(result.diagnostics);
+    return report(kernel.getLoc(), DiagId::PassChangedMeaning)
+           << "the traced program has no meaning to compare with: " << format(result.diagnostics);
   };
   Trial trial;
   trial.inputs = makeInputs(kernel, integers);
@@ -181,9 +186,11 @@ LogicalResult Oracle::addTrial(KernelOp kernel, bool integers) {
     for (auto [a, argument] : llvm::enumerate(arguments)) {
       std::vector<double> &tolerance = trial.tolerance.emplace_back();
       for (size_t i = 0; i < argument.elements && isFloat(argument.type); ++i) {
-        double value = get(trial.expected[a], argument.type, i), size = std::abs(get((*magnitude)[a], argument.type, i));
+        double value = get(trial.expected[a], argument.type, i),
+               size = std::abs(get((*magnitude)[a], argument.type, i));
         double bound = 2 * roundings * roundoff * std::max(size, std::abs(value));
-        double ulp = std::max(decode(argument.type, 1), epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
+        double ulp = std::max(decode(argument.type, 1),
+                              epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
         tolerance.push_back(bound + ulp);
       }
     }
@@ -196,7 +203,8 @@ FailureOr<Oracle> Oracle::of(KernelOp kernel, const OracleOptions &options) {
   Oracle oracle;
   oracle.options = options;
   try {
-    if (failed(oracle.prepare(kernel)) || failed(oracle.addTrial(kernel, true)) || failed(oracle.addTrial(kernel, false)))
+    if (failed(oracle.prepare(kernel)) || failed(oracle.addTrial(kernel, true)) ||
+        failed(oracle.addTrial(kernel, false)))
       return failure();
   } catch (const sym::ExprError &error) {
     return report(kernel.getLoc(), DiagId::ExpressionInvalid) << "a size of the kernel has no value: " << error.what();
@@ -217,8 +225,8 @@ std::optional<std::string> Oracle::compare(const Trial &trial, const std::vector
       // Written so that NaN is wrong.
       if (same || (mayDiffer && std::abs(is - expected) <= trial.tolerance[a][i]))
         continue;
-      std::string text = "element " + std::to_string(i) + " of `" + argument.name + "` is " + std::to_string(is) + ", the traced program gives " +
-                         std::to_string(expected);
+      std::string text = "element " + std::to_string(i) + " of `" + argument.name + "` is " + std::to_string(is) +
+                         ", the traced program gives " + std::to_string(expected);
       return mayDiffer ? text + " and allows " + std::to_string(trial.tolerance[a][i]) : text;
     }
   }
@@ -236,7 +244,8 @@ std::optional<std::string> Oracle::disagreement(KernelOp kernel) const {
   return std::nullopt;
 }
 
-std::optional<std::string> Oracle::emulate(const emu::Program &program, const Trial &trial, uint64_t interleaving) const {
+std::optional<std::string> Oracle::emulate(const emu::Program &program, const Trial &trial,
+                                           uint64_t interleaving) const {
   emu::LaunchConfig config{.grid = grid, .seed = interleaving, .checks = true, .adversarial = true};
   std::vector<Bytes> memory = trial.inputs.arguments;
   for (auto [argument, bytes] : llvm::zip(arguments, memory))

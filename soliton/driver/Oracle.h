@@ -7,7 +7,8 @@
 // Two sets of inputs: small integers, for which a kernel of sums and products is exact and must agree bit for bit, and
 // random numbers, for which an element may be off by
 //
-//   2 · n · u · S + ulp        n  roundings on the way to an element: all that is contracted, and eight for each operation
+//   2 · n · u · S + ulp        n  roundings on the way to an element: all that is contracted, and eight for each
+//   operation
 //                              u  unit roundoff of the coarsest type that is computed in
 //                              S  the element's value where every input is replaced by its absolute value: Σ|a||b|
 //
@@ -26,7 +27,8 @@ namespace soliton {
 struct OracleOptions {
   /// Of the inputs.
   uint64_t seed = 1;
-  /// Values of dynamic symbols. The others get small odd numbers, or the first ones for which the kernel's assumptions hold.
+  /// Values of dynamic symbols. The others get small odd numbers, or the first ones for which the kernel's assumptions
+  /// hold.
   std::map<std::string, int64_t> symbols = {};
   /// How the emulator interleaves waves, one run each.
   std::vector<uint64_t> interleavings = {1, 7};

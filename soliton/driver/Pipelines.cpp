@@ -17,7 +17,8 @@ void buildWavePipeline(mlir::OpPassManager &pm) {
   kernel.addPass(createBindSymbolsPass());
   kernel.addPass(createAssignLayoutsPass());
 
-  // Where data lives. What loops do not change leaves them first, so that it is moved and bounded once. Bounds come before movement is planned, since a reduction must know its whole dimension.
+  // Where data lives. What loops do not change leaves them first, so that it is moved and bounded once. Bounds come
+  // before movement is planned, since a reduction must know its whole dimension.
   kernel.addPass(createHoistInvariantsPass());
   kernel.addPass(createPromoteToSharedPass());
   kernel.addPass(createMaskAccessesPass());

@@ -32,7 +32,9 @@ constexpr std::array kRows = {
     Row{DType::f64, "f64", 64, true},
 };
 
-const Row &row(DType type) { return kRows[static_cast<size_t>(type)]; }
+const Row &row(DType type) {
+  return kRows[static_cast<size_t>(type)];
+}
 } // namespace
 
 const std::vector<DType> &allDTypes() {
@@ -45,7 +47,9 @@ const std::vector<DType> &allDTypes() {
   return types;
 }
 
-std::string_view name(DType type) { return row(type).name; }
+std::string_view name(DType type) {
+  return row(type).name;
+}
 
 std::optional<DType> parseDType(std::string_view text) {
   for (const Row &r : kRows)
@@ -54,7 +58,11 @@ std::optional<DType> parseDType(std::string_view text) {
   return std::nullopt;
 }
 
-int bits(DType type) { return row(type).bits; }
-bool isFloat(DType type) { return row(type).isFloat; }
+int bits(DType type) {
+  return row(type).bits;
+}
+bool isFloat(DType type) {
+  return row(type).isFloat;
+}
 
 } // namespace soliton

@@ -47,6 +47,8 @@ std::optional<DType> parseDType(std::string_view text);
 int bits(DType type);
 
 bool isFloat(DType type);
-inline bool isInteger(DType type) { return !isFloat(type); }
+inline bool isInteger(DType type) {
+  return !isFloat(type);
+}
 
 } // namespace soliton

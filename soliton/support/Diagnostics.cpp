@@ -50,8 +50,12 @@ size_t editDistance(std::string_view a, std::string_view b) {
 }
 } // namespace
 
-std::string_view idText(DiagId id) { return kRows[static_cast<size_t>(id)].text; }
-std::string_view explanation(DiagId id) { return kRows[static_cast<size_t>(id)].explanation; }
+std::string_view idText(DiagId id) {
+  return kRows[static_cast<size_t>(id)].text;
+}
+std::string_view explanation(DiagId id) {
+  return kRows[static_cast<size_t>(id)].explanation;
+}
 
 std::optional<DiagId> parseDiagId(std::string_view text) {
   for (const Row &row : kRows)
@@ -88,8 +92,7 @@ std::string format(const std::vector<Diagnostic> &diagnostics) {
   return text;
 }
 
-CompileError::CompileError(std::vector<Diagnostic> diagnostics)
-    : list(std::move(diagnostics)), text(format(list)) {}
+CompileError::CompileError(std::vector<Diagnostic> diagnostics) : list(std::move(diagnostics)), text(format(list)) {}
 
 std::optional<std::string> nearest(std::string_view text, const std::vector<std::string> &choices) {
   std::optional<std::string> best;

@@ -36,14 +36,14 @@ Knowledge Analysis::of(const Linear &sum) {
   for (const Term &term : sum.terms) {
     Knowledge part = of(Expr(term.monomial));
     out.range = add(out.range, scale(part.range, term.coefficient));
-    out.congruence = add(out.congruence, multiply(part.congruence, {0, term.coefficient}));
+    out.congruence = add(out.congruence, scale(part.congruence, term.coefficient));
   }
   out.range = tighten(out.range, out.congruence);
   return out;
 }
 
 std::optional<int64_t> Analysis::residueOf(const Term &term, int64_t n) {
-  Congruence congruence = multiply(of(Expr(term.monomial)).congruence, {0, term.coefficient});
+  Congruence congruence = scale(of(Expr(term.monomial)).congruence, term.coefficient);
   if (congruence.modulus % n != 0)
     return std::nullopt;
   return floorMod(congruence.residue, n);
@@ -90,6 +90,10 @@ Knowledge Analysis::symbol(Expr e) {
 }
 
 Knowledge Analysis::product(Expr e) {
+  if (const Node *monomial = e.get()->monomial) {
+    Knowledge part = of(Expr(monomial));
+    return {scale(part.range, e.get()->value), scale(part.congruence, e.get()->value)};
+  }
   Knowledge out{{1, 1}, {0, 1}};
   std::span<const Expr> factors = e.operands();
   for (size_t i = 0; i < factors.size(); ++i) {

@@ -49,6 +49,7 @@ Interval scale(Interval a, int64_t factor);
 Interval multiply(Interval a, Interval b);
 Congruence add(Congruence a, Congruence b);
 Congruence multiply(Congruence a, Congruence b);
+Congruence scale(Congruence a, int64_t factor);
 /// What a congruence says about the bounds.
 Interval tighten(Interval range, Congruence congruence);
 

@@ -99,6 +99,13 @@ static Interval nonEmpty(Interval range) {
   return range;
 }
 
+Congruence scale(Congruence a, int64_t factor) {
+  int64_t modulus, residue;
+  if (!mulInto(a.modulus, factor, &modulus) || !mulInto(a.residue, factor, &residue) || modulus == INT64_MIN)
+    return multiply(a, Congruence{0, factor});
+  return normal(modulus < 0 ? -modulus : modulus, residue);
+}
+
 Interval tighten(Interval range, Congruence congruence) {
   int64_t m = congruence.modulus;
   if (m == 0)

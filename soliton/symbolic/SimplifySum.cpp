@@ -57,7 +57,8 @@ std::optional<Joined> join(const Digit &low, int64_t a, const Digit &high, int64
   if (high.low % low.low != 0)
     return std::nullopt;
   int64_t gap = high.low / low.low;
-  bool continued = gap != 1 && low.size == gap && sameModulo(low.x, high.x, high.low); // the low digit sees x modulo that
+  bool continued =
+      gap != 1 && low.size == gap && sameModulo(low.x, high.x, high.low); // the low digit sees x modulo that
   if (low.x != high.x && !continued)
     return std::nullopt;
   if (gap == 1) { // the same start: a*mod(y, m) - a*mod(y, m*k) = -a*m*mod(floor(y/m), k)

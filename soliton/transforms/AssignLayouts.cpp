@@ -5,11 +5,12 @@
 //
 //   accumulator of an mma  >  operand of an mma  >  part of a wider class (broadcast, reduction)  >  read  >  write
 //
-// so in `c = mma(a, b, c); d = c + broadcast(bias)` everything takes the accumulator's layout and `bias` is read as that
-// layout without its rows. Where a use needs another layout than its class has, a `wave.convert` is inserted:
+// so in `c = mma(a, b, c); d = c + broadcast(bias)` everything takes the accumulator's layout and `bias` is read as
+// that layout without its rows. Where a use needs another layout than its class has, a `wave.convert` is inserted:
 //
 //   %p = wave.unary exp2 %s            : the accumulator's layout
-//   %q = wave.convert %p               : the operand's layout of the second mma (often only a new name, see PlanMovement)
+//   %q = wave.convert %p               : the operand's layout of the second mma (often only a new name, see
+//   PlanMovement)
 //
 // The result does not depend on the order of ops: ties are broken by the text of the layouts.
 //
@@ -38,7 +39,9 @@ struct Anchor {
   std::optional<Layout> layout;
 };
 
-TileType tileType(Value value) { return cast<TileType>(value.getType()); }
+TileType tileType(Value value) {
+  return cast<TileType>(value.getType());
+}
 
 SmallVector<Dim> dimsOf(TileType type) {
   SmallVector<Dim> dims;
@@ -74,10 +77,12 @@ Layout packed(Layout fragment, const Contraction &contraction) {
   for (Digit &digit : fragment.lane)
     if (digit.dim == contraction.dim)
       digit.stride = std::exchange(stride, stride * digit.extent);
-  return contraction.steps == 1 ? fragment : fragment.tiled(Axis::reg, contraction.dim, contraction.steps, contraction.perLane);
+  return contraction.steps == 1 ? fragment
+                                : fragment.tiled(Axis::reg, contraction.dim, contraction.steps, contraction.perLane);
 }
 
-/// A fragment table's layout for a whole workgroup tile: its dims renamed, repeated over the wave's part, split over waves.
+/// A fragment table's layout for a whole workgroup tile: its dims renamed, repeated over the wave's part, split over
+/// waves.
 Layout tiledFragment(const Layout &fragment, ArrayRef<std::pair<StringRef, StringAttr>> names, TileType type,
                      const Contraction &contraction, const Geometry &geometry) {
   std::map<Dim, Dim> renames;
@@ -218,7 +223,8 @@ Contraction LayoutAssignment::contractionOf(MmaOp mma) {
     if (digit.dim == Dim("K"))
       contraction.perLane *= digit.extent;
   int64_t steps = geometry[contraction.dim].tile().value_or(kind.k) / kind.k;
-  while (steps % (contraction.steps * 2) == 0 && contraction.steps * 2 * contraction.perLane * bytes <= geometry.maxBytesPerAccess())
+  while (steps % (contraction.steps * 2) == 0 &&
+         contraction.steps * 2 * contraction.perLane * bytes <= geometry.maxBytesPerAccess())
     contraction.steps *= 2;
   contraction.packed = true;
   return contraction;
@@ -284,8 +290,8 @@ FailureOr<Layout> LayoutAssignment::defaultLayout(Value value) {
   return layout;
 }
 
-/// Fixes the classes one by one: always the strongest anchor next. A part of a class that has an anchor and is not fixed
-/// yet waits for it, unless a matrix instruction anchors the part itself.
+/// Fixes the classes one by one: always the strongest anchor next. A part of a class that has an anchor and is not
+/// fixed yet waits for it, unless a matrix instruction anchors the part itself.
 LogicalResult LayoutAssignment::fixClasses() {
   llvm::MapVector<void *, unsigned> waitsFor; // class to the number of wider ones that it waits for
   llvm::DenseMap<void *, SmallVector<Value>> partsOf;

@@ -34,7 +34,8 @@ static int64_t wavePart(StringAttr dim, bool loop, const Geometry &geometry) {
 }
 
 /// The instruction that was named; otherwise the target's favourite among those that fit the tiles.
-static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, MmaTypes types, const Geometry &geometry) {
+static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, MmaTypes types,
+                           const Geometry &geometry) {
   if (name)
     return selectMma(geometry.target(), std::string_view(*name), types);
   auto fits = [&](const MmaKind *kind) {
@@ -62,7 +63,8 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
     return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
            << "`" << choice.kind->name << "` takes operands from shared memory asynchronously, which no pass emits yet";
   if (choice.kind->scaleBlock)
-    return report(mma.getLoc(), DiagId::NotSupportedHere) << "`" << choice.kind->name << "` needs scales, `mma` has none";
+    return report(mma.getLoc(), DiagId::NotSupportedHere)
+           << "`" << choice.kind->name << "` needs scales, `mma` has none";
 
   auto check = [&](StringAttr dim, int64_t size, bool loop) -> LogicalResult {
     int64_t tile = wavePart(dim, loop, geometry);
@@ -70,10 +72,11 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
       return success();
     return report(mma.getLoc(), DiagId::TileNotMultipleOfMma)
                .hint("choose a tile of `" + dim.getValue().str() + "` that is a multiple of " + std::to_string(size))
-           << "a wave has " << tile << " elements of `" << dim.getValue() << "`, `" << choice.kind->name << "` takes " << size
-           << " at a time";
+           << "a wave has " << tile << " elements of `" << dim.getValue() << "`, `" << choice.kind->name << "` takes "
+           << size << " at a time";
   };
-  if (failed(check(mma.getRowDim(), choice.kind->m, false)) || failed(check(mma.getColumnDim(), choice.kind->n, false)) ||
+  if (failed(check(mma.getRowDim(), choice.kind->m, false)) ||
+      failed(check(mma.getColumnDim(), choice.kind->n, false)) ||
       failed(check(mma.getContractedDim(), choice.kind->k, true)))
     return failure();
   mma.setKind(choice.kind->name);
@@ -110,8 +113,8 @@ static LogicalResult checkBound(KernelOp kernel, const Geometry &geometry) {
         if (!dynamic.contains(StringRef(symbol.symbolName()))) {
           report(argument.getLoc(), DiagId::SymbolUnbound)
                   .hint("bind it in `subs` or list it among the dynamic symbols")
-              << "the shape of `" << cast<StringAttr>(name).getValue() << "` mentions `" << std::string(symbol.symbolName())
-              << "`, which has no value";
+              << "the shape of `" << cast<StringAttr>(name).getValue() << "` mentions `"
+              << std::string(symbol.symbolName()) << "`, which has no value";
           ok = false;
         }
   }

@@ -60,13 +60,17 @@ void Expander::expandGenerated(Operation *op) {
     result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule), at));
 }
 
-/// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists of.
+/// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists
+/// of.
 void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
   TileType type = convert.getResult().getType();
   int64_t granule = naturalGranule(type);
   for (mlir::OpOperand &use : convert.getResult().getUses())
     if (auto mma = dyn_cast<MmaOp>(use.getOwner()))
-      granule = (use.getOperandNumber() == 0 ? kindOf(mma).lhs : use.getOperandNumber() == 1 ? kindOf(mma).rhs : kindOf(mma).acc).nativeRegs;
+      granule = (use.getOperandNumber() == 0   ? kindOf(mma).lhs
+                 : use.getOperandNumber() == 1 ? kindOf(mma).rhs
+                                               : kindOf(mma).acc)
+                    .nativeRegs;
   const Fragment from = fragment(convert.getOperand());
   Fragment &result = define(convert.getResult());
   for (auto [piece, at] : llvm::enumerate(origins(convert, Role::Convert, type.layout(), granule))) {
@@ -103,7 +107,8 @@ Value Expander::combine(ReduceOp reduce, Value lhs, Value rhs, OriginAttr at) {
   return BinaryOp::create(builder, reduce.getLoc(), lhs.getType(), kind, lhs, rhs, ArrayAttr(), at);
 }
 
-/// The registers of `layout` that are reduced into one: only the digits of `dim` are left, the others stand still at `first`.
+/// The registers of `layout` that are reduced into one: only the digits of `dim` are left, the others stand still at
+/// `first`.
 static Layout reducedGroup(const Layout &layout, Dim dim, int64_t first) {
   Layout group = layout;
   std::erase_if(group.reg, [&](const Digit &digit) { return digit.dim != dim; });
@@ -128,10 +133,11 @@ void Expander::expandReduce(ReduceOp reduce) {
       registers.push_back(from.range(builder, reduce.getLoc(), reg, 1, at));
     Value joined = registers.front();
     if (registers.size() > 1)
-      joined = JoinOp::create(builder, reduce.getLoc(), source.withLayout(reducedGroup(source.layout(), dim, group.front())),
-                              registers, ArrayAttr(), at);
-    Value sum = ReduceOp::create(builder, reduce.getLoc(), pieceType(type, r, 1), reduce.getKind(), joined, Value(), reduce.getDim(),
-                                 reduce.getStartAttr(), reduce.getTagsAttr(), at);
+      joined =
+          JoinOp::create(builder, reduce.getLoc(), source.withLayout(reducedGroup(source.layout(), dim, group.front())),
+                         registers, ArrayAttr(), at);
+    Value sum = ReduceOp::create(builder, reduce.getLoc(), pieceType(type, r, 1), reduce.getKind(), joined, Value(),
+                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), at);
     if (reduce.getInit())
       sum = combine(reduce, init.range(builder, reduce.getLoc(), r, 1, at), sum, at);
     result.append(sum);

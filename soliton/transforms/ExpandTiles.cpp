@@ -6,8 +6,8 @@
 //   %d = wave.mma %a, %b, %c : 64×64×32 a wave          becomes   32 × wave.mma on 16×16×16 pieces
 //   %a = wave.read %s        : 32 registers a lane       becomes    8 × wave.read of 4 registers (8 bytes)
 //
-// A tile is afterwards a row of pieces (Fragments.h); `wave.slice` and `wave.join` appear where a use wants other ones and
-// cost nothing. Every op carries its origin; nothing later widens, merges or splits an access.
+// A tile is afterwards a row of pieces (Fragments.h); `wave.slice` and `wave.join` appear where a use wants other ones
+// and cost nothing. Every op carries its origin; nothing later widens, merges or splits an access.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,33 +47,38 @@ SmallVector<OriginAttr> Expander::origins(Operation *op, Role role, const Layout
   }
   SmallVector<OriginAttr> result;
   for (auto &piece : pieces)
-    result.push_back(OriginAttr::get(op->getContext(), whole.getOp(), role,
-                                     piece.empty() ? mlir::DictionaryAttr() : mlir::DictionaryAttr::get(op->getContext(), piece), 0,
-                                     whole.getTags()));
+    result.push_back(
+        OriginAttr::get(op->getContext(), whole.getOp(), role,
+                        piece.empty() ? mlir::DictionaryAttr() : mlir::DictionaryAttr::get(op->getContext(), piece), 0,
+                        whole.getTags()));
   return result;
 }
 
-const MmaKind &Expander::kindOf(MmaOp mma) const { return mmaKindOf(mma, geometry.target()); }
+const MmaKind &Expander::kindOf(MmaOp mma) const {
+  return mmaKindOf(mma, geometry.target());
+}
 
 void Expander::expandRead(ReadOp read) {
   TileType type = read.getResult().getType();
   int64_t width = Access(read, geometry).width(geometry.maxBytesPerAccess());
   bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
   Fragment &result = define(read.getResult());
-  for (auto [i, piece] : llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
-    result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(), ValueRange(),
-                                 mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), read.getBoundsAttr(),
-                                 read.getTagsAttr(), piece));
+  for (auto [i, piece] :
+       llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
+    result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
+                                 ValueRange(), mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(),
+                                 read.getBoundsAttr(), read.getTagsAttr(), piece));
 }
 
 void Expander::expandWrite(WriteOp write) {
   TileType type = write.getValue().getType();
   int64_t width = Access(write, geometry).width(geometry.maxBytesPerAccess());
   bool shared = cast<MemoryType>(write.getMemory().getType()).isShared();
-  for (auto [i, piece] : llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
+  for (auto [i, piece] :
+       llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
-    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(), write.getIndicesAttr(),
-                    write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece);
+    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(),
+                    write.getIndicesAttr(), write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece);
   }
 }
 
@@ -92,7 +97,8 @@ static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layou
 void Expander::expandMma(MmaOp mma) {
   const MmaKind &kind = kindOf(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
-  Dim m(mma.getRowDim().getValue().str()), n(mma.getColumnDim().getValue().str()), k(mma.getContractedDim().getValue().str());
+  Dim m(mma.getRowDim().getValue().str()), n(mma.getColumnDim().getValue().str()),
+      k(mma.getContractedDim().getValue().str());
   int64_t lhsRegs = kind.lhs.nativeRegs, rhsRegs = kind.rhs.nativeRegs, accRegs = kind.acc.nativeRegs;
   auto lhsPieces = piecesByPlace(lhsType.layout(), {m, k}, lhsRegs);
   auto rhsPieces = piecesByPlace(rhsType.layout(), {n, k}, rhsRegs);
@@ -145,7 +151,8 @@ LogicalResult Expander::expandLoop(IterateOp loop) {
       types.push_back(pieceType(type, begin, granule));
     }
   }
-  auto expanded = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, loop.getCountAttr(), loop.getTagsAttr());
+  auto expanded =
+      IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, loop.getCountAttr(), loop.getTagsAttr());
   Block &body = expanded.getBody().emplaceBlock();
   body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
   size_t next = 0;

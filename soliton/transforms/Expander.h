@@ -12,7 +12,8 @@ namespace soliton {
 
 class Expander {
 public:
-  Expander(wave::KernelOp kernel, const Geometry &geometry) : kernel(kernel), geometry(geometry), builder(kernel.getContext()) {}
+  Expander(wave::KernelOp kernel, const Geometry &geometry)
+      : kernel(kernel), geometry(geometry), builder(kernel.getContext()) {}
 
   LogicalResult run();
 

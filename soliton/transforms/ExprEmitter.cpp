@@ -42,7 +42,9 @@ bool ExprEmitter::isNonNegative(Expr expr) {
   return low && *low >= 0;
 }
 
-static mlir::IntegerType integer(OpBuilder &at, unsigned width) { return at.getIntegerType(width); }
+static mlir::IntegerType integer(OpBuilder &at, unsigned width) {
+  return at.getIntegerType(width);
+}
 
 Value ExprEmitter::constant(OpBuilder &at, int64_t value, unsigned width, Location loc) {
   return arith::ConstantOp::create(at, loc, at.getIntegerAttr(integer(at, width), value));
@@ -95,7 +97,8 @@ Value ExprEmitter::buildDivision(OpBuilder &at, Expr expr, unsigned width, Locat
     // Shifts and masks are floor division and modulus for every sign.
     if (isMod)
       return arith::AndIOp::create(at, loc, a, constant(at, *number - 1, width, loc));
-    return arith::ShRSIOp::create(at, loc, a, constant(at, llvm::countr_zero(static_cast<uint64_t>(*number)), width, loc));
+    return arith::ShRSIOp::create(at, loc, a,
+                                  constant(at, llvm::countr_zero(static_cast<uint64_t>(*number)), width, loc));
   }
   Value b = emit(divisor, width, loc);
   bool plain = isNonNegative(dividend) && isNonNegative(divisor);
@@ -107,7 +110,8 @@ Value ExprEmitter::buildDivision(OpBuilder &at, Expr expr, unsigned width, Locat
     return arith::CeilDivSIOp::create(at, loc, a, b);
   }
   if (plain)
-    return isMod ? arith::RemUIOp::create(at, loc, a, b).getResult() : arith::DivUIOp::create(at, loc, a, b).getResult();
+    return isMod ? arith::RemUIOp::create(at, loc, a, b).getResult()
+                 : arith::DivUIOp::create(at, loc, a, b).getResult();
   Value quotient = arith::FloorDivSIOp::create(at, loc, a, b);
   if (!isMod)
     return quotient;
@@ -125,8 +129,9 @@ Value ExprEmitter::buildCompare(OpBuilder &at, Expr expr, Location loc) {
 Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc) {
   if (std::optional<int64_t> value = expr.constantValue())
     return constant(at, *value, width, loc);
-  bool isLogic = expr.kind() == Kind::lt || expr.kind() == Kind::le || expr.kind() == Kind::eq || expr.kind() == Kind::ne ||
-                 expr.kind() == Kind::logicalAnd || expr.kind() == Kind::logicalOr || expr.kind() == Kind::logicalNot;
+  bool isLogic = expr.kind() == Kind::lt || expr.kind() == Kind::le || expr.kind() == Kind::eq ||
+                 expr.kind() == Kind::ne || expr.kind() == Kind::logicalAnd || expr.kind() == Kind::logicalOr ||
+                 expr.kind() == Kind::logicalNot;
   if (isLogic && width != 1)
     return arith::ExtUIOp::create(at, loc, integer(at, width), emit(expr, 1, loc));
   if (!isLogic && width == 1)

@@ -33,7 +33,8 @@ int64_t Fragment::granule() const {
   return size;
 }
 
-SmallVector<Value> Fragment::parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count, OriginAttr origin) const {
+SmallVector<Value> Fragment::parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count,
+                                   OriginAttr origin) const {
   SmallVector<Value> result;
   for (auto [i, first] : llvm::enumerate(begins)) {
     int64_t last = i + 1 < begins.size() ? begins[i + 1] : end;
@@ -47,7 +48,8 @@ SmallVector<Value> Fragment::parts(OpBuilder &builder, Location loc, int64_t beg
       int64_t run = to - from;
       while (run > 1 && !piece.layout().subLayout(from - first, run))
         --run;
-      result.push_back(SliceOp::create(builder, loc, pieceType(piece, from - first, run), values[i], from - first, ArrayAttr(), origin));
+      result.push_back(SliceOp::create(builder, loc, pieceType(piece, from - first, run), values[i], from - first,
+                                       ArrayAttr(), origin));
       from += run;
     }
   }

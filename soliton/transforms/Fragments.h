@@ -28,9 +28,10 @@ public:
   /// Registers of every piece, if they are all alike; 0 otherwise.
   int64_t granule() const;
 
-  /// Registers [begin, begin + count) as values in order, as few as can be: two of three registers, say, are no layout of
-  /// their own.
-  SmallVector<Value> parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count, wave::OriginAttr origin) const;
+  /// Registers [begin, begin + count) as values in order, as few as can be: two of three registers, say, are no layout
+  /// of their own.
+  SmallVector<Value> parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count,
+                           wave::OriginAttr origin) const;
   /// Registers [begin, begin + count) as one value.
   Value range(OpBuilder &builder, Location loc, int64_t begin, int64_t count, wave::OriginAttr origin) const;
   /// All of them.

@@ -44,9 +44,8 @@ static bool followsIteration(Operation *op, IterateOp loop) {
 }
 
 static bool isInvariant(Operation *op, IterateOp loop) {
-  bool operandsOutside = llvm::all_of(op->getOperands(), [&](Value operand) {
-    return !loop->isAncestor(operand.getParentBlock()->getParentOp());
-  });
+  bool operandsOutside = llvm::all_of(
+      op->getOperands(), [&](Value operand) { return !loop->isAncestor(operand.getParentBlock()->getParentOp()); });
   if (!operandsOutside || followsIteration(op, loop))
     return false;
   if (auto read = dyn_cast<ReadOp>(op))

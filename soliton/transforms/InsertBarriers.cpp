@@ -1,12 +1,12 @@
 //===- InsertBarriers.cpp - Order the accesses of different waves ------------------===//
 //
-// Two accesses of one shared tile by different waves, one of them a write, need a barrier between them. Walking the program
-// in order, a barrier goes before the first access that conflicts with one since the last barrier: no placement has fewer.
-// A loop body is walked twice, so that what one iteration leaves behind meets the next:
+// Two accesses of one shared tile by different waves, one of them a write, need a barrier between them. Walking the
+// program in order, a barrier goes before the first access that conflicts with one since the last barrier: no placement
+// has fewer. A loop body is walked twice, so that what one iteration leaves behind meets the next:
 //
 //   wave.iterate {                              wave.iterate {
-//     wave.write %a, %s                           wave.wait shared, 0   wave.barrier      (reads of the iteration before)
-//     %0 = wave.read %s              becomes      wave.write %a, %s
+//     wave.write %a, %s                           wave.wait shared, 0   wave.barrier      (reads of the iteration
+//     before) %0 = wave.read %s              becomes      wave.write %a, %s
 //   }                                             wave.wait shared, 0   wave.barrier
 //                                                 %0 = wave.read %s
 //                                               }
@@ -28,8 +28,8 @@ namespace soliton {
 using namespace wave;
 
 namespace {
-/// What was accessed since the last barrier. A write is known by its tile and the author's op: pieces of one op, and the
-/// same op in the next iteration, write the same bytes from the same wave and need no order.
+/// What was accessed since the last barrier. A write is known by its tile and the author's op: pieces of one op, and
+/// the same op in the next iteration, write the same bytes from the same wave and need no order.
 struct Pending {
   llvm::SmallPtrSet<void *, 4> read;
   llvm::SmallSet<std::pair<void *, int64_t>, 4> written;

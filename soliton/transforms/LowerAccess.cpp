@@ -51,12 +51,13 @@ MachineLowering::Address MachineLowering::globalAddress(Operation *op, Expr offs
     auto memory = cast<MemoryType>(memoryOf(op).getType());
     int64_t elementBytes = soliton::elementBytes(memory.getElementType());
     Expr bytes = shapeOf(memory, geometry).elements * elementBytes - start;
-    Value startValue = exprs.emitI64(start, loc), bytesValue = exprs.emitI64(sym::simplify(bytes, geometry.facts()), loc);
+    Value startValue = exprs.emitI64(start, loc),
+          bytesValue = exprs.emitI64(sym::simplify(bytes, geometry.facts()), loc);
     OpBuilder at = builder;
     if (outermost)
       at.setInsertionPoint(outermost);
-    buffer = machine::BufferOp::create(at, loc, machine::BufferType::get(op->getContext()), parameters.lookup(memoryOf(op)),
-                                       startValue, bytesValue);
+    buffer = machine::BufferOp::create(at, loc, machine::BufferType::get(op->getContext()),
+                                       parameters.lookup(memoryOf(op)), startValue, bytesValue);
   }
   address.buffer = buffer;
   address.lane = exprs.emitI32(sym::fromAffineTerms(lane), loc);
@@ -76,7 +77,8 @@ FailureOr<MachineLowering::Address> MachineLowering::address(Operation *op, int6
       address.mask = exprs.emitI1(mask, op->getLoc());
     return address;
   } catch (const sym::ExprError &error) {
-    return report(op->getLoc(), DiagId::ExpressionInvalid) << "the address of this access has no value: " << error.what();
+    return report(op->getLoc(), DiagId::ExpressionInvalid)
+           << "the address of this access has no value: " << error.what();
   }
 }
 
@@ -87,8 +89,8 @@ LogicalResult MachineLowering::lowerRead(ReadOp read) {
   FailureOr<Address> at = address(read, type.getNumElements());
   if (failed(at))
     return failure();
-  define(read.getResult(), machine::LoadOp::create(builder, read.getLoc(), type, at->buffer, at->lane, at->uniform, at->mask,
-                                                   at->immediate, at->alignment));
+  define(read.getResult(), machine::LoadOp::create(builder, read.getLoc(), type, at->buffer, at->lane, at->uniform,
+                                                   at->mask, at->immediate, at->alignment));
   return success();
 }
 
@@ -99,7 +101,8 @@ LogicalResult MachineLowering::lowerWrite(WriteOp write) {
   FailureOr<Address> at = address(write, cast<mlir::VectorType>(value.getType()).getNumElements());
   if (failed(at))
     return failure();
-  machine::StoreOp::create(builder, write.getLoc(), value, at->buffer, at->lane, at->uniform, at->mask, at->immediate, at->alignment);
+  machine::StoreOp::create(builder, write.getLoc(), value, at->buffer, at->lane, at->uniform, at->mask, at->immediate,
+                           at->alignment);
   return success();
 }
 

@@ -156,17 +156,21 @@ void MachineLowering::lowerCompare(CompareOp op) {
   Location loc = op.getLoc();
   Value a = vector(op.getLhs()), b = vector(op.getRhs());
   if (isa<mlir::FloatType>(mlir::getElementTypeOrSelf(a.getType()))) {
-    static constexpr arith::CmpFPredicate kFloat[] = {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE, arith::CmpFPredicate::OLT,
-                                                      arith::CmpFPredicate::OLE, arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
+    static constexpr arith::CmpFPredicate kFloat[] = {arith::CmpFPredicate::OEQ, arith::CmpFPredicate::UNE,
+                                                      arith::CmpFPredicate::OLT, arith::CmpFPredicate::OLE,
+                                                      arith::CmpFPredicate::OGT, arith::CmpFPredicate::OGE};
     define(op.getResult(), arith::CmpFOp::create(builder, loc, kFloat[static_cast<int>(op.getPredicate())], a, b));
     return;
   }
-  static constexpr arith::CmpIPredicate kInteger[] = {arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,  arith::CmpIPredicate::slt,
-                                                      arith::CmpIPredicate::sle, arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
+  static constexpr arith::CmpIPredicate kInteger[] = {arith::CmpIPredicate::eq,  arith::CmpIPredicate::ne,
+                                                      arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+                                                      arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge};
   define(op.getResult(), arith::CmpIOp::create(builder, loc, kInteger[static_cast<int>(op.getPredicate())], a, b));
 }
 
-static bool isSmallFloat(Type type) { return isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 16; }
+static bool isSmallFloat(Type type) {
+  return isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
+}
 
 LogicalResult MachineLowering::lowerCast(CastOp op) {
   Location loc = op.getLoc();
@@ -210,8 +214,12 @@ LogicalResult MachineLowering::lowerCast(CastOp op) {
     result = fromBits == 1 ? arith::UIToFPOp::create(builder, loc, to, x).getResult()
                            : arith::SIToFPOp::create(builder, loc, to, x).getResult();
   } else if (toBits == 1) {
-    result = fromReal ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x, splat(builder, loc, x.getType(), 0)).getResult()
-                      : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x, splat(builder, loc, x.getType(), 0)).getResult();
+    result =
+        fromReal
+            ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x, splat(builder, loc, x.getType(), 0))
+                  .getResult()
+            : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x, splat(builder, loc, x.getType(), 0))
+                  .getResult();
   } else if (fromReal) {
     result = arith::FPToSIOp::create(builder, loc, to, x);
   } else if (fromBits > toBits) {
@@ -228,7 +236,8 @@ void MachineLowering::lowerFill(FillOp op) {
   mlir::VectorType type = vectorType(op.getResult().getType());
   Attribute value = op.getValue();
   if (auto integer = dyn_cast<mlir::IntegerAttr>(value))
-    value = builder.getIntegerAttr(type.getElementType(), integer.getValue().sextOrTrunc(elementBits(type.getElementType())).getSExtValue());
+    value = builder.getIntegerAttr(type.getElementType(),
+                                   integer.getValue().sextOrTrunc(elementBits(type.getElementType())).getSExtValue());
   define(op.getResult(), arith::ConstantOp::create(builder, op.getLoc(), mlir::DenseElementsAttr::get(type, value)));
 }
 
@@ -248,7 +257,8 @@ void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
   mlir::VectorType type = vectorType(tile);
   SmallVector<Value> elements;
   for (int64_t reg = 0; reg < tile.layout().regs(); ++reg) {
-    sym::Expr place = op.getStart()->getValue() + coordinateExpr(tile.layout(), Dim(op.getDim().str()), reg, laneSymbol(), waveSymbol());
+    sym::Expr place = op.getStart()->getValue() +
+                      coordinateExpr(tile.layout(), Dim(op.getDim().str()), reg, laneSymbol(), waveSymbol());
     elements.push_back(exprs.emitI32(sym::simplify(place, geometry.facts()), op.getLoc()));
   }
   Value places = mlir::vector::FromElementsOp::create(builder, op.getLoc(), type.clone(builder.getI32Type()), elements);
@@ -273,7 +283,8 @@ LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
       else if (bits < 32)
         element = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), element);
       // Every element is a symbol of its own, so that no two share what was emitted for them.
-      sym::Expr unique = sym::Expr::symbol("$element" + std::to_string(vectors.size()) + "_" + std::to_string(i) + "_" + std::to_string(k));
+      sym::Expr unique = sym::Expr::symbol("$element" + std::to_string(vectors.size()) + "_" + std::to_string(i) + "_" +
+                                           std::to_string(k));
       exprs.bind(unique, element);
       arguments.set(name, unique);
     }
@@ -302,17 +313,20 @@ void MachineLowering::lowerJoin(JoinOp op) {
 void MachineLowering::lowerMma(MmaOp op) {
   const MmaKind &kind = mmaKindOf(op, geometry.target());
   Value acc = vector(op.getAcc());
-  define(op.getResult(), machine::MmaOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, vector(op.getLhs()),
-                                                vector(op.getRhs()), acc));
+  define(op.getResult(), machine::MmaOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction,
+                                                vector(op.getLhs()), vector(op.getRhs()), acc));
 }
 
 Value MachineLowering::combine(ReduceKind kind, Value lhs, Value rhs, Location loc) {
   bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(lhs.getType()));
   if (kind == ReduceKind::sum)
-    return real ? arith::AddFOp::create(builder, loc, lhs, rhs).getResult() : arith::AddIOp::create(builder, loc, lhs, rhs).getResult();
+    return real ? arith::AddFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::AddIOp::create(builder, loc, lhs, rhs).getResult();
   if (kind == ReduceKind::max)
-    return real ? arith::MaximumFOp::create(builder, loc, lhs, rhs).getResult() : arith::MaxSIOp::create(builder, loc, lhs, rhs).getResult();
-  return real ? arith::MinimumFOp::create(builder, loc, lhs, rhs).getResult() : arith::MinSIOp::create(builder, loc, lhs, rhs).getResult();
+    return real ? arith::MaximumFOp::create(builder, loc, lhs, rhs).getResult()
+                : arith::MaxSIOp::create(builder, loc, lhs, rhs).getResult();
+  return real ? arith::MinimumFOp::create(builder, loc, lhs, rhs).getResult()
+              : arith::MinSIOp::create(builder, loc, lhs, rhs).getResult();
 }
 
 } // namespace soliton

@@ -1,7 +1,7 @@
 //===- LowerMovement.cpp - Values that change their holders ---------------------------===//
 //
-// Carries out the plans of layout/Convert.h and layout/Reduce.h: registers that only get new names, exchanges between the
-// lanes of a wave, reductions of a lane's registers and then of lanes.
+// Carries out the plans of layout/Convert.h and layout/Reduce.h: registers that only get new names, exchanges between
+// the lanes of a wave, reductions of a lane's registers and then of lanes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -47,14 +47,16 @@ static Value choose(OpBuilder &builder, Location loc, ArrayRef<Value> options, V
 LogicalResult MachineLowering::lowerRemap(Operation *op) {
   Location loc = op->getLoc();
   auto from = cast<TileType>(op->getOperand(0).getType()), to = cast<TileType>(op->getResult(0).getType());
-  ConvertPlan plan = planConvert(from.layout(), to.layout(), {.elementBits = static_cast<int>(elementBits(from.getElementType()))});
+  ConvertPlan plan =
+      planConvert(from.layout(), to.layout(), {.elementBits = static_cast<int>(elementBits(from.getElementType()))});
   Value source = vector(op->getOperand(0));
   if (plan.kind == ConvertKind::rename) {
     define(op->getResult(0), picked(source, plan.registers, loc));
     return success();
   }
   if (plan.kind != ConvertKind::shuffle)
-    return report(loc, DiagId::NotSupportedHere) << "a conversion through shared memory was not planned before this point: " << plan.reason;
+    return report(loc, DiagId::NotSupportedHere)
+           << "a conversion through shared memory was not planned before this point: " << plan.reason;
 
   SmallVector<Value> groups, slots(plan.slots);
   for (int64_t begin = 0; begin < from.layout().regs(); begin += plan.granule)
@@ -62,11 +64,12 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
   Value nothing = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(groups.front().getType()));
   llvm::fill(slots, nothing);
   for (const ShuffleRound &round : plan.rounds) {
-    Value offered = round.sendGroup.isConstant() ? groups[round.sendGroup.base] : choose(builder, loc, groups, laneFunction(round.sendGroup, loc));
+    Value offered = round.sendGroup.isConstant() ? groups[round.sendGroup.base]
+                                                 : choose(builder, loc, groups, laneFunction(round.sendGroup, loc));
     if (round.crossesLanes) {
       if (std::optional<int64_t> mask = round.sourceLane.xorMask(geometry.waveSize()))
-        offered = machine::ShuffleOp::create(builder, loc, offered.getType(), machine::ShuffleMode::bfly, offered, Value(),
-                                             builder.getI64IntegerAttr(*mask));
+        offered = machine::ShuffleOp::create(builder, loc, offered.getType(), machine::ShuffleMode::bfly, offered,
+                                             Value(), builder.getI64IntegerAttr(*mask));
       else
         offered = machine::ShuffleOp::create(builder, loc, offered.getType(), machine::ShuffleMode::idx, offered,
                                              laneFunction(round.sourceLane, loc), mlir::IntegerAttr());
@@ -74,7 +77,8 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
     Value taken;
     for (const ShuffleRound::Guard &guard : round.guards) {
       Value number = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(guard.value));
-      Value holds = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, laneFunction(guard.function, loc), number);
+      Value holds =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, laneFunction(guard.function, loc), number);
       taken = taken ? arith::AndIOp::create(builder, loc, taken, holds).getResult() : holds;
     }
     for (int64_t slot = 0; slot < plan.slots; ++slot) {
@@ -83,7 +87,8 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
       Value here = taken;
       if (!round.slot.isConstant()) {
         Value number = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(slot));
-        Value isIt = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, laneFunction(round.slot, loc), number);
+        Value isIt =
+            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, laneFunction(round.slot, loc), number);
         here = here ? arith::AndIOp::create(builder, loc, here, isIt).getResult() : isIt;
       }
       slots[slot] = here ? arith::SelectOp::create(builder, loc, here, offered, slots[slot]).getResult() : offered;
@@ -91,7 +96,8 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
   }
   Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(to)));
   for (auto [group, slot] : llvm::enumerate(plan.slotOf))
-    result = mlir::vector::InsertStridedSliceOp::create(builder, loc, slots[slot], result, {static_cast<int64_t>(group) * plan.granule}, {1});
+    result = mlir::vector::InsertStridedSliceOp::create(builder, loc, slots[slot], result,
+                                                        {static_cast<int64_t>(group) * plan.granule}, {1});
   define(op->getResult(0), result);
   return success();
 }
@@ -123,7 +129,8 @@ void MachineLowering::lowerReduce(ReduceOp op) {
     sym::Expr moved = step.kind == LaneStep::Kind::broadcast ? sym::Expr(0) : sym::mod(digit + step.shift, step.extent);
     sym::Expr from = sym::simplify(lane + (moved - digit) * step.divisor, geometry.facts());
     Value read = machine::ShuffleOp::create(builder, loc, x.getType(), machine::ShuffleMode::idx,
-                                            step.kind == LaneStep::Kind::joinFirst ? first : x, exprs.emitI32(from, loc), mlir::IntegerAttr());
+                                            step.kind == LaneStep::Kind::joinFirst ? first : x,
+                                            exprs.emitI32(from, loc), mlir::IntegerAttr());
     x = step.kind == LaneStep::Kind::broadcast ? read : combine(op.getKind(), x, read, loc);
   }
   define(op.getResult(), x);

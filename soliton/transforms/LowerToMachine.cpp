@@ -1,7 +1,7 @@
 //===- LowerToMachine.cpp - One lane's program --------------------------------------===//
 //
-// Every tile becomes the vector of registers that a lane holds of it; layouts, starts and bounds become address arithmetic
-// (ExprEmitter.h); each memory op becomes the one instruction that it is:
+// Every tile becomes the vector of registers that a lane holds of it; layouts, starts and bounds become address
+// arithmetic (ExprEmitter.h); each memory op becomes the one instruction that it is:
 //
 //   %0 = wave.read %a {starts = ["64*$WG0"]} : … -> !wave.tile<[M], f16, "reg = (8 M 1), lane = (64 M 8)">
 //
@@ -57,11 +57,13 @@ machine::KernelOp MachineLowering::makeKernel() {
   int64_t shared = 0;
   kernel.walk([&](AllocateOp allocation) {
     MemoryType type = allocation.getResult().getType();
-    shared = std::max<int64_t>(shared, *allocation.getOffset() + type.getMap().getValue().bytes(elementBits(type.getElementType())));
+    shared = std::max<int64_t>(shared, *allocation.getOffset() +
+                                           type.getMap().getValue().bytes(elementBits(type.getElementType())));
   });
   builder.setInsertionPoint(kernel);
-  auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names), geometry.waveSize(),
-                                          geometry.waveCount(), static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget());
+  auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
+                                          geometry.waveSize(), geometry.waveCount(),
+                                          static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget());
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -147,24 +149,27 @@ LogicalResult MachineLowering::lower(Operation *op) {
         return success();
       })
       .Case<SplatOp>([&](SplatOp splat) {
-        define(splat.getResult(), mlir::vector::BroadcastOp::create(builder, op->getLoc(), vectorType(splat.getResult().getType()),
-                                                                    parameters.lookup(splat.getScalar())));
+        define(splat.getResult(),
+               mlir::vector::BroadcastOp::create(builder, op->getLoc(), vectorType(splat.getResult().getType()),
+                                                 parameters.lookup(splat.getScalar())));
         return success();
       })
       .Case<SliceOp>([&](SliceOp slice) {
-        define(slice.getResult(), mlir::vector::ExtractStridedSliceOp::create(
-                                      builder, op->getLoc(), vector(slice.getOperand()), {static_cast<int64_t>(slice.getFirst())},
-                                      {slice.getResult().getType().layout().regs()}, {1}));
+        define(slice.getResult(),
+               mlir::vector::ExtractStridedSliceOp::create(builder, op->getLoc(), vector(slice.getOperand()),
+                                                           {static_cast<int64_t>(slice.getFirst())},
+                                                           {slice.getResult().getType().layout().regs()}, {1}));
         return success();
       })
-      .Case<PermuteOp>([&](PermuteOp permute) { return define(permute.getResult(), vector(permute.getOperand())), success(); })
+      .Case<PermuteOp>(
+          [&](PermuteOp permute) { return define(permute.getResult(), vector(permute.getOperand())), success(); })
       .Case<BarrierOp>([&](BarrierOp) {
         machine::BarrierOp::create(builder, op->getLoc(), 0, mlir::IntegerAttr());
         return success();
       })
       .Case<WaitOp>([&](WaitOp wait) {
-        machine::WaitOp::create(builder, op->getLoc(), mlir::TypeRange(), static_cast<machine::Counter>(wait.getCounter()),
-                                wait.getCount(), ValueRange());
+        machine::WaitOp::create(builder, op->getLoc(), mlir::TypeRange(),
+                                static_cast<machine::Counter>(wait.getCounter()), wait.getCount(), ValueRange());
         return success();
       })
       .Case<AllocateOp, YieldOp>([&](Operation *) { return success(); })

@@ -60,7 +60,8 @@ static void boundAccess(Operation *op, const Geometry &geometry) {
 /// The element that changes nothing when combined.
 static mlir::TypedAttr identity(ReduceKind kind, Type type, OpBuilder &builder) {
   if (auto real = dyn_cast<mlir::FloatType>(type)) {
-    double value = kind == ReduceKind::sum ? 0.0 : std::numeric_limits<double>::infinity() * (kind == ReduceKind::max ? -1 : 1);
+    double value =
+        kind == ReduceKind::sum ? 0.0 : std::numeric_limits<double>::infinity() * (kind == ReduceKind::max ? -1 : 1);
     return mlir::FloatAttr::get(real, value);
   }
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -84,9 +85,10 @@ static Value selectInside(OpBuilder &builder, Location loc, Value value, Dim dim
   auto wide = [&](Type element) { return TileType::get(context, type.getDims(), element, type.getLayout()); };
   Value place = SelfIndexOp::create(builder, loc, lineType, name, exprAttr(context, start), ArrayAttr(), OriginAttr());
   // The bound as a tile: an expression of sizes, the same everywhere.
-  Value bound = ApplyExprOp::create(builder, loc, lineType, exprAttr(context, size), ValueRange(place), ArrayAttr(), OriginAttr());
-  Value inside = CompareOp::create(builder, loc, lineType.withElementType(builder.getI1Type()), ComparePredicate::lt, place, bound,
-                                   ArrayAttr(), OriginAttr());
+  Value bound = ApplyExprOp::create(builder, loc, lineType, exprAttr(context, size), ValueRange(place), ArrayAttr(),
+                                    OriginAttr());
+  Value inside = CompareOp::create(builder, loc, lineType.withElementType(builder.getI1Type()), ComparePredicate::lt,
+                                   place, bound, ArrayAttr(), OriginAttr());
   if (type.getRank() > 1)
     inside = BroadcastOp::create(builder, loc, wide(builder.getI1Type()), inside, ArrayAttr(), OriginAttr());
   Value fill = FillOp::create(builder, loc, type, outside, ArrayAttr(), OriginAttr());
@@ -123,7 +125,8 @@ static void maskContraction(MmaOp mma, const Geometry &geometry) {
     if (isZeroOutside(operand))
       continue;
     mlir::TypedAttr zero = builder.getZeroAttr(cast<TileType>(operand.getType()).getElementType());
-    mma->setOperand(which, selectInside(builder, mma.getLoc(), operand, dim, start, geometry[dim].size, zero, geometry));
+    mma->setOperand(which,
+                    selectInside(builder, mma.getLoc(), operand, dim, start, geometry[dim].size, zero, geometry));
   }
 }
 

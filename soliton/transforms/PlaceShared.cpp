@@ -1,8 +1,9 @@
 //===- PlaceShared.cpp - Address maps and places of shared tiles -----------------===//
 //
-// Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank conflict by
-// the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory), or, where that is
-// not enough, rows are made longer by the smallest padding. Tiles follow each other in the one shared block:
+// Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank
+// conflict by the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory),
+// or, where that is not enough, rows are made longer by the smallest padding. Tiles follow each other in the one shared
+// block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
 //
@@ -36,14 +37,16 @@ static SharedMap plainMap(AllocateOp allocation) {
     auto indices = user->getAttrOfType<ArrayAttr>("indices");
     for (auto [k, dim] : llvm::enumerate(map.dims)) {
       // Indices of shared tiles grow with their coordinates, so the last coordinate has the largest.
-      sym::Expr index = indices ? cast<ExprAttr>(indices[k]).getValue() : sym::Expr::symbol("$index" + std::to_string(k));
+      sym::Expr index =
+          indices ? cast<ExprAttr>(indices[k]).getValue() : sym::Expr::symbol("$index" + std::to_string(k));
       dim.extent = std::max(dim.extent, sym::evaluate(index, last) + 1);
     }
   }
   return map;
 }
 
-/// One access of one wave: what the search for a map looks at, since the others are nearly always the same up to a shift.
+/// One access of one wave: what the search for a map looks at, since the others are nearly always the same up to a
+/// shift.
 static SharedAccessPattern firstAccess(SharedAccessPattern pattern) {
   pattern.layout.wave.clear();
   if (std::optional<Layout> first = pattern.layout.subLayout(0, pattern.elementsPerAccess))
@@ -90,13 +93,14 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
       MemoryType type = allocation.getResult().getType();
       SharedMap map = conflictFreeMap(allocation, *geometry);
       allocation.setOffset(used);
-      allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(), type.getSpace(),
-                                                     SharedMapAttr::get(type.getContext(), map)));
+      allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
+                                                     type.getSpace(), SharedMapAttr::get(type.getContext(), map)));
       // 16 bytes: the widest access stays aligned in every tile.
       used += llvm::alignTo(map.bytes(elementBits(type.getElementType())), 16);
     });
     if (used > geometry->target().sharedBytes) {
-      report(kernel.getLoc(), DiagId::SharedMemoryExceeded).hint("use smaller tiles, or keep an operand out of shared memory")
+      report(kernel.getLoc(), DiagId::SharedMemoryExceeded)
+              .hint("use smaller tiles, or keep an operand out of shared memory")
           << "the kernel needs " << used << " bytes of shared memory, `" << geometry->target().name << "` has "
           << geometry->target().sharedBytes;
       return signalPassFailure();

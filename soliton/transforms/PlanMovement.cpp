@@ -83,10 +83,11 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
   // Written in the result's order of dimensions, which is the order of the shared tile.
   Value value = convert.getOperand();
   if (from.getDims() != to.getDims())
-    value = PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
+    value =
+        PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
   ArrayAttr indices = denseIndices(to);
-  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), indices, starts, ArrayAttr(),
-                  convert.getTagsAttr(), OriginAttr());
+  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
+                  ArrayAttr(), convert.getTagsAttr(), OriginAttr());
   auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
                              ArrayAttr(), convert.getTagsAttr(), OriginAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
@@ -99,8 +100,8 @@ static void splitReduction(ReduceOp reduce, KernelOp kernel) {
   TileType source = reduce.getSource().getType();
   Dim dim(reduce.getDim().str());
   Layout partial = onePerWave(source.layout(), dim);
-  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
-                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
+  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(),
+                                 Value(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
   auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
                                       ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
   reduce.getSourceMutable().assign(everywhere.getResult());

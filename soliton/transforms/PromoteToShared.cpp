@@ -32,7 +32,8 @@ static Value allocate(KernelOp kernel, Location loc, TileType type) {
   SmallVector<ExprAttr> shape;
   for (StringAttr dim : type.getDims())
     shape.push_back(exprAttr(kernel.getContext(), sym::Expr::symbol(dim.getValue())));
-  auto memory = MemoryType::get(kernel.getContext(), shape, type.getElementType(), AddressSpace::Shared, SharedMapAttr());
+  auto memory =
+      MemoryType::get(kernel.getContext(), shape, type.getElementType(), AddressSpace::Shared, SharedMapAttr());
   return AllocateOp::create(builder, loc, memory, mlir::IntegerAttr(), ArrayAttr());
 }
 
@@ -61,7 +62,8 @@ static bool usesAny(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &def
 }
 
 /// Moves a group of reads of one block through shared memory; `before` is the first op that uses one of them.
-static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before, const Geometry &geometry) {
+static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before,
+                                  const Geometry &geometry) {
   OpBuilder builder(before);
   SmallVector<std::pair<Value, TileType>> tiles;
   for (ReadOp read : reads) {
@@ -144,8 +146,8 @@ struct PromoteToSharedPass final : impl::PromoteToSharedPassBase<PromoteToShared
     for (BlockArgument argument : kernel.block().getArguments())
       if (isSharedParameter(argument)) {
         auto type = cast<MemoryType>(argument.getType());
-        argument.setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(), AddressSpace::Global,
-                                         SharedMapAttr()));
+        argument.setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
+                                         AddressSpace::Global, SharedMapAttr()));
       }
   }
 };

@@ -5,8 +5,8 @@
 // each kind and width agree one to one (an LDS pair counts as both); matrix instructions agree in number.
 //
 //===----------------------------------------------------------------------===//
-#include "soliton/backend/amd/Disassemble.h"
 #include "soliton/backend/amd/Hsaco.h"
+#include "soliton/backend/amd/Disassemble.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/runtime/LaunchPlan.h"
 #include "test/e2e/Support.h"
@@ -34,7 +34,9 @@ struct Stream {
   int waits = 0;
 };
 
-std::string access(std::string_view kind, int64_t bytes) { return std::string(kind) + " " + std::to_string(bytes); }
+std::string access(std::string_view kind, int64_t bytes) {
+  return std::string(kind) + " " + std::to_string(bytes);
+}
 
 //===-- From the machine form ---------------------------------------------------------------------------===//
 
@@ -47,9 +49,11 @@ Stream streamOf(machine::KernelOp kernel) {
   Stream stream;
   kernel.walk([&](mlir::Operation *op) {
     if (auto load = llvm::dyn_cast<machine::LoadOp>(op))
-      ++stream.phases.back()[access(load.getBuffer() ? "global load" : "shared load", bytesOf(load.getResult().getType()))];
+      ++stream.phases
+            .back()[access(load.getBuffer() ? "global load" : "shared load", bytesOf(load.getResult().getType()))];
     if (auto store = llvm::dyn_cast<machine::StoreOp>(op))
-      ++stream.phases.back()[access(store.getBuffer() ? "global store" : "shared store", bytesOf(store.getValue().getType()))];
+      ++stream.phases
+            .back()[access(store.getBuffer() ? "global store" : "shared store", bytesOf(store.getValue().getType()))];
     stream.mfmas += llvm::isa<machine::MmaOp>(op);
     if (llvm::isa<machine::BarrierOp>(op)) {
       auto wait = llvm::dyn_cast_or_null<machine::WaitOp>(op->getPrevNode());
@@ -65,8 +69,9 @@ Stream streamOf(machine::KernelOp kernel) {
 /// Bytes that one access of the instruction moves: `buffer_load_dwordx4` 16, `ds_read2_b32` 4.
 int64_t widthOf(std::string_view mnemonic) {
   static constexpr std::pair<std::string_view, int64_t> kWidths[] = {
-      {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4}, {"short", 2}, {"byte", 1}, {"b128", 16}, {"b96", 12},
-      {"b64", 8},      {"b32", 4},      {"b16", 2},     {"u16", 2},   {"i16", 2},   {"b8", 1},   {"u8", 1},    {"i8", 1}};
+      {"dwordx4", 16}, {"dwordx3", 12}, {"dwordx2", 8}, {"dword", 4}, {"short", 2}, {"byte", 1},
+      {"b128", 16},    {"b96", 12},     {"b64", 8},     {"b32", 4},   {"b16", 2},   {"u16", 2},
+      {"i16", 2},      {"b8", 1},       {"u8", 1},      {"i8", 1}};
   for (auto [text, bytes] : kWidths)
     if (mnemonic.find(text) != std::string_view::npos)
       return bytes;
@@ -75,7 +80,9 @@ int64_t widthOf(std::string_view mnemonic) {
 }
 
 /// Accesses of the machine form that one instruction does: an LDS pair is two.
-int accessesOf(std::string_view mnemonic) { return mnemonic.starts_with("ds_read2") || mnemonic.starts_with("ds_write2") ? 2 : 1; }
+int accessesOf(std::string_view mnemonic) {
+  return mnemonic.starts_with("ds_read2") || mnemonic.starts_with("ds_write2") ? 2 : 1;
+}
 
 std::optional<std::string_view> kindOf(const Instruction &instruction) {
   switch (instruction.kind) {
@@ -101,7 +108,8 @@ Stream streamOf(const backend::Disassembly &binary) {
       waited &= !kind->starts_with("shared");
     }
     stream.mfmas += instruction.kind == InstructionKind::mfma;
-    waited |= instruction.kind == InstructionKind::waitcnt && instruction.operands.find("lgkmcnt(0)") != std::string::npos;
+    waited |=
+        instruction.kind == InstructionKind::waitcnt && instruction.operands.find("lgkmcnt(0)") != std::string::npos;
     if (instruction.kind == InstructionKind::barrier) {
       stream.waits += waited;
       stream.phases.emplace_back();
@@ -121,7 +129,8 @@ std::vector<Case> amdCases() {
 class Hsaco : public testing::TestWithParam<Case> {
 protected:
   Hsaco() : context(mlir::MLIRContext::Threading::DISABLED) {
-    context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+    context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                        mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   }
 
   void check(const Sizes &sizes, const std::vector<std::string> &dynamic) {
@@ -169,7 +178,8 @@ protected:
         launch.push_back({image.arguments[i].name, "global_buffer", layout.arguments[i], 8});
     for (size_t i = 0; i < image.arguments.size(); ++i)
       if (image.arguments[i].kind == rt::ArgumentKind::scalar)
-        launch.push_back({image.arguments[i].name, "by_value", layout.arguments[i], static_cast<uint32_t>(bits(image.arguments[i].dtype)) / 8});
+        launch.push_back({image.arguments[i].name, "by_value", layout.arguments[i],
+                          static_cast<uint32_t>(bits(image.arguments[i].dtype)) / 8});
     for (size_t i = 0; i < image.symbols.size(); ++i)
       launch.push_back({image.symbols[i].name, "by_value", layout.symbols[i], 4});
     ASSERT_EQ(metadata.arguments.size(), launch.size());
@@ -214,9 +224,13 @@ Sizes tilesOf(const Case &which, int64_t count) {
   return sizes;
 }
 
-TEST_P(Hsaco, WholeTiles) { check(tilesOf(GetParam(), 8), {}); }
+TEST_P(Hsaco, WholeTiles) {
+  check(tilesOf(GetParam(), 8), {});
+}
 
-TEST_P(Hsaco, DynamicSizes) { check(tilesOf(GetParam(), 8), GetParam().sizeNames()); }
+TEST_P(Hsaco, DynamicSizes) {
+  check(tilesOf(GetParam(), 8), GetParam().sizeNames());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::ValuesIn(amdCases()), caseName);
 

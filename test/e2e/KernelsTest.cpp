@@ -28,12 +28,20 @@ const Plan &planFor(const std::string &kernel) {
                                 {{"M", 111}, {"N", 813}},
                                 {{"M", 70}, {"N", 131}},
                                 {{"BLOCK_M", 32}, {"BLOCK_N", 128}},
-                                {{{"M", 64}, {"N", 64}}, {{"M", 1}, {"N", 1}}, {{"M", 111}, {"N", 813}}, {{"M", 63}, {"N", 65}}, {{"M", 200}, {"N", 7}}}};
+                                {{{"M", 64}, {"N", 64}},
+                                 {{"M", 1}, {"N", 1}},
+                                 {{"M", 111}, {"N", 813}},
+                                 {{"M", 63}, {"N", 65}},
+                                 {{"M", 200}, {"N", 7}}}};
   static const Plan rows{{{"M", 32}, {"N", 512}},
                          {{"M", 111}, {"N", 813}},
                          {{"M", 35}, {"N", 601}},
                          {{"BLOCK_M", 8}, {"BLOCK_N", 512}},
-                         {{{"M", 16}, {"N", 256}}, {{"M", 1}, {"N", 1}}, {{"M", 37}, {"N", 813}}, {{"M", 5}, {"N", 1000}}, {{"M", 33}, {"N", 255}}}};
+                         {{{"M", 16}, {"N", 256}},
+                          {{"M", 1}, {"N", 1}},
+                          {{"M", 37}, {"N", 813}},
+                          {{"M", 5}, {"N", 1000}},
+                          {{"M", 33}, {"N", 255}}}};
   static const Plan line{{{"M", 4096}},
                          {{"M", 111 * 813}},
                          {{"M", 1025}},
@@ -68,7 +76,8 @@ protected:
       std::shared_ptr<rt::Device> device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = seed});
       std::unique_ptr<rt::LoadedKernel> kernel = device->load(compiled.image);
       for (bool integers : {true, false})
-        EXPECT_TRUE(which.launch(*device, *kernel, sizes, integers)) << testing::PrintToString(sizes) << " seed " << seed;
+        EXPECT_TRUE(which.launch(*device, *kernel, sizes, integers))
+            << testing::PrintToString(sizes) << " seed " << seed;
     }
   }
 
@@ -89,7 +98,8 @@ Accesses accessesOf(const std::string &machine) {
   Accesses found;
   std::istringstream lines(machine);
   for (std::string line; std::getline(lines, line);) {
-    bool load = line.find("machine.load ") != std::string::npos, store = line.find("machine.store ") != std::string::npos;
+    bool load = line.find("machine.load ") != std::string::npos,
+         store = line.find("machine.store ") != std::string::npos;
     bool masked = line.find("] mask %") != std::string::npos;
     found.loads += load;
     found.stores += store;
@@ -105,9 +115,13 @@ Accesses machineAccesses(const Case &which, const Sizes &sizes) {
   return compiled ? accessesOf(compiled->artefacts.front().second) : Accesses();
 }
 
-TEST_P(Kernels, WholeTiles) { check(GetParam(), plan().aligned); }
+TEST_P(Kernels, WholeTiles) {
+  check(GetParam(), plan().aligned);
+}
 
-TEST_P(Kernels, OddSizes) { check(GetParam(), plan().odd); }
+TEST_P(Kernels, OddSizes) {
+  check(GetParam(), plan().odd);
+}
 
 TEST_P(Kernels, OneElement) {
   Sizes one = plan().odd;

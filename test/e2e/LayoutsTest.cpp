@@ -82,13 +82,16 @@ std::string dimList(const Chain &chain, bool quoted, std::optional<size_t> skip 
   std::string text = "[";
   for (size_t i = 0; i < chain.tile.size(); ++i)
     if (i != skip)
-      text += (text.size() > 1 ? ", " : "") + (quoted ? "\"" + chain.tile[i].dim.name() + "\"" : chain.tile[i].dim.name());
+      text +=
+          (text.size() > 1 ? ", " : "") + (quoted ? "\"" + chain.tile[i].dim.name() + "\"" : chain.tile[i].dim.name());
   return text + "]";
 }
 
 std::string Chain::text() const {
   std::string element(soliton::name(type));
-  auto memory = [&](std::optional<size_t> skip) { return "!wave.memory<" + dimList(*this, true, skip) + ", " + element + ", global>"; };
+  auto memory = [&](std::optional<size_t> skip) {
+    return "!wave.memory<" + dimList(*this, true, skip) + ", " + element + ", global>";
+  };
   auto tileOf = [&](const Layout &layout, std::optional<size_t> skip) {
     return "!wave.tile<" + dimList(*this, false, skip) + ", " + element + ", \"" + layout.str() + "\">";
   };
@@ -114,24 +117,28 @@ std::string Chain::text() const {
   body = "  %t0 = wave.read %a" + starts({}) + memory({}) + " -> " + tileOf(layouts[0], {}) + "\n";
   for (size_t i = 1; i < layouts.size(); ++i) {
     std::string now = std::to_string(i), before = std::to_string(i - 1);
-    body += "  %t" + now + " = wave.convert %t" + before + " : " + tileOf(layouts[i - 1], {}) + " -> " + tileOf(layouts[i], {}) + "\n";
+    body += "  %t" + now + " = wave.convert %t" + before + " : " + tileOf(layouts[i - 1], {}) + " -> " +
+            tileOf(layouts[i], {}) + "\n";
     body += "  wave.write %t" + now + ", %b" + now + starts({}) + tileOf(layouts[i], {}) + ", " + memory({}) + "\n";
   }
   for (size_t i = 0; i < reductions.size(); ++i) {
     auto [layout, dim] = reductions[i];
-    std::string number = std::to_string(i), source = tileOf(layouts[layout], {}), result = tileOf(layouts[layout].withoutDim(tile[dim].dim), dim);
+    std::string number = std::to_string(i), source = tileOf(layouts[layout], {}),
+                result = tileOf(layouts[layout].withoutDim(tile[dim].dim), dim);
     body += "  %s" + number + " = wave.reduce sum %t" + std::to_string(layout) + " along \"" + tile[dim].dim.name() +
             "\" {start = #wave.expr<\"0\">} : (" + source + ") -> " + result + "\n";
     body += "  wave.write %s" + number + ", %r" + number + starts(dim) + result + ", " + memory(dim) + "\n";
   }
-  return "wave.kernel @chain attributes {arg_names = [" + names + "], constraints = [#wave.hardware<wavesPerBlock = [" + std::to_string(waves) +
-         ", 1, 1]>], subs = {" + subs + "}, dynamic = [], form = 1 : i32, target = \"" + target->name + "\"} {\n^bb0(" + parameters + "):\n" + body +
-         "}\n";
+  return "wave.kernel @chain attributes {arg_names = [" + names + "], constraints = [#wave.hardware<wavesPerBlock = [" +
+         std::to_string(waves) + ", 1, 1]>], subs = {" + subs + "}, dynamic = [], form = 1 : i32, target = \"" +
+         target->name + "\"} {\n^bb0(" + parameters + "):\n" + body + "}\n";
 }
 
 //===-- Running one -------------------------------------------------------------------------------------===//
 
-size_t bytesOf(DType type) { return static_cast<size_t>(bits(type)) / 8; }
+size_t bytesOf(DType type) {
+  return static_cast<size_t>(bits(type)) / 8;
+}
 
 std::vector<uint8_t> encoded(DType type, const std::vector<double> &values) {
   std::vector<uint8_t> result;
@@ -168,19 +175,21 @@ std::vector<double> reduced(const Chain &chain, const std::vector<double> &value
 class Layouts : public testing::Test {
 protected:
   Layouts() : context(mlir::MLIRContext::Threading::DISABLED) {
-    context.loadDialect<wave::WaveDialect, machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
-                        mlir::vector::VectorDialect>();
+    context.loadDialect<wave::WaveDialect, machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                        mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   }
 
   std::optional<emu::Program> compile(const Chain &chain) {
     DiagnosticCollector collector(&context);
-    mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(chain.text(), &context, "chain.mlir");
+    mlir::OwningOpRef<mlir::ModuleOp> module =
+        mlir::parseSourceString<mlir::ModuleOp>(chain.text(), &context, "chain.mlir");
     std::optional<emu::Program> program;
     if (module) {
       mlir::PassManager manager(&context);
       buildFromIndexed(manager);
       if (succeeded(manager.run(*module)))
-        if (mlir::FailureOr<emu::Program> translated = translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *chain.target);
+        if (mlir::FailureOr<emu::Program> translated =
+                translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *chain.target);
             succeeded(translated))
           program = std::move(*translated);
     }
@@ -222,7 +231,8 @@ protected:
 DType typeFor(const Chain &chain, int64_t turn) {
   static constexpr DType kTypes[] = {DType::f32, DType::f16, DType::i8, DType::i32, DType::f64, DType::bf16};
   auto suits = [&](DType type) {
-    return chain.elements() * bits(type) / 8 * static_cast<int64_t>(chain.layouts.size() + 2) <= chain.target->sharedBytes / 2;
+    return chain.elements() * bits(type) / 8 * static_cast<int64_t>(chain.layouts.size() + 2) <=
+           chain.target->sharedBytes / 2;
   };
   for (int64_t i = 0; i < 6; ++i)
     if (suits(kTypes[(turn + i) % 6]))

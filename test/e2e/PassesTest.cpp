@@ -1,10 +1,10 @@
 //===- PassesTest.cpp - After every pass the kernel computes what was traced ---------------------===//
+#include "soliton/transforms/Passes.h"
 #include "soliton/driver/CheckPasses.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/transforms/Passes.h"
 #include "test/e2e/Support.h"
 
 #include "mlir/Pass/Pass.h"
@@ -17,15 +17,18 @@ class Passes : public testing::Test {
 protected:
   Passes() : context(mlir::MLIRContext::Threading::DISABLED) {}
 
-  mlir::OwningOpRef<mlir::ModuleOp> traced(const Case &which, const Sizes &sizes, const std::vector<std::string> &dynamic = {}) {
+  mlir::OwningOpRef<mlir::ModuleOp> traced(const Case &which, const Sizes &sizes,
+                                           const std::vector<std::string> &dynamic = {}) {
     CompileOptions options = which.options(sizes, dynamic);
-    EmittedKernel emitted = emitKernel(which.entry->build(*which.variant), context, {options.subs, options.dynamic, options.target, {}});
+    EmittedKernel emitted =
+        emitKernel(which.entry->build(*which.variant), context, {options.subs, options.dynamic, options.target, {}});
     EXPECT_TRUE(emitted.module) << format(emitted.diagnostics);
     return std::move(emitted.module);
   }
 
   /// What the check has to say; empty if every pass is right.
-  std::string verdict(const Case &which, const Sizes &sizes, const std::vector<std::string> &dynamic = {}, const PassCheckOptions &options = {}) {
+  std::string verdict(const Case &which, const Sizes &sizes, const std::vector<std::string> &dynamic = {},
+                      const PassCheckOptions &options = {}) {
     mlir::OwningOpRef<mlir::ModuleOp> module = traced(which, sizes, dynamic);
     if (!module)
       return "not traced";
@@ -36,7 +39,8 @@ protected:
   }
 
   Case gemm(const char *target = "gfx942") const {
-    Case which{kernels::findKernel("gemm"), nullptr, findTarget(target), {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"BLOCK_K", 32}}};
+    Case which{
+        kernels::findKernel("gemm"), nullptr, findTarget(target), {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"BLOCK_K", 32}}};
     which.variant = which.entry->findVariant("f16");
     return which;
   }
@@ -121,7 +125,9 @@ struct Eraser final : mlir::PassWrapper<Eraser, mlir::OperationPass<mlir::Module
   void runOnOperation() override { getOperation().getBody()->clear(); }
 };
 
-void bindOnly(mlir::OpPassManager &pm) { pm.nest<wave::KernelOp>().addPass(createBindSymbolsPass()); }
+void bindOnly(mlir::OpPassManager &pm) {
+  pm.nest<wave::KernelOp>().addPass(createBindSymbolsPass());
+}
 
 TEST_F(Passes, SwappedOperandsAreReportedByThePassThatSwapped) {
   Case softmax{kernels::findKernel("row_softmax"), nullptr, findTarget("gfx942")};
@@ -137,15 +143,14 @@ TEST_F(Passes, SwappedOperandsAreReportedByThePassThatSwapped) {
     });
   };
   std::string said = verdict(smallTiles(softmax), {{"M", 5}, {"N", 9}}, {}, broken(swap, bindOnly));
-  EXPECT_NE(said.find("error: `broken` changed what the kernel computes: element 0 of `b` is"), std::string::npos) << said;
+  EXPECT_NE(said.find("error: `broken` changed what the kernel computes: element 0 of `b` is"), std::string::npos)
+      << said;
   EXPECT_NE(said.find("[pass-changed-meaning]"), std::string::npos) << said;
   EXPECT_EQ(said.find("wave-bind-symbols"), std::string::npos) << said;
 }
 
 TEST_F(Passes, ADroppedBoundIsReported) {
-  auto drop = [](wave::KernelOp kernel) {
-    kernel.walk([](wave::WriteOp op) { op.removeBoundsAttr(); });
-  };
+  auto drop = [](wave::KernelOp kernel) { kernel.walk([](wave::WriteOp op) { op.removeBoundsAttr(); }); };
   std::string said = verdict(gemm(), {{"M", 33}, {"N", 17}, {"K", 32}}, {}, broken(drop, buildWavePipeline));
   EXPECT_NE(said.find("`broken` changed what the kernel computes: it cannot be executed"), std::string::npos) << said;
 }
@@ -176,7 +181,9 @@ TEST_F(Passes, AMissingBarrierIsReportedOfTheMachineForm) {
     buildMachinePipeline(pm);
   };
   std::string said = verdict(gemm(), {{"M", 64}, {"N", 64}, {"K", 64}}, {}, options);
-  EXPECT_NE(said.find("`wave-lower-to-machine` changed what the kernel computes: the emulator objects:"), std::string::npos) << said;
+  EXPECT_NE(said.find("`wave-lower-to-machine` changed what the kernel computes: the emulator objects:"),
+            std::string::npos)
+      << said;
   EXPECT_NE(said.find("[missing-barrier]"), std::string::npos) << said;
 }
 

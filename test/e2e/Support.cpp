@@ -11,7 +11,8 @@ constexpr std::byte kGuard{0xa5}, kUnwritten{0xff};
 /// An argument in the device's memory between guard zones.
 class Placed {
 public:
-  Placed(rt::Device &device, const kernels::Array &array, bool isOutput) : array(array), isOutput(isOutput), device(device) {
+  Placed(rt::Device &device, const kernels::Array &array, bool isOutput)
+      : array(array), isOutput(isOutput), device(device) {
     size_t elements = 1;
     for (int64_t extent : array.shape)
       elements *= static_cast<size_t>(extent);
@@ -26,8 +27,8 @@ public:
   }
 
   rt::Argument argument() const {
-    return rt::Tensor::dense(static_cast<std::byte *>(memory->data()) + kGuardBytes, array.type, array.shape, device.info().memory(),
-                             device.info().index);
+    return rt::Tensor::dense(static_cast<std::byte *>(memory->data()) + kGuardBytes, array.type, array.shape,
+                             device.info().memory(), device.info().index);
   }
 
   /// What may not change is as it was: the guard zones, and all of an input.
@@ -39,7 +40,9 @@ public:
     return std::equal(before.begin(), before.begin() + kGuardBytes, after.begin()) &&
            std::equal(before.end() - kGuardBytes, before.end(), after.end() - kGuardBytes);
   }
-  std::vector<double> values() const { return kernels::decodeArray(array.type, std::span(after).subspan(kGuardBytes, bytes)); }
+  std::vector<double> values() const {
+    return kernels::decodeArray(array.type, std::span(after).subspan(kGuardBytes, bytes));
+  }
 
   const kernels::Array &array;
   const bool isOutput;
@@ -92,17 +95,20 @@ std::optional<CompileResult> Case::compile(const kernels::Sizes &sizes, const st
 }
 
 kernels::Problem Case::problem(const kernels::Sizes &sizes, bool integers, uint64_t seed) const {
-  return kernels::makeProblem(*entry, *variant, sizes, {.seed = seed, .integers = integers, .nativeF8 = target->fp8e4m3});
+  return kernels::makeProblem(*entry, *variant, sizes,
+                              {.seed = seed, .integers = integers, .nativeF8 = target->fp8e4m3});
 }
 
-testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes, bool integers) const {
+testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes,
+                                      bool integers) const {
   kernels::Problem given = problem(sizes, integers);
   std::vector<std::unique_ptr<Placed>> placed;
   std::vector<rt::Argument> arguments;
   for (size_t i = 0; i < given.arguments.size(); ++i) {
     const kernels::Array &array = given.arrays[i];
     if (given.arguments[i].dims.empty()) {
-      arguments.push_back(isFloat(array.type) ? rt::Argument(array.values.at(0)) : rt::Argument(static_cast<int64_t>(array.values.at(0))));
+      arguments.push_back(isFloat(array.type) ? rt::Argument(array.values.at(0))
+                                              : rt::Argument(static_cast<int64_t>(array.values.at(0))));
       continue;
     }
     placed.push_back(std::make_unique<Placed>(device, array, given.arguments[i].isOutput));
@@ -115,15 +121,17 @@ testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kern
   }
   for (auto &argument : placed) {
     if (!argument->fetchIntact())
-      return testing::AssertionFailure() << name() << ": " << (argument->isOutput ? "a guard zone" : "an input") << " was overwritten";
+      return testing::AssertionFailure() << name() << ": " << (argument->isOutput ? "a guard zone" : "an input")
+                                         << " was overwritten";
     if (!argument->isOutput)
       continue;
     std::vector<double> found = argument->values();
     kernels::Expected expected = entry->reference(given);
     kernels::Comparison comparison = kernels::compare(expected, found);
     if (!comparison.ok)
-      return testing::AssertionFailure() << name() << (integers ? " (integers)" : " (random)") << ": element " << *comparison.firstWrong << " is "
-                                         << found.at(*comparison.firstWrong) << ", expected " << expected.values[*comparison.firstWrong] << " within "
+      return testing::AssertionFailure() << name() << (integers ? " (integers)" : " (random)") << ": element "
+                                         << *comparison.firstWrong << " is " << found.at(*comparison.firstWrong)
+                                         << ", expected " << expected.values[*comparison.firstWrong] << " within "
                                          << expected.bounds[*comparison.firstWrong];
   }
   return testing::AssertionSuccess();

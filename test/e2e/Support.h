@@ -38,14 +38,19 @@ struct Case {
   /// The problem at these sizes; f8 is the target's.
   kernels::Problem problem(const kernels::Sizes &sizes, bool integers, uint64_t seed = 1) const;
   /// Whether the result is right, guard zones are intact and inputs untouched; the output starts as NaN patterns.
-  testing::AssertionResult launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes, bool integers) const;
+  testing::AssertionResult launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes,
+                                  bool integers) const;
 };
 
 /// Every kernel of the library, every choice of element types, every target.
 std::vector<Case> allCases();
 
 /// How a test's parameter is called.
-inline std::string caseName(const testing::TestParamInfo<Case> &info) { return info.param.name(); }
-inline void PrintTo(const Case &which, std::ostream *stream) { *stream << which.name(); }
+inline std::string caseName(const testing::TestParamInfo<Case> &info) {
+  return info.param.name();
+}
+inline void PrintTo(const Case &which, std::ostream *stream) {
+  *stream << which.name();
+}
 
 } // namespace soliton::test

@@ -16,7 +16,7 @@ void multiply(const rt::Tensor &A, const rt::Tensor &B, const rt::Tensor &C) {
   auto sum = gemm.iterate(K, gemm.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); });
   write(sum, c);
 
-  auto run = compile(gemm, {.target = "gfx942",
-                            .subs = {{M, 1024}, {N, 1024}, {K, 1024}, {BM, 128}, {BN, 128}, {BK, 32}}});
+  auto run =
+      compile(gemm, {.target = "gfx942", .subs = {{M, 1024}, {N, 1024}, {K, 1024}, {BM, 128}, {BN, 128}, {BK, 32}}});
   run(A, B, C);
 }

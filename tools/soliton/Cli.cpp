@@ -53,7 +53,9 @@ std::string explain(const CLI::ParseError &error, const CLI::App &app, const std
 }
 
 int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::ostream &err) {
-  CLI::App app("Soliton compiles kernels of the Wave language for GPUs and runs them, on an emulator where there is none.\n", "soliton");
+  CLI::App app(
+      "Soliton compiles kernels of the Wave language for GPUs and runs them, on an emulator where there is none.\n",
+      "soliton");
   app.require_subcommand(1);
   bool targetsJson = false, kernelsJson = false;
   CompileCommand compile;
@@ -88,8 +90,10 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   CLI::App *benchApp = app.add_subcommand("bench", "time a kernel on a device");
   addChoice(*benchApp, bench.choice, &bench.targetGiven);
   benchApp->add_option("--device", bench.device, "cuda, hip, emulator; the first GPU if none is named");
-  benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")->check(CLI::Range(1, 100000));
-  benchApp->footer("Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
+  benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")
+      ->check(CLI::Range(1, 100000));
+  benchApp->footer(
+      "Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());

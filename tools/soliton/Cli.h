@@ -2,8 +2,8 @@
 //
 //   cli::main({"run", "gemm", "--target", "gfx942", "--json"}, std::cout, std::cerr) == 0
 //
-// Exit codes: 0 done and right, 1 a wrong result, 2 bad use or a compile error. Nothing in here exits or throws, so that
-// tests and fuzzers can call it.
+// Exit codes: 0 done and right, 1 a wrong result, 2 bad use or a compile error. Nothing in here exits or throws, so
+// that tests and fuzzers can call it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

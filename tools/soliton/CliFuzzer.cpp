@@ -1,6 +1,6 @@
-// Feeds command lines to the argument parser and the dispatcher. An input is a list of words, one per line; a line that is
-// one byte names a word of the table below, so that commands are met often. The dispatcher must answer 0, 1 or 2, never
-// crash and never throw.
+// Feeds command lines to the argument parser and the dispatcher. An input is a list of words, one per line; a line that
+// is one byte names a word of the table below, so that commands are met often. The dispatcher must answer 0, 1 or 2,
+// never crash and never throw.
 //
 // Kernels are made small, so that an execution stays short, and files are never written: the words of `-o` go.
 #include "tools/soliton/Cli.h"
@@ -13,13 +13,66 @@
 
 using namespace soliton;
 
-static const char *const kWords[] = {
-    "run",       "compile",      "bench",  "targets",       "kernels",     "copy",      "transpose", "axpy",     "gelu",   "row_sum",
-    "row_softmax", "gemm",       "gemm_nn", "--target",     "gfx942",      "gfx950",    "sm_90a",    "--size",   "M=1",    "N=2,K=3",
-    "M=7,N=5",   "--set",        "BLOCK_M=16", "BLOCK_N=64", "BLOCK_K=32", "--dynamic", "M",         "M,N",      "M,N,K",  "--dtype",
-    "f16",       "bf16",         "f8",     "i8",            "f32",         "i32",       "f16-f16",   "--json",   "--emit", "wave",
-    "machine",   "--print-after", "nothing", "--time",      "--device",    "emulator",  "cuda",      "--seed",   "1",      "--check",
-    "on",        "off",          "--help", "-h",            "--",          "",          "a.mlir",    "--size=M=3", "--set=BLOCK_M=8", "--repetitions"};
+static const char *const kWords[] = {"run",
+                                     "compile",
+                                     "bench",
+                                     "targets",
+                                     "kernels",
+                                     "copy",
+                                     "transpose",
+                                     "axpy",
+                                     "gelu",
+                                     "row_sum",
+                                     "row_softmax",
+                                     "gemm",
+                                     "gemm_nn",
+                                     "--target",
+                                     "gfx942",
+                                     "gfx950",
+                                     "sm_90a",
+                                     "--size",
+                                     "M=1",
+                                     "N=2,K=3",
+                                     "M=7,N=5",
+                                     "--set",
+                                     "BLOCK_M=16",
+                                     "BLOCK_N=64",
+                                     "BLOCK_K=32",
+                                     "--dynamic",
+                                     "M",
+                                     "M,N",
+                                     "M,N,K",
+                                     "--dtype",
+                                     "f16",
+                                     "bf16",
+                                     "f8",
+                                     "i8",
+                                     "f32",
+                                     "i32",
+                                     "f16-f16",
+                                     "--json",
+                                     "--emit",
+                                     "wave",
+                                     "machine",
+                                     "--print-after",
+                                     "nothing",
+                                     "--time",
+                                     "--device",
+                                     "emulator",
+                                     "cuda",
+                                     "--seed",
+                                     "1",
+                                     "--check",
+                                     "on",
+                                     "off",
+                                     "--help",
+                                     "-h",
+                                     "--",
+                                     "",
+                                     "a.mlir",
+                                     "--size=M=3",
+                                     "--set=BLOCK_M=8",
+                                     "--repetitions"};
 
 static std::vector<std::string> wordsOf(std::string_view text) {
   std::vector<std::string> words;
@@ -34,7 +87,8 @@ static std::vector<std::string> wordsOf(std::string_view text) {
 
 /// Words that could name a file to write, or ask for a code object, which takes LLVM a tenth of a second.
 static bool isUnwanted(const std::string &word) {
-  return word.starts_with("-o") || word.starts_with("--o") || (word.starts_with("-") && !word.starts_with("--") && word.find('o') != std::string::npos);
+  return word.starts_with("-o") || word.starts_with("--o") ||
+         (word.starts_with("-") && !word.starts_with("--") && word.find('o') != std::string::npos);
 }
 
 /// Small tiles and sizes behind what was said: the last one counts.

@@ -13,9 +13,9 @@ struct Emission {
   const char *name;
   Artefact artefact;
 };
-constexpr Emission kEmissions[] = {{"wave", Artefact::wave},         {"machine", Artefact::machine}, {"llvm", Artefact::llvm},
-                                   {"asm", Artefact::assembly},      {"ptx", Artefact::ptx},         {"hsaco", Artefact::hsaco},
-                                   {"cubin", Artefact::cubin}};
+constexpr Emission kEmissions[] = {
+    {"wave", Artefact::wave}, {"machine", Artefact::machine}, {"llvm", Artefact::llvm},  {"asm", Artefact::assembly},
+    {"ptx", Artefact::ptx},   {"hsaco", Artefact::hsaco},     {"cubin", Artefact::cubin}};
 
 std::optional<Artefact> parseEmission(const std::string &text) {
   if (text.empty())
@@ -45,7 +45,9 @@ rt::ImageKind imageFor(std::optional<Artefact> artefact, const Target &target) {
   return target.vendor == Vendor::amd ? rt::ImageKind::hsaco : rt::ImageKind::ptx;
 }
 
-bool isFile(const std::string &kernel) { return kernel.size() > 5 && kernel.ends_with(".mlir"); }
+bool isFile(const std::string &kernel) {
+  return kernel.size() > 5 && kernel.ends_with(".mlir");
+}
 
 std::string readFile(const std::string &path) {
   constexpr std::streamsize kLimit = 64 << 20;
@@ -105,7 +107,8 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
       options.keep = {*artefact};
     if (command.targetGiven) {
       if (!findTarget(command.choice.target))
-        throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) + ".");
+        throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) +
+                         ".");
       options.target = command.choice.target;
     }
     // A target that nobody knows is reported with the module's other mistakes.
@@ -120,7 +123,8 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
     resolved.options.countBankConflicts = command.choice.json;
     if (artefact)
       resolved.options.keep = {*artefact};
-    attempt = compileImage(resolved.entry->build(*resolved.variant), resolved.options, imageFor(artefact, *findTarget(command.choice.target)));
+    attempt = compileImage(resolved.entry->build(*resolved.variant), resolved.options,
+                           imageFor(artefact, *findTarget(command.choice.target)));
   }
   if (!attempt)
     return reportFailure(attempt.diagnostics, command.choice.json, out, err);
@@ -140,7 +144,8 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   if (command.time || !artefact) {
     std::ostream &stream = artefact && command.output.empty() ? err : out;
     for (const CompilePhase &phase : result.phases)
-      stream << std::left << std::setw(16) << phase.name << std::right << std::fixed << std::setprecision(2) << std::setw(10) << phase.ms << " ms\n";
+      stream << std::left << std::setw(16) << phase.name << std::right << std::fixed << std::setprecision(2)
+             << std::setw(10) << phase.ms << " ms\n";
     stream << std::left << std::setw(16) << "total" << std::right << std::setw(10) << result.totalMs() << " ms\n";
   }
   if (!command.output.empty())

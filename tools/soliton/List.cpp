@@ -16,8 +16,12 @@ static Json targetJson(const Target &target) {
                     {"acc", name(kind.acc.type)},
                     {"instruction", kind.native.instruction},
                     {"default", kind.isDefault}});
-  return {{"name", target.name},         {"product", target.product},        {"vendor", name(target.vendor)},
-          {"wave_size", target.waveSize}, {"shared_bytes", target.sharedBytes}, {"max_threads", target.maxThreadsPerWorkgroup},
+  return {{"name", target.name},
+          {"product", target.product},
+          {"vendor", name(target.vendor)},
+          {"wave_size", target.waveSize},
+          {"shared_bytes", target.sharedBytes},
+          {"max_threads", target.maxThreadsPerWorkgroup},
           {"mmas", mmas}};
 }
 
@@ -32,17 +36,20 @@ int listTargets(bool json, std::ostream &out) {
                          {"index", device->info().index},
                          {"name", device->info().name},
                          {"architecture", device->info().architecture}});
-    out << Json{{"targets", targets}, {"devices", devices}, {"problems", diagnosticsJson(found.problems)}}.dump() << "\n";
+    out << Json{{"targets", targets}, {"devices", devices}, {"problems", diagnosticsJson(found.problems)}}.dump()
+        << "\n";
     return 0;
   }
   out << "targets\n";
   for (const Target *target : allTargets())
-    out << "  " << std::left << std::setw(8) << target->name << std::setw(28) << target->product << "waves of " << target->waveSize << ", "
-        << target->sharedBytes / 1024 << " KiB shared, " << target->mmas.size() << " matrix instructions\n";
+    out << "  " << std::left << std::setw(8) << target->name << std::setw(28) << target->product << "waves of "
+        << target->waveSize << ", " << target->sharedBytes / 1024 << " KiB shared, " << target->mmas.size()
+        << " matrix instructions\n";
   out << "devices\n";
   for (const auto &device : found.devices)
     out << "  " << std::left << std::setw(10)
-        << std::string(rt::name(device->info().kind)) + (device->info().kind == rt::DeviceKind::emulator ? "" : ":" + std::to_string(device->info().index))
+        << std::string(rt::name(device->info().kind)) +
+               (device->info().kind == rt::DeviceKind::emulator ? "" : ":" + std::to_string(device->info().index))
         << device->info().name << " " << device->info().architecture << "\n";
   for (const Diagnostic &problem : found.problems)
     out << format(problem) << "\n";
@@ -66,8 +73,13 @@ int listKernels(bool json, std::ostream &out) {
       dtypeText += (dtypeText.empty() ? "" : " ") + variant.name;
     }
     if (!json)
-      out << std::left << std::setw(14) << entry->name << std::setw(10) << sizeText << entry->description << "  [" << dtypeText << "]\n";
-    list.push_back({{"name", entry->name}, {"description", entry->description}, {"sizes", sizes}, {"tiles", tiles}, {"dtypes", dtypes}});
+      out << std::left << std::setw(14) << entry->name << std::setw(10) << sizeText << entry->description << "  ["
+          << dtypeText << "]\n";
+    list.push_back({{"name", entry->name},
+                    {"description", entry->description},
+                    {"sizes", sizes},
+                    {"tiles", tiles},
+                    {"dtypes", dtypes}});
   }
   if (json)
     out << Json{{"kernels", list}}.dump() << "\n";

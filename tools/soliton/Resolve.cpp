@@ -18,7 +18,8 @@ std::string unknown(const std::string &what, const std::string &found, const std
 std::pair<std::string, int64_t> assignment(const std::string &text) {
   size_t equals = text.find('=');
   int64_t value = 0;
-  const char *begin = equals == std::string::npos ? nullptr : text.data() + equals + 1, *end = text.data() + text.size();
+  const char *begin = equals == std::string::npos ? nullptr : text.data() + equals + 1,
+             *end = text.data() + text.size();
   if (!begin || equals == 0 || std::from_chars(begin, end, value) != std::from_chars_result{end, std::errc()})
     throw UsageError("found `" + text + "`, expected `NAME=NUMBER`, as in `M=256`");
   return {text.substr(0, equals), value};
@@ -32,8 +33,8 @@ std::vector<std::string> namesOf(const std::vector<kernels::DefaultSize> &list) 
 }
 
 /// The defaults with what the user said in their place.
-std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize> &defaults, const std::vector<std::string> &said,
-                                          const std::string &what) {
+std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize> &defaults,
+                                          const std::vector<std::string> &said, const std::string &what) {
   std::map<std::string, int64_t> values;
   for (const kernels::DefaultSize &size : defaults)
     values[size.name] = size.value;

@@ -1,7 +1,7 @@
 //===- Run.cpp - soliton run, soliton bench ---------------------------------------------------------===//
 //
-// A result is right if integer-valued inputs give exactly the expected bits and random ones stay within the error bound,
-// and if nothing outside the output was touched: it lies between guard zones and starts as NaN patterns.
+// A result is right if integer-valued inputs give exactly the expected bits and random ones stay within the error
+// bound, and if nothing outside the output was touched: it lies between guard zones and starts as NaN patterns.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +26,8 @@ double milliseconds(std::chrono::steady_clock::time_point since) {
 /// One argument in the device's memory, between guard zones.
 class PlacedArray {
 public:
-  PlacedArray(rt::Device &device, const kernels::Array &array, bool isOutput) : device(device), array(array), isOutput(isOutput) {
+  PlacedArray(rt::Device &device, const kernels::Array &array, bool isOutput)
+      : device(device), array(array), isOutput(isOutput) {
     int64_t elements = 1;
     for (int64_t extent : array.shape)
       elements *= extent;
@@ -41,17 +42,20 @@ public:
   }
 
   rt::Argument argument() const {
-    return rt::Tensor::dense(static_cast<std::byte *>(memory->data()) + kGuardBytes, array.type, array.shape, device.info().memory(),
-                             device.info().index);
+    return rt::Tensor::dense(static_cast<std::byte *>(memory->data()) + kGuardBytes, array.type, array.shape,
+                             device.info().memory(), device.info().index);
   }
 
   /// Whether the guard zones are as they were; fetches what the kernel wrote.
   bool fetch() {
     device.copyToHost(host.data(), memory->data(), host.size());
     auto intact = [](std::byte b) { return b == kGuard; };
-    return std::all_of(host.begin(), host.begin() + kGuardBytes, intact) && std::all_of(host.end() - kGuardBytes, host.end(), intact);
+    return std::all_of(host.begin(), host.begin() + kGuardBytes, intact) &&
+           std::all_of(host.end() - kGuardBytes, host.end(), intact);
   }
-  std::vector<double> values() const { return kernels::decodeArray(array.type, std::span(host).subspan(kGuardBytes, bytes)); }
+  std::vector<double> values() const {
+    return kernels::decodeArray(array.type, std::span(host).subspan(kGuardBytes, bytes));
+  }
   bool output() const { return isOutput; }
 
 private:
@@ -70,12 +74,14 @@ struct Outcome {
   double ms = 0;
 };
 
-std::vector<std::unique_ptr<PlacedArray>> place(rt::Device &device, const kernels::Problem &problem, std::vector<rt::Argument> &arguments) {
+std::vector<std::unique_ptr<PlacedArray>> place(rt::Device &device, const kernels::Problem &problem,
+                                                std::vector<rt::Argument> &arguments) {
   std::vector<std::unique_ptr<PlacedArray>> arrays;
   for (size_t i = 0; i < problem.arguments.size(); ++i) {
     if (problem.arguments[i].dims.empty()) {
       double number = problem.arrays[i].values.at(0);
-      arguments.push_back(isFloat(problem.arrays[i].type) ? rt::Argument(number) : rt::Argument(static_cast<int64_t>(number)));
+      arguments.push_back(isFloat(problem.arrays[i].type) ? rt::Argument(number)
+                                                          : rt::Argument(static_cast<int64_t>(number)));
       continue;
     }
     arrays.push_back(std::make_unique<PlacedArray>(device, problem.arrays[i], problem.arguments[i].isOutput));
@@ -84,7 +90,8 @@ std::vector<std::unique_ptr<PlacedArray>> place(rt::Device &device, const kernel
   return arrays;
 }
 
-Outcome attempt(rt::Device &device, rt::LoadedKernel &kernel, const Resolved &resolved, const kernels::ProblemOptions &options) {
+Outcome attempt(rt::Device &device, rt::LoadedKernel &kernel, const Resolved &resolved,
+                const kernels::ProblemOptions &options) {
   kernels::Problem problem = kernels::makeProblem(*resolved.entry, *resolved.variant, resolved.sizes, options);
   std::vector<rt::Argument> arguments;
   std::vector<std::unique_ptr<PlacedArray>> arrays = place(device, problem, arguments);
@@ -134,7 +141,8 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
     return reportFailure(compiled.diagnostics, choice.json, out, err);
   std::unique_ptr<rt::LoadedKernel> kernel = device.load(compiled.result->image);
 
-  kernels::ProblemOptions options{.seed = command.seed, .integers = true, .nativeF8 = findTarget(choice.target)->fp8e4m3};
+  kernels::ProblemOptions options{
+      .seed = command.seed, .integers = true, .nativeF8 = findTarget(choice.target)->fp8e4m3};
   Outcome exact = attempt(device, *kernel, resolved, options);
   options.integers = false;
   Outcome random = attempt(device, *kernel, resolved, options);
@@ -162,9 +170,10 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
   if (choice.json) {
     out << report.dump() << "\n";
   } else {
-    out << choice.kernel << " on " << choice.target << " (" << command.device << "): " << (ok ? "right" : "WRONG") << ", max error "
-        << random.comparison.maxAbsError << " within " << random.comparison.errorBound << ", compiled in " << std::fixed << std::setprecision(1)
-        << compiled.result->totalMs() << " ms, ran in " << random.ms << " ms\n";
+    out << choice.kernel << " on " << choice.target << " (" << command.device << "): " << (ok ? "right" : "WRONG")
+        << ", max error " << random.comparison.maxAbsError << " within " << random.comparison.errorBound
+        << ", compiled in " << std::fixed << std::setprecision(1) << compiled.result->totalMs() << " ms, ran in "
+        << random.ms << " ms\n";
   }
   return ok ? 0 : 1;
 }
@@ -202,7 +211,8 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
   if (choice.json)
     out << report.dump() << "\n";
   else
-    out << choice.kernel << " on " << device.info().name << ": median " << timing.median << " us, minimum " << timing.minimum << " us"
+    out << choice.kernel << " on " << device.info().name << ": median " << timing.median << " us, minimum "
+        << timing.minimum << " us"
         << (device.info().kind == rt::DeviceKind::emulator ? " (time of the emulation, not of a GPU)" : "") << "\n";
   return 0;
 }

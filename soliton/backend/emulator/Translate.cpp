@@ -59,7 +59,8 @@ LogicalResult EmulatorTranslator::loop(Operation *op) {
   for (Value init : loop.getInitArgs())
     inits.push_back(value(init));
   // Carried values differ between lanes in general; only scalars that start uniform could stay so, and need not.
-  emu::Loop state = build.beginFor(value(loop.getLowerBound()), value(loop.getUpperBound()), value(loop.getStep()), inits);
+  emu::Loop state =
+      build.beginFor(value(loop.getLowerBound()), value(loop.getUpperBound()), value(loop.getStep()), inits);
   define(loop.getInductionVar(), state.induction);
   for (auto [argument, slot] : llvm::zip(loop.getRegionIterArgs(), state.carried))
     define(argument, slot);
@@ -115,7 +116,8 @@ LogicalResult EmulatorTranslator::translate(Operation *op) {
     define(op->getResult(0), *result);
     return success();
   }
-  return report(op->getLoc(), DiagId::BackendUnsupported) << "the emulator does not implement `" << op->getName() << "`";
+  return report(op->getLoc(), DiagId::BackendUnsupported)
+         << "the emulator does not implement `" << op->getName() << "`";
 }
 
 LogicalResult EmulatorTranslator::block(Block &block) {

@@ -33,78 +33,76 @@ emu::Value EmulatorTranslator::constant(Operation *op) {
 }
 
 std::optional<emu::Value> EmulatorTranslator::binary(Operation *op) {
-  std::optional<BinaryOp> kind =
-      llvm::TypeSwitch<Operation *, std::optional<BinaryOp>>(op)
-          .Case<arith::AddIOp>([](auto) { return BinaryOp::AddI; })
-          .Case<arith::SubIOp>([](auto) { return BinaryOp::SubI; })
-          .Case<arith::MulIOp>([](auto) { return BinaryOp::MulI; })
-          .Case<arith::DivSIOp>([](auto) { return BinaryOp::DivS; })
-          .Case<arith::DivUIOp>([](auto) { return BinaryOp::DivU; })
-          .Case<arith::RemSIOp>([](auto) { return BinaryOp::RemS; })
-          .Case<arith::RemUIOp>([](auto) { return BinaryOp::RemU; })
-          .Case<arith::FloorDivSIOp>([](auto) { return BinaryOp::FloorDivS; })
-          .Case<arith::CeilDivSIOp>([](auto) { return BinaryOp::CeilDivS; })
-          .Case<arith::CeilDivUIOp>([](auto) { return BinaryOp::CeilDivU; })
-          .Case<arith::AndIOp>([](auto) { return BinaryOp::And; })
-          .Case<arith::OrIOp>([](auto) { return BinaryOp::Or; })
-          .Case<arith::XOrIOp>([](auto) { return BinaryOp::Xor; })
-          .Case<arith::ShLIOp>([](auto) { return BinaryOp::Shl; })
-          .Case<arith::ShRSIOp>([](auto) { return BinaryOp::ShrS; })
-          .Case<arith::ShRUIOp>([](auto) { return BinaryOp::ShrU; })
-          .Case<arith::MinSIOp>([](auto) { return BinaryOp::MinS; })
-          .Case<arith::MaxSIOp>([](auto) { return BinaryOp::MaxS; })
-          .Case<arith::MinUIOp>([](auto) { return BinaryOp::MinU; })
-          .Case<arith::MaxUIOp>([](auto) { return BinaryOp::MaxU; })
-          .Case<arith::AddFOp>([](auto) { return BinaryOp::AddF; })
-          .Case<arith::SubFOp>([](auto) { return BinaryOp::SubF; })
-          .Case<arith::MulFOp>([](auto) { return BinaryOp::MulF; })
-          .Case<arith::DivFOp>([](auto) { return BinaryOp::DivF; })
-          .Case<arith::RemFOp>([](auto) { return BinaryOp::RemF; })
-          .Case<arith::MinimumFOp>([](auto) { return BinaryOp::MinimumF; })
-          .Case<arith::MaximumFOp>([](auto) { return BinaryOp::MaximumF; })
-          .Case<arith::MinNumFOp>([](auto) { return BinaryOp::MinNumF; })
-          .Case<arith::MaxNumFOp>([](auto) { return BinaryOp::MaxNumF; })
-          .Case<math::PowFOp>([](auto) { return BinaryOp::PowF; })
-          .Case<math::Atan2Op>([](auto) { return BinaryOp::Atan2; })
-          .Case<math::CopySignOp>([](auto) { return BinaryOp::CopySign; })
-          .Default(std::nullopt);
+  std::optional<BinaryOp> kind = llvm::TypeSwitch<Operation *, std::optional<BinaryOp>>(op)
+                                     .Case<arith::AddIOp>([](auto) { return BinaryOp::AddI; })
+                                     .Case<arith::SubIOp>([](auto) { return BinaryOp::SubI; })
+                                     .Case<arith::MulIOp>([](auto) { return BinaryOp::MulI; })
+                                     .Case<arith::DivSIOp>([](auto) { return BinaryOp::DivS; })
+                                     .Case<arith::DivUIOp>([](auto) { return BinaryOp::DivU; })
+                                     .Case<arith::RemSIOp>([](auto) { return BinaryOp::RemS; })
+                                     .Case<arith::RemUIOp>([](auto) { return BinaryOp::RemU; })
+                                     .Case<arith::FloorDivSIOp>([](auto) { return BinaryOp::FloorDivS; })
+                                     .Case<arith::CeilDivSIOp>([](auto) { return BinaryOp::CeilDivS; })
+                                     .Case<arith::CeilDivUIOp>([](auto) { return BinaryOp::CeilDivU; })
+                                     .Case<arith::AndIOp>([](auto) { return BinaryOp::And; })
+                                     .Case<arith::OrIOp>([](auto) { return BinaryOp::Or; })
+                                     .Case<arith::XOrIOp>([](auto) { return BinaryOp::Xor; })
+                                     .Case<arith::ShLIOp>([](auto) { return BinaryOp::Shl; })
+                                     .Case<arith::ShRSIOp>([](auto) { return BinaryOp::ShrS; })
+                                     .Case<arith::ShRUIOp>([](auto) { return BinaryOp::ShrU; })
+                                     .Case<arith::MinSIOp>([](auto) { return BinaryOp::MinS; })
+                                     .Case<arith::MaxSIOp>([](auto) { return BinaryOp::MaxS; })
+                                     .Case<arith::MinUIOp>([](auto) { return BinaryOp::MinU; })
+                                     .Case<arith::MaxUIOp>([](auto) { return BinaryOp::MaxU; })
+                                     .Case<arith::AddFOp>([](auto) { return BinaryOp::AddF; })
+                                     .Case<arith::SubFOp>([](auto) { return BinaryOp::SubF; })
+                                     .Case<arith::MulFOp>([](auto) { return BinaryOp::MulF; })
+                                     .Case<arith::DivFOp>([](auto) { return BinaryOp::DivF; })
+                                     .Case<arith::RemFOp>([](auto) { return BinaryOp::RemF; })
+                                     .Case<arith::MinimumFOp>([](auto) { return BinaryOp::MinimumF; })
+                                     .Case<arith::MaximumFOp>([](auto) { return BinaryOp::MaximumF; })
+                                     .Case<arith::MinNumFOp>([](auto) { return BinaryOp::MinNumF; })
+                                     .Case<arith::MaxNumFOp>([](auto) { return BinaryOp::MaxNumF; })
+                                     .Case<math::PowFOp>([](auto) { return BinaryOp::PowF; })
+                                     .Case<math::Atan2Op>([](auto) { return BinaryOp::Atan2; })
+                                     .Case<math::CopySignOp>([](auto) { return BinaryOp::CopySign; })
+                                     .Default(std::nullopt);
   if (!kind)
     return std::nullopt;
   return build.binary(*kind, value(op->getOperand(0)), value(op->getOperand(1)));
 }
 
 std::optional<emu::Value> EmulatorTranslator::unary(Operation *op) {
-  std::optional<UnaryOp> kind =
-      llvm::TypeSwitch<Operation *, std::optional<UnaryOp>>(op)
-          .Case<arith::NegFOp>([](auto) { return UnaryOp::NegF; })
-          .Case<math::AbsFOp>([](auto) { return UnaryOp::AbsF; })
-          .Case<math::AbsIOp>([](auto) { return UnaryOp::AbsI; })
-          .Case<math::FloorOp>([](auto) { return UnaryOp::Floor; })
-          .Case<math::CeilOp>([](auto) { return UnaryOp::Ceil; })
-          .Case<math::TruncOp>([](auto) { return UnaryOp::TruncF; })
-          .Case<math::RoundOp>([](auto) { return UnaryOp::Round; })
-          .Case<math::RoundEvenOp>([](auto) { return UnaryOp::RoundEven; })
-          .Case<math::SqrtOp>([](auto) { return UnaryOp::Sqrt; })
-          .Case<math::RsqrtOp>([](auto) { return UnaryOp::Rsqrt; })
-          .Case<math::ExpOp>([](auto) { return UnaryOp::Exp; })
-          .Case<math::Exp2Op>([](auto) { return UnaryOp::Exp2; })
-          .Case<math::ExpM1Op>([](auto) { return UnaryOp::ExpM1; })
-          .Case<math::LogOp>([](auto) { return UnaryOp::Log; })
-          .Case<math::Log2Op>([](auto) { return UnaryOp::Log2; })
-          .Case<math::Log10Op>([](auto) { return UnaryOp::Log10; })
-          .Case<math::Log1pOp>([](auto) { return UnaryOp::Log1P; })
-          .Case<math::SinOp>([](auto) { return UnaryOp::Sin; })
-          .Case<math::CosOp>([](auto) { return UnaryOp::Cos; })
-          .Case<math::TanOp>([](auto) { return UnaryOp::Tan; })
-          .Case<math::SinhOp>([](auto) { return UnaryOp::Sinh; })
-          .Case<math::CoshOp>([](auto) { return UnaryOp::Cosh; })
-          .Case<math::TanhOp>([](auto) { return UnaryOp::Tanh; })
-          .Case<math::ErfOp>([](auto) { return UnaryOp::Erf; })
-          .Case<math::CbrtOp>([](auto) { return UnaryOp::Cbrt; })
-          .Case<math::CountLeadingZerosOp>([](auto) { return UnaryOp::CountLeadingZeros; })
-          .Case<math::CountTrailingZerosOp>([](auto) { return UnaryOp::CountTrailingZeros; })
-          .Case<math::CtPopOp>([](auto) { return UnaryOp::PopCount; })
-          .Default(std::nullopt);
+  std::optional<UnaryOp> kind = llvm::TypeSwitch<Operation *, std::optional<UnaryOp>>(op)
+                                    .Case<arith::NegFOp>([](auto) { return UnaryOp::NegF; })
+                                    .Case<math::AbsFOp>([](auto) { return UnaryOp::AbsF; })
+                                    .Case<math::AbsIOp>([](auto) { return UnaryOp::AbsI; })
+                                    .Case<math::FloorOp>([](auto) { return UnaryOp::Floor; })
+                                    .Case<math::CeilOp>([](auto) { return UnaryOp::Ceil; })
+                                    .Case<math::TruncOp>([](auto) { return UnaryOp::TruncF; })
+                                    .Case<math::RoundOp>([](auto) { return UnaryOp::Round; })
+                                    .Case<math::RoundEvenOp>([](auto) { return UnaryOp::RoundEven; })
+                                    .Case<math::SqrtOp>([](auto) { return UnaryOp::Sqrt; })
+                                    .Case<math::RsqrtOp>([](auto) { return UnaryOp::Rsqrt; })
+                                    .Case<math::ExpOp>([](auto) { return UnaryOp::Exp; })
+                                    .Case<math::Exp2Op>([](auto) { return UnaryOp::Exp2; })
+                                    .Case<math::ExpM1Op>([](auto) { return UnaryOp::ExpM1; })
+                                    .Case<math::LogOp>([](auto) { return UnaryOp::Log; })
+                                    .Case<math::Log2Op>([](auto) { return UnaryOp::Log2; })
+                                    .Case<math::Log10Op>([](auto) { return UnaryOp::Log10; })
+                                    .Case<math::Log1pOp>([](auto) { return UnaryOp::Log1P; })
+                                    .Case<math::SinOp>([](auto) { return UnaryOp::Sin; })
+                                    .Case<math::CosOp>([](auto) { return UnaryOp::Cos; })
+                                    .Case<math::TanOp>([](auto) { return UnaryOp::Tan; })
+                                    .Case<math::SinhOp>([](auto) { return UnaryOp::Sinh; })
+                                    .Case<math::CoshOp>([](auto) { return UnaryOp::Cosh; })
+                                    .Case<math::TanhOp>([](auto) { return UnaryOp::Tanh; })
+                                    .Case<math::ErfOp>([](auto) { return UnaryOp::Erf; })
+                                    .Case<math::CbrtOp>([](auto) { return UnaryOp::Cbrt; })
+                                    .Case<math::CountLeadingZerosOp>([](auto) { return UnaryOp::CountLeadingZeros; })
+                                    .Case<math::CountTrailingZerosOp>([](auto) { return UnaryOp::CountTrailingZeros; })
+                                    .Case<math::CtPopOp>([](auto) { return UnaryOp::PopCount; })
+                                    .Default(std::nullopt);
   if (!kind)
     return std::nullopt;
   return build.unary(*kind, value(op->getOperand(0)));
@@ -171,8 +169,9 @@ std::optional<emu::Value> EmulatorTranslator::vectorOp(Operation *op) {
 }
 
 static emu::CmpOp predicate(arith::CmpIPredicate p) {
-  static constexpr emu::CmpOp kOps[] = {emu::CmpOp::Eq,  emu::CmpOp::Ne,  emu::CmpOp::Slt, emu::CmpOp::Sle, emu::CmpOp::Sgt,
-                                        emu::CmpOp::Sge, emu::CmpOp::Ult, emu::CmpOp::Ule, emu::CmpOp::Ugt, emu::CmpOp::Uge};
+  static constexpr emu::CmpOp kOps[] = {emu::CmpOp::Eq,  emu::CmpOp::Ne,  emu::CmpOp::Slt, emu::CmpOp::Sle,
+                                        emu::CmpOp::Sgt, emu::CmpOp::Sge, emu::CmpOp::Ult, emu::CmpOp::Ule,
+                                        emu::CmpOp::Ugt, emu::CmpOp::Uge};
   return kOps[static_cast<int>(p)];
 }
 
@@ -192,7 +191,8 @@ std::optional<emu::Value> EmulatorTranslator::arithmetic(Operation *op) {
     return build.select(value(select.getCondition()), value(select.getTrueValue()), value(select.getFalseValue()));
   if (auto fma = dyn_cast<math::FmaOp>(op))
     return build.fma(value(fma.getA()), value(fma.getB()), value(fma.getC()));
-  for (auto translate : {&EmulatorTranslator::binary, &EmulatorTranslator::unary, &EmulatorTranslator::conversion, &EmulatorTranslator::vectorOp})
+  for (auto translate : {&EmulatorTranslator::binary, &EmulatorTranslator::unary, &EmulatorTranslator::conversion,
+                         &EmulatorTranslator::vectorOp})
     if (std::optional<emu::Value> result = (this->*translate)(op))
       return result;
   return std::nullopt;

@@ -47,8 +47,8 @@ FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaOp mma) {
     return found->second;
   const MmaKind *kind = nullptr;
   for (const MmaKind &row : target.mmas)
-    if (row.native.instruction == mma.getKind() && row.lhs.type == a && row.rhs.type == b && row.acc.type == acc && !row.async &&
-        row.scaleBlock == 0 && (!kind || row.pieceCount() < kind->pieceCount()))
+    if (row.native.instruction == mma.getKind() && row.lhs.type == a && row.rhs.type == b && row.acc.type == acc &&
+        !row.async && row.scaleBlock == 0 && (!kind || row.pieceCount() < kind->pieceCount()))
       kind = &row;
   if (!kind)
     return report(mma.getLoc(), DiagId::BackendUnsupported)
@@ -83,7 +83,8 @@ FailureOr<uint32_t> EmulatorTranslator::matrixKind(Operation *op, StringRef name
     return found->second;
   const MatrixAccess *row = target.matrixAccess(name.str());
   if (!row)
-    return report(op->getLoc(), DiagId::BackendUnsupported) << "`" << target.name << "` has no matrix access `" << name << "`";
+    return report(op->getLoc(), DiagId::BackendUnsupported)
+           << "`" << target.name << "` has no matrix access `" << name << "`";
   emu::MatrixKind kind;
   kind.name = row->name;
   kind.elementBits = row->elementBits;
@@ -139,25 +140,31 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       })
       .Case<LoadOp>([&](LoadOp load) {
         auto [type, count] = slotType(load.getType());
-        define(load.getResult(), build.load(type, count, globalOrShared(load.getBuffer(), load.getLane(), load.getUniform(), load.getImmediate()),
-                                            masked(load.getMask())));
+        define(load.getResult(),
+               build.load(type, count,
+                          globalOrShared(load.getBuffer(), load.getLane(), load.getUniform(), load.getImmediate()),
+                          masked(load.getMask())));
         return success();
       })
       .Case<StoreOp>([&](StoreOp store) {
-        build.store(value(store.getValue()), globalOrShared(store.getBuffer(), store.getLane(), store.getUniform(), store.getImmediate()),
+        build.store(value(store.getValue()),
+                    globalOrShared(store.getBuffer(), store.getLane(), store.getUniform(), store.getImmediate()),
                     masked(store.getMask()));
         return success();
       })
       .Case<AtomicOp>([&](AtomicOp atomic) {
         emu::AtomicOp kind = atomicOf(atomic.getKind(), slotType(atomic.getType()).first);
-        define(atomic.getResult(),
-               build.atomic(kind, value(atomic.getValue()),
-                            globalOrShared(atomic.getBuffer(), atomic.getLane(), atomic.getUniform(), atomic.getImmediate()),
-                            masked(atomic.getMask()), /*wantOld=*/true));
+        define(atomic.getResult(), build.atomic(kind, value(atomic.getValue()),
+                                                globalOrShared(atomic.getBuffer(), atomic.getLane(),
+                                                               atomic.getUniform(), atomic.getImmediate()),
+                                                masked(atomic.getMask()), /*wantOld=*/true));
         return success();
       })
       .Case<CopyAsyncOp>([&](CopyAsyncOp copy) {
-        emu::At to = {.region = sharedRegion, .lane = {}, .uniform = {}, .immediate = static_cast<int64_t>(copy.getDestinationImmediate())};
+        emu::At to = {.region = sharedRegion,
+                      .lane = {},
+                      .uniform = {},
+                      .immediate = static_cast<int64_t>(copy.getDestinationImmediate())};
         if (copy.getLaneScatter())
           to.uniform = build.asUniform(value(copy.getDestination()));
         else
@@ -173,14 +180,16 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         FailureOr<uint32_t> kind = matrixKind(op, load.getKind());
         if (failed(kind))
           return failure();
-        define(load.getResult(), build.loadMatrix(*kind, slotType(load.getType()).first, globalOrShared({}, load.getLane(), {}, load.getImmediate())));
+        define(load.getResult(), build.loadMatrix(*kind, slotType(load.getType()).first,
+                                                  globalOrShared({}, load.getLane(), {}, load.getImmediate())));
         return success();
       })
       .Case<StoreMatrixOp>([&](StoreMatrixOp store) -> LogicalResult {
         FailureOr<uint32_t> kind = matrixKind(op, store.getKind());
         if (failed(kind))
           return failure();
-        build.storeMatrix(*kind, value(store.getValue()), globalOrShared({}, store.getLane(), {}, store.getImmediate()));
+        build.storeMatrix(*kind, value(store.getValue()),
+                          globalOrShared({}, store.getLane(), {}, store.getImmediate()));
         return success();
       })
       .Case<MmaOp>([&](MmaOp mma) -> LogicalResult {
@@ -193,16 +202,20 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       .Case<ShuffleOp>([&](ShuffleOp shuffle) {
         auto width = static_cast<uint32_t>(target.waveSize);
         if (shuffle.getMode() == ShuffleMode::idx) {
-          define(shuffle.getResult(), build.shuffle(emu::ShuffleOp::Index, value(shuffle.getValue()), value(shuffle.getIndex()), width));
+          define(shuffle.getResult(),
+                 build.shuffle(emu::ShuffleOp::Index, value(shuffle.getValue()), value(shuffle.getIndex()), width));
           return success();
         }
         emu::ShuffleOp mode = shuffle.getMode() == ShuffleMode::bfly ? emu::ShuffleOp::Xor
                               : shuffle.getMode() == ShuffleMode::up ? emu::ShuffleOp::Up
                                                                      : emu::ShuffleOp::Down;
-        define(shuffle.getResult(), build.shuffle(mode, value(shuffle.getValue()), static_cast<uint32_t>(*shuffle.getOffset()), width));
+        define(shuffle.getResult(),
+               build.shuffle(mode, value(shuffle.getValue()), static_cast<uint32_t>(*shuffle.getOffset()), width));
         return success();
       })
-      .Case<UniformOp>([&](UniformOp uniform) { return define(uniform.getResult(), build.firstLane(value(uniform.getValue()))), success(); })
+      .Case<UniformOp>([&](UniformOp uniform) {
+        return define(uniform.getResult(), build.firstLane(value(uniform.getValue()))), success();
+      })
       .Case<BallotOp>([&](BallotOp ballot) {
         emu::Value bits = build.ballot(value(ballot.getPredicate()));
         if (build.type(bits) == DType::i32)
@@ -211,14 +224,16 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         return success();
       })
       .Case<SwapOp>([&](SwapOp swap) {
-        auto [first, second] = build.swap(value(swap.getFirst()), value(swap.getSecond()), static_cast<uint32_t>(swap.getWidth()));
+        auto [first, second] =
+            build.swap(value(swap.getFirst()), value(swap.getSecond()), static_cast<uint32_t>(swap.getWidth()));
         define(swap.getNewFirst(), first);
         define(swap.getNewSecond(), second);
         return success();
       })
       .Case<ConvertOp>([&](ConvertOp convert) {
-        define(convert.getResult(), build.convert(emu::ConvertOp::FToF, slotType(convert.getType()).first, value(convert.getValue()),
-                                                  emu::Rounding::NearestEven, convert.getSaturate()));
+        define(convert.getResult(),
+               build.convert(emu::ConvertOp::FToF, slotType(convert.getType()).first, value(convert.getValue()),
+                             emu::Rounding::NearestEven, convert.getSaturate()));
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) {
@@ -230,13 +245,14 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         std::vector<emu::Value> pending;
         for (Value v : wait.getValues())
           pending.push_back(value(v));
-        std::vector<emu::Value> ready = build.wait(counterOf(wait.getCounter()), static_cast<uint32_t>(wait.getCount()), pending);
+        std::vector<emu::Value> ready =
+            build.wait(counterOf(wait.getCounter()), static_cast<uint32_t>(wait.getCount()), pending);
         for (auto [result, slot] : llvm::zip(wait.getResults(), ready))
           define(result, slot);
         return success();
       })
       .Case<FenceOp>([&](FenceOp fence) {
-        build.fence(fence.getSpace() == FenceSpace::global ? emu::FenceOp::Global
+        build.fence(fence.getSpace() == FenceSpace::global   ? emu::FenceOp::Global
                     : fence.getSpace() == FenceSpace::shared ? emu::FenceOp::Shared
                                                              : emu::FenceOp::Proxy);
         return success();
@@ -246,7 +262,8 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       .Case<PriorityOp>([&](auto) { return build.hint(emu::Hint::Priority), success(); })
       .Case<RegistersOp>([&](auto) { return build.hint(emu::Hint::Registers), success(); })
       .Default([&](Operation *) {
-        return report(op->getLoc(), DiagId::BackendUnsupported) << "the emulator does not implement `" << op->getName() << "`";
+        return report(op->getLoc(), DiagId::BackendUnsupported)
+               << "the emulator does not implement `" << op->getName() << "`";
       });
 }
 
