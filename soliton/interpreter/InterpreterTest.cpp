@@ -269,7 +269,9 @@ wave.kernel @odd attributes {arg_names = [], constraints = [], subs = {}, dynami
 TEST_F(Reference, ChecksItsInputs) {
   auto message = [&](Inputs inputs) {
     Result result = execute(kCopy, std::move(inputs));
-    return result.ok() ? std::string("ok") : result.diagnostics[0].message;
+    EXPECT_FALSE(result.ok());
+    EXPECT_EQ(result.diagnostics[0].id, DiagId::ReferenceInput);
+    return result.diagnostics[0].message;
   };
   EXPECT_EQ(message({{Bytes(200), Bytes(200)}, {}}), "the dynamic symbol `M` has no value");
   EXPECT_EQ(message({{Bytes(200)}, {{"M", 100}}}), "found 1 arguments, expected 2");
