@@ -62,3 +62,22 @@ function(soliton_add_layer name)
     add_test(NAME ${name} COMMAND ${name}Tests)
   endif()
 endfunction()
+
+option(SOLITON_FUZZ "instrument what the fuzzers exercise, for long runs" OFF)
+
+# soliton_add_fuzzer(): a libFuzzer target of one file. Always built with the tests, so that `make test` gives each a short run;
+# -DSOLITON_FUZZ=ON instruments it and its library for a long one.
+#
+#   soliton_add_fuzzer(SolitonExprFuzzer ExprFuzzer.cpp SolitonSymbolic)
+function(soliton_add_fuzzer name source library)
+  if(NOT SOLITON_TESTS OR NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    return()
+  endif()
+  add_executable(${name} ${source})
+  target_link_libraries(${name} PRIVATE ${library})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  if(SOLITON_FUZZ)
+    target_compile_options(${library} PRIVATE -fsanitize=fuzzer-no-link)
+    target_compile_options(${name} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()

@@ -179,7 +179,15 @@ def check_suites(build: Path) -> list[Suite]:
         check("headers", script("check_headers.sh"), alone=True),
         check("demonstration", python, script("run_demo.py"), "--soliton", str(build / "bin" / "soliton")),
         check("installed-package", script("check_install.sh"), str(build)),
+        *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],
     ]
+
+
+def fuzz(binary: Path) -> Suite:
+    """A short run of a fuzzer, the same every time; long runs are by hand (CONTRIBUTING.md)."""
+    corpus = {"SolitonIrFuzzer": [str(ROOT / "test" / "ir")]}.get(binary.name, [])
+    scratch = tempfile.mkdtemp(prefix="soliton-fuzz-")
+    return check(binary.name, str(binary), "-seed=1", "-runs=20000", "-max_total_time=15", "-max_len=512", scratch, *corpus)
 
 
 # ---- Running ---------------------------------------------------------------------------------------------------------

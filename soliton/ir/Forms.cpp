@@ -46,6 +46,14 @@ void setForm(KernelOp kernel, Form form) {
   kernel.setForm(static_cast<uint32_t>(form));
 }
 
+llvm::LogicalResult requireForm(KernelOp kernel, Form form) {
+  if (getForm(kernel) == form)
+    return mlir::success();
+  return report(kernel.getLoc(), DiagId::FormViolated).hint("run the passes in the order of the pipeline")
+         << "`" << kernel.getSymName() << "` is in the form `" << formName(getForm(kernel)) << "`, expected `"
+         << formName(form) << "`";
+}
+
 namespace {
 /// Reports violations of one form.
 class Checker {

@@ -27,6 +27,9 @@ llvm::StringRef formName(Form form);
 Form getForm(wave::KernelOp kernel);
 void setForm(wave::KernelOp kernel, Form form);
 
+/// For a pass that needs this form: fails with a diagnostic where the kernel claims another one.
+llvm::LogicalResult requireForm(wave::KernelOp kernel, Form form);
+
 /// Fails with a diagnostic at each op that is not as the form says (`form-violated`).
 llvm::LogicalResult verifyForm(wave::KernelOp kernel, Form form);
 

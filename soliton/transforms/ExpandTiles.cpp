@@ -232,7 +232,8 @@ struct ExpandTilesPass final : impl::ExpandTilesPassBase<ExpandTilesPass> {
 
   void runOnOperation() override {
     FailureOr<Geometry> geometry = Geometry::of(getOperation());
-    if (failed(geometry) || failed(Expander(getOperation(), *geometry).run()))
+    if (failed(geometry) || failed(requireForm(getOperation(), Form::Placed)) ||
+        failed(Expander(getOperation(), *geometry).run()))
       return signalPassFailure();
     setForm(getOperation(), Form::Expanded);
   }

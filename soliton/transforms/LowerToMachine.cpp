@@ -198,7 +198,8 @@ struct LowerToMachinePass final : impl::LowerToMachinePassBase<LowerToMachinePas
   void runOnOperation() override {
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       FailureOr<Geometry> geometry = Geometry::of(kernel);
-      if (failed(geometry) || failed(MachineLowering(kernel, *geometry).run()))
+      if (failed(geometry) || failed(requireForm(kernel, Form::Synchronized)) ||
+          failed(MachineLowering(kernel, *geometry).run()))
         return signalPassFailure();
       kernel.erase();
     }

@@ -136,7 +136,7 @@ struct MaskAccessesPass final : impl::MaskAccessesPassBase<MaskAccessesPass> {
 
   void runOnOperation() override {
     FailureOr<Geometry> geometry = Geometry::of(getOperation());
-    if (failed(geometry))
+    if (failed(geometry) || failed(requireForm(getOperation(), Form::Indexed)))
       return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });

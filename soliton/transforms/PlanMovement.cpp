@@ -136,6 +136,8 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    if (failed(requireForm(kernel, Form::Indexed)))
+      return signalPassFailure();
     SmallVector<ReduceOp> overWaves;
     kernel.walk([&](ReduceOp reduce) {
       if (reducesWaves(reduce))

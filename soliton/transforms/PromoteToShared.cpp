@@ -141,7 +141,8 @@ struct PromoteToSharedPass final : impl::PromoteToSharedPassBase<PromoteToShared
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry) || failed(promoteBlock(kernel, kernel.block(), *geometry)))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)) ||
+        failed(promoteBlock(kernel, kernel.block(), *geometry)))
       return signalPassFailure();
     for (BlockArgument argument : kernel.block().getArguments())
       if (isSharedParameter(argument)) {

@@ -7,7 +7,7 @@
 
 // Without bounds a tile of 16 × 128 reaches beyond 13 × 77; the pass that claims the form `Placed` is to blame.
 // UNMASKED: error: `wave-place-shared` changed what the kernel computes: it cannot be executed
-// UNMASKED-SAME: [pass-changed-meaning]
+// UNMASKED: [pass-changed-meaning]
 
 
 wave.kernel @sums attributes {arg_names = ["a", "b"],

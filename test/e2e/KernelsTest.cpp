@@ -54,7 +54,7 @@ const Plan &planFor(const std::string &kernel) {
                             {{{"M", 128}, {"N", 128}, {"K", 64}},
                              {{"M", 1}, {"N", 1}, {"K", 1}},
                              {{"M", 127}, {"N", 131}, {"K", 77}},
-                             {{"M", 130}, {"N", 5}, {"K", 33}},
+                             {{"M", 130}, {"N", 133}, {"K", 65}},
                              {{"M", 64}, {"N", 200}, {"K", 100}}}};
   if (kernel.starts_with("gemm"))
     return product;

@@ -124,7 +124,7 @@ int main(const std::vector<std::string> &arguments, std::ostream &out, std::ostr
     return dispatch(arguments, out, err);
   } catch (const UsageError &error) {
     if (json)
-      out << Json{{"ok", false}, {"error", error.what()}}.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
+      out << line({{"ok", false}, {"error", error.what()}});
     err << "soliton: error: " << error.what() << "\n";
   } catch (const CompileError &error) {
     return reportFailure(error.diagnostics(), json, out, err);

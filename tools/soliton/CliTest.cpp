@@ -342,6 +342,16 @@ TEST_F(Cli, DevicesThatAreNotThere) {
   EXPECT_NE(said.err.find("[no-device]"), std::string::npos) << said.err;
 }
 
+TEST_F(Cli, WordsThatAreNoText) {
+  Said said = soliton({"run", "copy", "--device", "\x98~", "--json"});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_TRUE(json::accept(said.out)) << said.out;
+  expectUsage({"run", "\xff\xfe"}, {"unknown kernel"});
+  Said written = soliton({"compile", "copy", "--size", "M=4,N=4", "--emit", "wave", "-o", path("\xff"), "--json"});
+  EXPECT_EQ(written.code, 0) << written.err;
+  EXPECT_TRUE(json::accept(written.out)) << written.out;
+}
+
 //===-- Lists and help ----------------------------------------------------------------------------------===//
 
 TEST_F(Cli, Targets) {

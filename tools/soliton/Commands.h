@@ -70,6 +70,8 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
 int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err);
 int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err);
 
+/// One line; bytes that are no UTF-8 (of a file name, say) are replaced.
+std::string line(const Json &json);
 /// One entry per phase, and their sum as `total`.
 Json phasesJson(const CompileResult &result);
 Json diagnosticsJson(const std::vector<Diagnostic> &diagnostics);

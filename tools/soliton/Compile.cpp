@@ -138,7 +138,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   for (const Diagnostic &warning : result.warnings)
     err << format(warning) << "\n";
   if (command.choice.json) {
-    out << summary(command, result).dump() << "\n";
+    out << line(summary(command, result));
     return 0;
   }
   if (command.time || !artefact) {

@@ -36,8 +36,7 @@ int listTargets(bool json, std::ostream &out) {
                          {"index", device->info().index},
                          {"name", device->info().name},
                          {"architecture", device->info().architecture}});
-    out << Json{{"targets", targets}, {"devices", devices}, {"problems", diagnosticsJson(found.problems)}}.dump()
-        << "\n";
+    out << line({{"targets", targets}, {"devices", devices}, {"problems", diagnosticsJson(found.problems)}});
     return 0;
   }
   out << "targets\n";
@@ -82,7 +81,7 @@ int listKernels(bool json, std::ostream &out) {
                     {"dtypes", dtypes}});
   }
   if (json)
-    out << Json{{"kernels", list}}.dump() << "\n";
+    out << line({{"kernels", list}});
   return 0;
 }
 

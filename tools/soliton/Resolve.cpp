@@ -87,6 +87,10 @@ Resolved resolve(const KernelChoice &choice) {
   return resolved;
 }
 
+std::string line(const Json &json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 Json phasesJson(const CompileResult &result) {
   Json phases = Json::object();
   for (const CompilePhase &phase : result.phases)
@@ -116,7 +120,7 @@ Json diagnosticsJson(const std::vector<Diagnostic> &diagnostics) {
 
 int reportFailure(const std::vector<Diagnostic> &diagnostics, bool json, std::ostream &out, std::ostream &err) {
   if (json)
-    out << Json{{"ok", false}, {"diagnostics", diagnosticsJson(diagnostics)}}.dump() << "\n";
+    out << line({{"ok", false}, {"diagnostics", diagnosticsJson(diagnostics)}});
   err << format(diagnostics);
   return 2;
 }

@@ -168,7 +168,7 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
                  {"code_object_bytes", compiled.result->image.code.size()},
                  {"warnings", diagnosticsJson(compiled.result->warnings)}};
   if (choice.json) {
-    out << report.dump() << "\n";
+    out << line(report);
   } else {
     out << choice.kernel << " on " << choice.target << " (" << command.device << "): " << (ok ? "right" : "WRONG")
         << ", max error " << random.comparison.maxAbsError << " within " << random.comparison.errorBound
@@ -209,7 +209,7 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
                  {"emulated", device.info().kind == rt::DeviceKind::emulator},
                  {"compile_ms", phasesJson(*compiled.result)}};
   if (choice.json)
-    out << report.dump() << "\n";
+    out << line(report);
   else
     out << choice.kernel << " on " << device.info().name << ": median " << timing.median << " us, minimum "
         << timing.minimum << " us"
