@@ -6,11 +6,11 @@
 using namespace soliton;
 using namespace soliton::kernels;
 
-/// Tiles of BLOCK_M × BLOCK_N, two by two waves; a loop walks K. The matrix instruction is the target's.
+/// Tiles of BLOCK_M × BLOCK_N, WAVES_M by WAVES_N waves; a loop walks K. The matrix instruction is the target's.
 static std::vector<Constraint> tiles() {
-  auto [M, N, K, BM, BN, BK] = symbols<"M N K BLOCK_M BLOCK_N BLOCK_K">();
+  auto [M, N, K, BM, BN, BK, WM, WN] = symbols<"M N K BLOCK_M BLOCK_N BLOCK_K WAVES_M WAVES_N">();
   return {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
-          WaveConstraint(M, BM / 2),     WaveConstraint(N, BN / 2),     HardwareConstraint{}};
+          WaveConstraint(M, BM / WM),    WaveConstraint(N, BN / WN),    HardwareConstraint{}};
 }
 
 static ElementType accumulatorOf(const Variant &variant) {
@@ -34,9 +34,10 @@ static Kernel buildGemm(const Variant &variant) {
   Kernel gemm{"gemm", tiles()};
   auto a = gemm.memory("a", {M, K}, shared, variant.input), b = gemm.memory("b", {N, K}, shared, variant.input);
   auto c = gemm.memory("c", {M, N}, global, variant.output);
-  Value sum = gemm.iterate(K, gemm.fill({M, N}, accumulatorOf(variant), 0), [&](Value acc) {
+  auto body = [&](Value acc) {
     return mma(read(a, {.tag = "read_a"}), read(b, {.tag = "read_b"}), acc, {.tag = "mma"});
-  });
+  };
+  Value sum = gemm.iterate(K, gemm.fill({M, N}, accumulatorOf(variant), 0), body, {.tag = "k_loop"});
   write(sum, c, {.tag = "write_c"});
   return gemm;
 }
@@ -51,9 +52,10 @@ static Kernel buildGemmNn(const Variant &variant) {
   Kernel gemm{"gemm_nn", tiles()};
   auto a = gemm.memory("a", {M, K}, shared, variant.input), b = gemm.memory("b", {K, N}, shared, variant.input);
   auto c = gemm.memory("c", {M, N}, global, variant.output);
-  Value sum = gemm.iterate(K, gemm.fill({M, N}, accumulatorOf(variant), 0), [&](Value acc) {
+  auto body = [&](Value acc) {
     return mma(read(a, {.tag = "read_a"}), read(b, {.mapping = transposed, .tag = "read_b"}), acc, {.tag = "mma"});
-  });
+  };
+  Value sum = gemm.iterate(K, gemm.fill({M, N}, accumulatorOf(variant), 0), body, {.tag = "k_loop"});
   write(sum, c, {.tag = "write_c"});
   return gemm;
 }
@@ -98,33 +100,33 @@ static Expected gemmNnReference(const Problem &problem) {
 //===- Entries ----------------------------------------------------------------------===//
 
 const KernelEntry &kernels::gemmEntry() {
-  static const KernelEntry entry{.name = "gemm",
-                                 .description = "c[M, N] = a[M, K] · b[N, K]ᵀ",
-                                 .sizes = {{"M", 256}, {"N", 256}, {"K", 256}},
-                                 .tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}},
-                                 .variants = matrixVariants(),
-                                 .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
-                                   return {{"a", {"M", "K"}, v.input, false},
-                                           {"b", {"N", "K"}, v.input, false},
-                                           {"c", {"M", "N"}, v.output, true}};
-                                 },
-                                 .build = buildGemm,
-                                 .reference = gemmReference};
+  static const KernelEntry entry{
+      .name = "gemm",
+      .description = "c[M, N] = a[M, K] · b[N, K]ᵀ",
+      .sizes = {{"M", 256}, {"N", 256}, {"K", 256}},
+      .tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}, {"WAVES_M", 2}, {"WAVES_N", 2}},
+      .variants = matrixVariants(),
+      .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
+        return {
+            {"a", {"M", "K"}, v.input, false}, {"b", {"N", "K"}, v.input, false}, {"c", {"M", "N"}, v.output, true}};
+      },
+      .build = buildGemm,
+      .reference = gemmReference};
   return entry;
 }
 
 const KernelEntry &kernels::gemmNnEntry() {
-  static const KernelEntry entry{.name = "gemm_nn",
-                                 .description = "c[M, N] = a[M, K] · b[K, N]",
-                                 .sizes = {{"M", 256}, {"N", 256}, {"K", 256}},
-                                 .tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}},
-                                 .variants = matrixVariants(),
-                                 .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
-                                   return {{"a", {"M", "K"}, v.input, false},
-                                           {"b", {"K", "N"}, v.input, false},
-                                           {"c", {"M", "N"}, v.output, true}};
-                                 },
-                                 .build = buildGemmNn,
-                                 .reference = gemmNnReference};
+  static const KernelEntry entry{
+      .name = "gemm_nn",
+      .description = "c[M, N] = a[M, K] · b[K, N]",
+      .sizes = {{"M", 256}, {"N", 256}, {"K", 256}},
+      .tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}, {"WAVES_M", 2}, {"WAVES_N", 2}},
+      .variants = matrixVariants(),
+      .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
+        return {
+            {"a", {"M", "K"}, v.input, false}, {"b", {"K", "N"}, v.input, false}, {"c", {"M", "N"}, v.output, true}};
+      },
+      .build = buildGemmNn,
+      .reference = gemmNnReference};
   return entry;
 }

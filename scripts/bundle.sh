@@ -4,29 +4,28 @@
 #   scripts/bundle.sh                     build, pack, say how large it is
 #   tar xJf dist/soliton-bundle.tar.xz && soliton-bundle/bin/soliton targets
 #
-# In it: bin/ (the command line and the benchmarks, stripped), bench/ (their scripts and inputs), LICENSE. Fails if a
-# binary needs a library that not every Linux has, or the bundle is 64 MiB or more.
+# In it: bin/ (the command line and the small benchmarks, stripped), bench/ (their scripts and inputs), LICENSE. LLVM
+# travels once, inside the command line: what else links it (soliton-opt, compile-bench) stays at home. Fails if a binary
+# needs a library that not every Linux has, or the bundle is 64 MiB or more.
 set -eu
 cd "$(dirname "$0")/.."
 
 LIMIT=$((64 * 1024 * 1024))
 build=build-bundle
 stage=dist/soliton-bundle
+programs="soliton launch-overhead EmulatorBench ScheduleBench SymbolicBench"
 
+# Lets ccache reuse objects that were compiled against the precompiled header.
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 [ -f $build/build.ninja ] && [ $build/build.ninja -nt CMakePresets.json ] || cmake --preset bundle
-ninja -C $build -j "$(scripts/jobs.sh)"
+ninja -C $build -j "$(scripts/jobs.sh)" $programs
 
 rm -rf "$stage"
 mkdir -p "$stage/bin"
-for binary in "$build"/bin/*; do
-  case "$(basename "$binary")" in
-    soliton-opt | *Tests | *Fuzz*) continue ;; # As large as the compiler, or of no use without its sources.
-  esac
-  [ -f "$binary" ] && [ -x "$binary" ] || continue
-  cp "$binary" "$stage/bin/"
-  strip "$stage/bin/$(basename "$binary")"
+for program in $programs; do
+  cp "$build/bin/$program" "$stage/bin/"
+  strip "$stage/bin/$program"
 done
-[ -x "$stage/bin/soliton" ] || { echo "error: the build made no bin/soliton" >&2; exit 1; }
 
 (cd bench && find . -name '*.py' -o -name '*.sh' -o -name '*.txt' ! -name CMakeLists.txt) | while read -r file; do
   mkdir -p "$stage/bench/$(dirname "$file")"
@@ -45,7 +44,7 @@ for binary in "$stage"/bin/*; do
 done
 "$stage/bin/soliton" targets >/dev/null
 
-tar -C dist -cf - soliton-bundle | xz -6 -T0 >dist/soliton-bundle.tar.xz
+tar -C dist -cf - soliton-bundle | xz -1 -T0 >dist/soliton-bundle.tar.xz
 size=$(stat -c %s dist/soliton-bundle.tar.xz)
 echo "dist/soliton-bundle.tar.xz: $size bytes"
 if [ "$size" -ge "$LIMIT" ]; then

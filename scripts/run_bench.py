@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Runs the measurements of bench/ that this machine can make, and keeps each output with the command that made it.
 
-    scripts/run_bench.py                    all of them; results go to bench/results/
-    scripts/run_bench.py --only compile     what has this in its name
+    scripts/run_bench.py                              all of them; results go to bench/results/
+    scripts/run_bench.py --only compile               what has this in its name
+    scripts/run_bench.py --wave-python venv/bin/python  compile times beside those of wave-lang 3.9.1, installed there
     scripts/run_bench.py --list
 
 A measurement whose program was not built, whose Python module is missing or that needs a GPU where there is none is
@@ -26,23 +27,32 @@ BIN = "build/bin"
 
 @dataclass(frozen=True)
 class Measurement:
-    """A name, commands relative to the repository, and what they need beside their program."""
+    """A name, commands relative to the repository, and what they need beside their program.
+
+    In a command, {results} is the folder of the results and {wave} the option that names Wave's Python, or nothing. A
+    measurement with a `file` writes that one itself; of the others the output is kept.
+    """
 
     name: str
     commands: tuple[str, ...]
     module: str = ""
     gpu: bool = False
+    file: str = ""
+    programs: tuple[str, ...] = ()
 
 
 MEASUREMENTS = (
-    Measurement("symbolic", (f"python3 bench/symbolic/compare.py {BIN}/SymbolicBench",), module="sympy"),
+    Measurement(
+        "symbolic",
+        (f"python3 bench/symbolic/compare.py {BIN}/SymbolicBench --json {{results}}/symbolic.json",),
+        module="sympy",
+        file="symbolic.json",
+    ),
     Measurement(
         "compile",
-        (
-            f"{BIN}/compile-bench machine gfx942 128 128 32 20",
-            f"{BIN}/compile-bench machine gfx950 256 256 64 20",
-            f"{BIN}/compile-bench hsaco gfx942 128 128 32 5",
-        ),
+        ("python3 bench/compile/compare.py {wave} --out {results}/compile.md",),
+        file="compile.md",
+        programs=("compile-bench", "soliton"),
     ),
     Measurement(
         "growth",
@@ -54,14 +64,12 @@ MEASUREMENTS = (
             f"{BIN}/compile-bench chain 4000 5",
         ),
     ),
+    Measurement("schedule", (f"{BIN}/ScheduleBench",)),
     Measurement(
         "emulator",
-        tuple(
-            f"{BIN}/soliton run gemm --target {target} --device emulator --json "
-            f"--size M={size},N={size},K={size} --check {check}"
-            for target in ("gfx942", "gfx950", "sm_90a")
-            for size, check in ((512, "on"), (1024, "off"))
-        ),
+        ("python3 bench/emulator/measure.py --out {results}/emulator.md",),
+        file="emulator.md",
+        programs=("soliton",),
     ),
     Measurement("launch", (f"{BIN}/launch-overhead",), gpu=True),
     Measurement("gemm-gpu", (f"{BIN}/soliton bench gemm --size M=4096,N=4096,K=4096 --json",), gpu=True),
@@ -75,10 +83,10 @@ def has_gpu() -> bool:
 
 def obstacle(measurement: Measurement) -> str:
     """Why it cannot run here, or nothing."""
-    for command in measurement.commands:
-        for word in shlex.split(command):
-            if word.startswith(BIN) and not os.access(ROOT / word, os.X_OK):
-                return f"{word} was not built"
+    words = [word for command in measurement.commands for word in shlex.split(command) if word.startswith(BIN)]
+    for program in [*words, *[f"{BIN}/{name}" for name in measurement.programs]]:
+        if not os.access(ROOT / program, os.X_OK):
+            return f"{program} was not built"
     if measurement.module and importlib.util.find_spec(measurement.module) is None:
         return f"the Python module {measurement.module} is missing"
     if measurement.gpu and not has_gpu():
@@ -86,18 +94,22 @@ def obstacle(measurement: Measurement) -> str:
     return ""
 
 
-def run(measurement: Measurement, folder: Path) -> bool:
+def run(measurement: Measurement, folder: Path, wave: str) -> bool:
     """Runs the commands, shows and keeps what they print; false if one failed."""
     good = True
+    folder.mkdir(parents=True, exist_ok=True)
+    shown = os.path.relpath(folder, ROOT) if folder.is_relative_to(ROOT) else str(folder)
+    wave_option = f"--wave-python {shlex.quote(wave)}" if wave else ""
     text = f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores\n"
-    for command in measurement.commands:
+    for template in measurement.commands:
+        command = " ".join(template.format(results=shlex.quote(shown), wave=wave_option).split())
         done = subprocess.run(shlex.split(command), cwd=ROOT, capture_output=True, text=True)
         good = good and done.returncode == 0
         text += f"\n$ {command}\n{done.stdout}{done.stderr}"
         text += f"exit code {done.returncode}\n" if done.returncode else ""
     print(text, flush=True)
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / f"{measurement.name}.txt").write_text(text)
+    if not measurement.file:
+        (folder / f"{measurement.name}.txt").write_text(text)
     return good
 
 
@@ -106,6 +118,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where outputs are kept")
+    parser.add_argument("--wave-python", default=os.environ.get("WAVE_PYTHON", ""), metavar="PYTHON")
     options = parser.parse_args()
     chosen = [measurement for measurement in MEASUREMENTS if options.only in measurement.name]
     if options.list:
@@ -116,7 +129,7 @@ def main() -> int:
         print(f"== {measurement.name}", flush=True)
         if reason := obstacle(measurement):
             print(f"left out: {reason}\n")
-        elif not run(measurement, options.results):
+        elif not run(measurement, options.results.resolve(), options.wave_python):
             failed.append(measurement.name)
     if failed:
         print("failed: " + ", ".join(failed), file=sys.stderr)

@@ -184,7 +184,7 @@ def check_suites(build: Path) -> list[Suite]:
 
 
 def fuzz(binary: Path) -> Suite:
-    """A short run of a fuzzer, the same every time; long runs are by hand (CONTRIBUTING.md)."""
+    """A short run of a fuzzer, the same every time; long runs are by hand (docs/debugging.md)."""
     corpus = {"SolitonIrFuzzer": [str(ROOT / "test" / "ir")]}.get(binary.name, [])
     scratch = tempfile.mkdtemp(prefix="soliton-fuzz-")
     return check(binary.name, str(binary), "-seed=1", "-runs=20000", "-max_total_time=15", "-max_len=512", scratch, *corpus)

@@ -65,7 +65,9 @@ Sample compileGemm(const std::string &target, int64_t bm, int64_t bn, int64_t bk
                              {"K", int64_t(4096)},
                              {"BLOCK_M", bm},
                              {"BLOCK_N", bn},
-                             {"BLOCK_K", bk}})
+                             {"BLOCK_K", bk},
+                             {"WAVES_M", int64_t(2)},
+                             {"WAVES_N", int64_t(2)}})
     options.subs.emplace_back(sym::Expr::symbol(name), value);
   Sample sample = measure(compileImage(kernel, options, kind));
   sample.front += traced;

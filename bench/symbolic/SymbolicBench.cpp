@@ -5,14 +5,15 @@
 //
 //   python3 corpus.py > corpus.txt && SymbolicBench corpus.txt > ours.json
 //
-// first:   the first time in this process, when every node is new
+// first:   the first time in this process, when every node is new; processor time, since there is only one try
 // again:   the median of later rounds, every memo dropped before each expression (nodes stay interned)
+// warm:    the median of later rounds, memos kept
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/symbolic/Expr.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -161,20 +162,43 @@ struct Outcome {
   Times times;
 };
 
-Outcome runOnce(const Entry &entry, const std::vector<Step> &steps, const Facts &facts) {
-  using Clock = std::chrono::steady_clock;
-  auto microseconds = [](Clock::duration d) { return std::chrono::duration<double, std::micro>(d).count(); };
-  clearCaches();
-  Clock::time_point start = Clock::now();
+/// Microseconds of wall time, or of this thread's processor time.
+double now(bool processorTime) {
+  timespec time;
+  clock_gettime(processorTime ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) * 1e6 + static_cast<double>(time.tv_nsec) * 1e-3;
+}
+
+Outcome runOnce(const Entry &entry, const std::vector<Step> &steps, const Facts &facts, bool processorTime = false) {
+  double start = now(processorTime);
   Expr built = buildOf(steps);
-  Clock::time_point afterBuild = Clock::now();
+  double afterBuild = now(processorTime);
   Expr bound = substitute(built, entry.bindings);
-  Clock::time_point afterSubstitute = Clock::now();
+  double afterSubstitute = now(processorTime);
   Expr result = simplify(bound, facts);
-  Clock::time_point end = Clock::now();
-  return {result,
-          {microseconds(afterBuild - start), microseconds(afterSubstitute - afterBuild),
-           microseconds(end - afterSubstitute)}};
+  double end = now(processorTime);
+  return {result, {afterBuild - start, afterSubstitute - afterBuild, end - afterSubstitute}};
+}
+
+/// The median of many rounds over the whole corpus.
+std::vector<Times> medians(const std::vector<Entry> &corpus, const std::vector<std::vector<Step>> &programs,
+                           bool keepMemos) {
+  constexpr int rounds = 51;
+  std::vector<std::vector<Times>> all(corpus.size());
+  for (int round = 0; round < rounds; ++round) {
+    for (size_t i = 0; i < corpus.size(); ++i) {
+      if (!keepMemos)
+        clearCaches();
+      all[i].push_back(runOnce(corpus[i], programs[i], corpus[i].natural).times);
+    }
+  }
+  std::vector<Times> out;
+  for (std::vector<Times> &times : all) {
+    std::nth_element(times.begin(), times.begin() + rounds / 2, times.end(),
+                     [](const Times &a, const Times &b) { return a.total() < b.total(); });
+    out.push_back(times[rounds / 2]);
+  }
+  return out;
 }
 
 bool isRight(const Entry &entry, Expr result) {
@@ -198,25 +222,22 @@ int main(int argc, char **argv) {
   std::vector<std::vector<Step>> programs;
   for (const Entry &entry : corpus)
     programs.push_back(stepsOf(entry));
-  constexpr int rounds = 51;
   std::vector<Outcome> first;
-  for (size_t i = 0; i < corpus.size(); ++i)
-    first.push_back(runOnce(corpus[i], programs[i], corpus[i].natural));
-  std::vector<std::vector<Times>> again(corpus.size());
-  for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < corpus.size(); ++i)
-      again[i].push_back(runOnce(corpus[i], programs[i], corpus[i].natural).times);
+  for (size_t i = 0; i < corpus.size(); ++i) {
+    clearCaches();
+    first.push_back(runOnce(corpus[i], programs[i], corpus[i].natural, true));
+  }
+  std::vector<Times> again = medians(corpus, programs, false), warm = medians(corpus, programs, true);
   bool right = true;
-  std::cout << "{\"rounds\": " << rounds << ", \"expressions\": [\n";
+  std::cout << "{\"expressions\": [\n";
   for (size_t i = 0; i < corpus.size(); ++i) {
     Outcome full = runOnce(corpus[i], programs[i], corpus[i].full);
-    std::nth_element(again[i].begin(), again[i].begin() + rounds / 2, again[i].end(),
-                     [](const Times &a, const Times &b) { return a.total() < b.total(); });
     bool ok = isRight(corpus[i], first[i].result) && isRight(corpus[i], full.result);
     right &= ok;
     std::cout << "{\"name\": \"" << corpus[i].name << "\", \"right\": " << (ok ? "true" : "false") << ", ";
     printTimes("first", first[i].times);
-    printTimes("again", again[i][rounds / 2]);
+    printTimes("again", again[i]);
+    printTimes("warm", warm[i]);
     std::cout << "\"nodes\": " << nodeCount(first[i].result) << ", \"nodes_full_facts\": " << nodeCount(full.result)
               << ", \"result\": \"" << toString(first[i].result) << "\", \"result_full_facts\": \""
               << toString(full.result) << "\"}" << (i + 1 < corpus.size() ? "," : "") << "\n";

@@ -3,10 +3,15 @@
     python3 compare.py BUILD/bin/SymbolicBench [--json ../results/symbolic.json]
 
 Steps: build the expression from symbols, substitute the tile sizes, simplify. SymPy is told what it can be told:
-symbols are integers, non-negative or positive; Soliton gets the same facts in this comparison. `cold` clears SymPy's
-cache before each expression; `warm` is SymPy's build + subs alone with everything cached. Both results are evaluated
-at the corpus's points and must equal plain integer arithmetic. SymPy is charged processor time only, Soliton wall time,
-so that a busy machine never flatters Soliton.
+symbols are integers, non-negative or positive; Soliton gets the same facts in this comparison.
+
+    cold    SymPy's cache is cleared before each expression; Soliton meets it for the first time in the process
+    warm    SymPy's build + subs *alone* with everything cached, against all three steps of Soliton, memos kept
+    again   Soliton with its memos dropped before each expression
+
+Both results are evaluated at the corpus's points and must equal plain integer arithmetic; `larger` counts results of
+Soliton that have more distinct nodes than SymPy's. One-shot times are processor time on both sides; Soliton's repeated
+times are medians of wall time.
 """
 
 import argparse
@@ -14,11 +19,13 @@ import gc
 import json
 import os
 import platform
+import shlex
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from datetime import date
 from pathlib import Path
 
 import sympy
@@ -123,8 +130,8 @@ def run_sympy(entries):
                 "result": str(result),
             }
         )
-        print(f"\r{number + 1}/{len(entries)} {name:40s}", end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
+        if sys.stderr.isatty():
+            print(f"\r{number + 1}/{len(entries)} {name:40s}", end="", file=sys.stderr, flush=True)
     return out
 
 
@@ -156,19 +163,22 @@ def summarize(ours, theirs):
     rows = []
     for key, pairs in sorted(groups.items(), key=lambda item: item[0] == "all"):
         cold = [total(b["cold"]) / total(a["first"]) for a, b in pairs]
-        again = sum(total(a["again"]) for a, _ in pairs)
+        warm = [b["warm"] / total(a["warm"]) for a, b in pairs]
         rows.append(
             {
                 "group": key,
                 "expressions": len(pairs),
                 "ours_first_us": sum(total(a["first"]) for a, _ in pairs) / len(pairs),
-                "ours_again_us": again / len(pairs),
+                "ours_again_us": sum(total(a["again"]) for a, _ in pairs) / len(pairs),
+                "ours_warm_us": sum(total(a["warm"]) for a, _ in pairs) / len(pairs),
                 "sympy_cold_us": sum(total(b["cold"]) for _, b in pairs) / len(pairs),
                 "sympy_warm_us": sum(b["warm"] for _, b in pairs) / len(pairs),
                 "ratio_cold": sum(total(b["cold"]) for _, b in pairs) / sum(total(a["first"]) for a, _ in pairs),
                 "ratio_cold_median": statistics.median(cold),
-                "ratio_cold_again": sum(total(b["cold"]) for _, b in pairs) / again,
-                "ratio_warm": sum(b["warm"] for _, b in pairs) / again,
+                "ratio_cold_least": min(cold),
+                "ratio_warm": sum(b["warm"] for _, b in pairs) / sum(total(a["warm"]) for a, _ in pairs),
+                "ratio_warm_median": statistics.median(warm),
+                "ratio_warm_memos_dropped": sum(b["warm"] for _, b in pairs) / sum(total(a["again"]) for a, _ in pairs),
                 "nodes": sum(a["nodes"] for a, _ in pairs),
                 "nodes_full_facts": sum(a["nodes_full_facts"] for a, _ in pairs),
                 "nodes_sympy": sum(b["nodes"] for _, b in pairs),
@@ -180,12 +190,16 @@ def summarize(ours, theirs):
 
 
 def print_table(rows):
-    print(f"{'group':12} {'n':>4} {'ours us':>8} {'(again)':>8} {'sympy us':>10} {'(warm)':>8} {'cold x':>8} {'warm x':>7} "
-          f"{'nodes':>6} {'(full)':>6} {'sympy':>6} {'larger':>6} right")  # fmt: skip
-    for r in rows:
-        print(f"{r['group']:12} {r['expressions']:4} {r['ours_first_us']:8.1f} {r['ours_again_us']:8.1f} {r['sympy_cold_us']:10.0f} "
-              f"{r['sympy_warm_us']:8.0f} {r['ratio_cold']:8.0f} {r['ratio_warm']:7.1f} {r['nodes']:6} {r['nodes_full_facts']:6} "
-              f"{r['nodes_sympy']:6} {r['larger']:6} {r['all_right']}")  # fmt: skip
+    columns = [
+        ("group", "group", "12"), ("n", "expressions", "4"), ("first us", "ours_first_us", "8.1f"),
+        ("again us", "ours_again_us", "8.1f"), ("warm us", "ours_warm_us", "7.1f"), ("sympy cold", "sympy_cold_us", "10.0f"),
+        ("sympy warm", "sympy_warm_us", "10.0f"), ("cold x", "ratio_cold", "7.0f"), ("warm x", "ratio_warm", "6.1f"),
+        ("median", "ratio_warm_median", "6.1f"), ("nodes", "nodes", "6"), ("(full)", "nodes_full_facts", "6"),
+        ("sympy", "nodes_sympy", "6"), ("larger", "larger", "6"),
+    ]  # fmt: skip
+    print(" ".join(f"{title:>{form.split('.')[0]}}" for title, _, form in columns), "right")
+    for row in rows:
+        print(" ".join(f"{row[key]:{'>' if isinstance(row[key], str) else ''}{form}}" for _, key, form in columns), row["all_right"])
 
 
 def write_json(path, rows, ours, theirs):
@@ -195,7 +209,9 @@ def write_json(path, rows, ours, theirs):
         "sympy": sympy.__version__,
         "python": platform.python_version(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}",
-        "summary": rows,
+        "date": str(date.today()),
+        "command": shlex.join(["python3", *sys.argv]),
+        "summary": [{k: round(v, 1) if isinstance(v, float) else v for k, v in row.items()} for row in rows],
     }
     lines = []
     for a, b in zip(ours, theirs):
@@ -206,6 +222,7 @@ def write_json(path, rows, ours, theirs):
                     "right": a["right"] and b["right"],
                     "ours_first": round(total(a["first"]), 2),
                     "ours_again": round(total(a["again"]), 2),
+                    "ours_warm": round(total(a["warm"]), 2),
                     "sympy_cold": round(total(b["cold"])),
                     "sympy_warm": round(b["warm"]),
                     "nodes": [a["nodes"], a["nodes_full_facts"], b["nodes"]],

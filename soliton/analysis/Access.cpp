@@ -8,13 +8,23 @@ using namespace wave;
 TileType tileOf(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op))
     return read.getResult().getType();
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copy.getTile();
   return cast<WriteOp>(op).getValue().getType();
 }
 
 Value memoryOf(Operation *op) {
   if (auto read = dyn_cast<ReadOp>(op))
     return read.getMemory();
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copy.getSource();
   return cast<WriteOp>(op).getMemory();
+}
+
+int64_t bytesPerBuffer(AllocateOp allocation) {
+  MemoryType type = allocation.getResult().getType();
+  // 16 bytes: the widest access stays aligned in every buffer.
+  return llvm::alignTo(type.getMap().getValue().bytes(elementBits(type.getElementType())), 16);
 }
 
 static ArrayAttr attributeOf(Operation *op, StringRef name) {
@@ -56,10 +66,34 @@ void Access::read(Operation *op) {
     for (auto [k, limit] : llvm::enumerate(limits))
       if (auto expr = dyn_cast<ExprAttr>(limit))
         bounds[k] = expr.getValue();
+  if (auto copy = dyn_cast<CopyOp>(op))
+    if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().swizzle.phases > 1)
+      stored = map.getValue();
+}
+
+/// The coordinates of register `reg`, in lane and wave.
+static std::map<Dim, sym::Expr> coordinatesOf(const Layout &layout, ArrayRef<Dim> dims, int64_t reg) {
+  std::map<Dim, sym::Expr> coordinates;
+  for (Dim dim : dims)
+    coordinates.emplace(dim, coordinateExpr(layout, dim, reg, laneSymbol(), waveSymbol()));
+  return coordinates;
 }
 
 sym::Expr Access::place(size_t k, int64_t reg) const {
+  if (stored)
+    return starts[k] + swizzledExpr(*stored, coordinatesOf(tileLayout, dims, reg)).at(dims[k]);
   return starts[k] + coordinateExpr(tileLayout, dims[k], reg, laneSymbol(), waveSymbol());
+}
+
+sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
+  SharedMap map = copy.getDestination().getType().getMap().getValue();
+  SmallVector<Dim> dims;
+  for (const DimExtent &dim : map.dims)
+    dims.push_back(dim.dim);
+  // The layout says where things are stored: the swizzle is in what is fetched.
+  map.swizzle = {};
+  sym::Expr offset = offsetExpr(map, coordinatesOf(copy.getTile().layout(), dims, 0));
+  return sym::simplify(offset * elementBytes(copy.getTile().getElementType()), geometry.facts());
 }
 
 /// Bytes from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
@@ -87,6 +121,8 @@ static std::optional<std::vector<sym::Expr>> memoryStrides(MemoryType memory, Ar
 }
 
 void Access::findStrides() {
+  if (stored)
+    return;
   std::optional<std::vector<sym::Expr>> inMemory = memoryStrides(memoryType, dims, bytes, geometry);
   if (!inMemory)
     return;

@@ -18,7 +18,8 @@ namespace soliton {
 
 class Access {
 public:
-  /// `op` is a `wave.read` or `wave.write` whose tile has a layout and whose starts are known.
+  /// `op` is a `wave.read`, `wave.write` or, for its source, `wave.copy` whose tile has a layout and whose starts are
+  /// known.
   Access(Operation *op, const Geometry &geometry);
   /// The same access with another layout or element count: for choosing one.
   Access(Operation *op, const Geometry &geometry, const Layout &layout);
@@ -59,6 +60,8 @@ private:
   SmallVector<std::optional<sym::Expr>> bounds;
   int64_t bytes = 1;
   bool isWrite = false;
+  /// Of a copy into a swizzled tile: the coordinate of a place is what this map stores there.
+  std::optional<SharedMap> stored;
   /// Where the offset is a sum of places times strides: those strides in bytes, and the offset of a register at the
   /// origin of the layout. Then registers differ by numbers, and no two expressions have to be compared.
   SmallVector<sym::Expr> strides;
@@ -77,9 +80,14 @@ FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool 
 /// that lie apart are stored side by side (`floordiv($index0, 64)`).
 Layout layoutInMemory(Operation *op);
 
+/// Bytes from one buffer of a placed shared tile to the next.
+int64_t bytesPerBuffer(wave::AllocateOp allocation);
+
 /// The tile that an access moves.
 wave::TileType tileOf(Operation *op);
-/// The memory that it touches.
+/// The memory that it touches; of a copy, its source.
 Value memoryOf(Operation *op);
+/// Where register 0 of a copy's tile is written: bytes from the start of the shared tile, which is placed.
+sym::Expr destinationOffset(wave::CopyOp copy, const Geometry &geometry);
 
 } // namespace soliton

@@ -42,6 +42,52 @@ TEST(Nvidia, Gemm) {
   SOLITON_ASSEMBLE(program, *code);
 }
 
+TEST(Nvidia, StaggeredBarriersAndHints) {
+  // The same program with the hints and without them is the same code: they mean nothing here.
+  auto source = [](bool hints) {
+    std::string body = R"(
+  %c4 = arith.constant 4 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %wave = machine.id wave
+  %offset = arith.muli %lane, %c4 : i32
+  %to = machine.buffer %b[%zero], %bytes
+  %late = arith.cmpi sge, %wave, %c4 : i32
+  scf.if %late {
+    machine.barrier
+  }
+HINTS
+  %v = vector.broadcast %lane : i32 to vector<1xi32>
+  machine.store %v, [%offset] {alignment = 4 : i64} : vector<1xi32>
+  machine.wait shared, 3
+  machine.barrier
+  %x = machine.load [%offset] {alignment = 4 : i64} : vector<1xi32>
+  machine.wait vm, 2
+  %early = arith.cmpi slt, %wave, %c4 : i32
+  scf.if %early {
+    machine.barrier
+  }
+  machine.store %x, %to [%offset] {alignment = 4 : i64} : vector<1xi32>)";
+    return kernelText(hopper(), "%b: !machine.ptr",
+                      replaceAll(body, "HINTS",
+                                 hints ? R"(  machine.priority 1
+  machine.sched_barrier
+  machine.sched_group {mask = 8 : i64, count = 1 : i64, sync = 0 : i64})"
+                                       : ""),
+                      128, 8);
+  };
+  Options options;
+  options.lineInfo = false;
+  Program program(source(true)), plain(source(false));
+  auto code = program.compile(options), other = plain.compile(options);
+  ASSERT_TRUE(succeeded(code) && succeeded(other)) << program.said() << plain.said();
+  EXPECT_EQ(code->assembly, other->assembly);
+  // All threads of the block are counted at each of the three.
+  EXPECT_EQ(times(code->assembly, "bar.sync \t0;") + times(code->assembly, "bar.sync 0;"), 3u) << code->assembly;
+  SOLITON_ASSEMBLE(program, *code);
+}
+
 TEST(Nvidia, Warpgroup) {
   Program program(readInput("warpgroup.mlir"), "warpgroup.mlir");
   auto code = program.compile();

@@ -80,7 +80,7 @@ private:
   }
 
   mlir::LogicalResult run(mlir::ModuleOp module);
-  mlir::LogicalResult runPasses(mlir::ModuleOp module, void (*build)(mlir::OpPassManager &));
+  mlir::LogicalResult runPasses(mlir::ModuleOp module, llvm::function_ref<void(mlir::OpPassManager &)> build);
   mlir::LogicalResult translate(machine::KernelOp kernel, const Target &target);
   mlir::LogicalResult translateToBinary(machine::KernelOp kernel, const Target &target);
   void describeMachine(machine::KernelOp kernel);
@@ -110,7 +110,8 @@ void Compilation::keepText(Artefact artefact, mlir::Operation *op) {
   result.artefacts.emplace_back(artefact, text + "\n");
 }
 
-mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module, void (*build)(mlir::OpPassManager &)) {
+mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module,
+                                           llvm::function_ref<void(mlir::OpPassManager &)> build) {
   mlir::PassManager manager(&context);
   manager.enableVerifier(false);
   build(manager);
@@ -141,6 +142,8 @@ void Compilation::describeMachine(machine::KernelOp kernel) {
       note(load.getBuffer(), load.getAlignment());
     if (auto store = llvm::dyn_cast<machine::StoreOp>(op))
       note(store.getBuffer(), store.getAlignment());
+    if (auto copy = llvm::dyn_cast<machine::CopyAsyncOp>(op))
+      note(copy.getBuffer(), static_cast<int64_t>(copy.getBytes()));
   });
   size_t parameter = 0;
   for (rt::ArgumentSpec &argument : result.image.arguments)
@@ -216,8 +219,13 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     return report(module.getLoc(), DiagId::InvalidIr)
            << "the module has " << std::distance(kernels.begin(), kernels.end())
            << " kernels of the wave dialect, expected 1";
-  if (mlir::failed(runPasses(module, buildWavePipeline)))
+  if (options.directCopies)
+    (*kernels.begin()).setDirectCopies(true);
+  sched::ScheduleRequest schedule = options.schedule;
+  schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
+  if (mlir::failed(runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule); })))
     return mlir::failure();
+  result.loops = std::move(*schedule.reports);
   lap("transform");
   wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
@@ -248,11 +256,13 @@ double CompileResult::totalMs() const {
 }
 
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind) {
+  sym::ThrowMistakes scope; // the author's thread collects them
   return Compilation(options, kind).fromKernel(kernel);
 }
 
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind) {
+  sym::ThrowMistakes scope;
   return Compilation(options, rt::ImageKind::emulator).fromText(text, fileName, kind);
 }
 

@@ -13,6 +13,7 @@
 #include "soliton/driver/BankConflicts.h"
 #include "soliton/frontend/Kernel.h"
 #include "soliton/runtime/Device.h"
+#include "soliton/schedule/Request.h"
 
 #include <functional>
 #include <memory>
@@ -31,8 +32,12 @@ struct CompileOptions {
   std::vector<sym::Expr> dynamic = {};
   /// What loads it: `emulator`, `cuda`, `hip`, `cuda:1`; empty means the first GPU that can, otherwise the emulator.
   std::string device = {};
+  /// When the instructions of loops happen.
+  sched::ScheduleRequest schedule = {};
   /// Texts and binaries to keep beside the image.
   std::vector<Artefact> keep = {};
+  /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.
+  bool directCopies = false;
   /// Judge every shared access by the bank model.
   bool countBankConflicts = false;
   /// Prints the program after this pass, or after `all`, to standard error.
@@ -57,6 +62,9 @@ struct CompileResult {
   uint32_t vgprs = 0, agprs = 0, sgprs = 0, spillBytes = 0;
   /// Ops of the machine form, and matrix instructions among them.
   int64_t machineOps = 0, matrixOps = 0;
+
+  /// Loops that were scheduled, innermost ones in program order.
+  std::vector<sched::LoopReport> loops;
 
   double totalMs() const;
 };

@@ -4,13 +4,14 @@
 
 #include "soliton/ir/Wave.h"
 #include "soliton/transforms/Passes.h"
+#include "soliton/transforms/ScheduleLoops.h"
 
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
 namespace soliton {
 
-void buildWavePipeline(mlir::OpPassManager &pm) {
+void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule) {
   mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
 
   // Who computes what. After this every value has a layout and every access a start: `Indexed`.
@@ -24,13 +25,19 @@ void buildWavePipeline(mlir::OpPassManager &pm) {
   kernel.addPass(createMaskAccessesPass());
   kernel.addPass(createPlanMovementPass());
   kernel.addPass(mlir::createCSEPass());
+  kernel.addPass(createUseDirectCopiesPass());
   kernel.addPass(createPlaceSharedPass()); // `Placed`
 
   // The one expansion into instructions: `Expanded`.
   kernel.addPass(createExpandTilesPass());
 
-  // When things happen. Program order is the schedule; barriers and waits are derived last: `Synchronized`.
+  // When things happen: `Scheduled`. Barriers and waits outside of scheduled loops are derived last: `Synchronized`.
+  kernel.addPass(createScheduleLoopsPass(schedule));
   kernel.addPass(createInsertBarriersPass());
+}
+
+void buildWavePipeline(mlir::OpPassManager &pm) {
+  buildScheduledPipeline(pm, {});
 }
 
 void buildMachinePipeline(mlir::OpPassManager &pm) {

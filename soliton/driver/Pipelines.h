@@ -1,11 +1,15 @@
 //===- Pipelines.h - The road a kernel takes ----------------------------------------===//
 #pragma once
 
+#include "soliton/schedule/Request.h"
+
 #include "mlir/Pass/PassManager.h"
 
 namespace soliton {
 
 /// From `Traced` to `Synchronized`: everything that is decided on tiles and instructions.
+void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule);
+/// The same, loops as they were written.
 void buildWavePipeline(mlir::OpPassManager &pm);
 /// From `Synchronized` to the machine form.
 void buildMachinePipeline(mlir::OpPassManager &pm);

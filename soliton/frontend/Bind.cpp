@@ -24,9 +24,10 @@ std::vector<Use> collectUses(const Program &program) {
   std::vector<Use> uses;
   for (const Parameter &parameter : program.parameters)
     for (Expr extent : parameter.shape)
-      uses.push_back({extent, parameter.place, "the shape of " + quoted(parameter.name), Use::size});
+      if (extent.isDefined()) // what is not was reported where it was written
+        uses.push_back({extent, parameter.place, "the shape of " + quoted(parameter.name), Use::size});
   auto add = [&](const std::optional<Expr> &expr, const Place &place, std::string what, Use::Role role = Use::other) {
-    if (expr)
+    if (expr && expr->isDefined())
       uses.push_back({*expr, place, std::move(what), role});
   };
   Expr x = Expr::symbol("$x");
@@ -78,6 +79,7 @@ public:
       : program(program), options(options), diagnostics(diagnostics), uses(collectUses(program)) {}
 
   Bindings run() {
+    sym::ThrowMistakes scope;
     selectTheTarget();
     resolveSubs();
     bindSpaces();

@@ -22,11 +22,46 @@ public:
 
   void run() {
     for (size_t i = 0; i != program.constraints.size(); ++i)
-      std::visit([&](const auto &each) { check(each, i); }, program.constraints[i]);
+      std::visit(
+          [&](const auto &each) {
+            if (checkExpressions(each))
+              check(each, i);
+          },
+          program.constraints[i]);
     checkWorkgroupDims();
   }
 
 private:
+  /// Whether the expressions of a constraint are any.
+  template <typename C>
+  bool checkExpressions(const C &constraint) {
+    auto isDefined = [&](const char *what, std::optional<Expr> expr) {
+      return !expr || checkDefined(program, what, *expr, constraint.place);
+    };
+    bool good = true;
+    if constexpr (requires { constraint.dim; })
+      good = isDefined("the dimension of a constraint", constraint.dim) && good;
+    if constexpr (requires { constraint.tile; })
+      good = isDefined("the tile of a constraint", constraint.tile) && good;
+    if constexpr (requires { constraint.options.iters; })
+      good = isDefined("`iters` of a constraint", constraint.options.iters) && good;
+    if constexpr (requires { constraint.options.start; })
+      good = isDefined("`start` of a constraint", constraint.options.start) && good;
+    if constexpr (requires { constraint.size; })
+      good = isDefined("the grid", constraint.size) && good;
+    if constexpr (requires { constraint.equation; })
+      good = isDefined("the reordering of workgroups", constraint.equation) && good;
+    if constexpr (requires { constraint.predicate; })
+      good = isDefined("the assumption", constraint.predicate) && good;
+    if constexpr (requires { constraint.vector_shapes; })
+      for (const auto &[dim, shape] : constraint.vector_shapes)
+        good = isDefined("an entry in `vector_shapes`", dim) && isDefined("an entry in `vector_shapes`", shape) && good;
+    if constexpr (requires { constraint.bindings; })
+      for (const auto &[iterator, dim] : constraint.bindings)
+        good = isDefined("an iterator binding", iterator) && isDefined("an iterator binding", dim) && good;
+    return good;
+  }
+
   template <typename C>
   void checkDistribution(const C &constraint, size_t index, const char *word) {
     if (!constraint.dim.isSymbol())

@@ -233,14 +233,14 @@ private:
     AccessAttrs attrs = accessAttrs(op);
     return wave::ReadOp::create(builder, location(op), resultType(op), parameters[op.memory], operands(op),
                                 attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
-                                /*origin=*/nullptr);
+                                /*origin=*/nullptr, /*buffer=*/nullptr);
   }
 
   void emitWrite(const OpRecord &op) {
     AccessAttrs attrs = accessAttrs(op);
     wave::WriteOp::create(builder, location(op), operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic),
                           attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
-                          /*origin=*/nullptr);
+                          /*origin=*/nullptr, /*buffer=*/nullptr);
   }
 
   mlir::TypedAttr constant(const OpRecord &op) {
@@ -354,6 +354,7 @@ void checkEffect(const Program &program, std::vector<Diagnostic> &diagnostics) {
 } // namespace
 
 EmittedKernel soliton::emitKernel(const Kernel &kernel, mlir::MLIRContext &context, const EmitOptions &options) {
+  sym::ThrowMistakes scope;
   const Program &program = *kernel.program();
   EmittedKernel result{.module = {}, .diagnostics = program.diagnostics};
   // A write that was refused is no missing write.

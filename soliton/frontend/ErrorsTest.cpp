@@ -386,6 +386,38 @@ TEST_F(ErrorsTest, ExpressionInvalid) {
   EXPECT_TRUE(k.diagnostics()[0].message.starts_with("the expression of `apply_expr` is wrong: "));
 }
 
+/// What is wrong where it is written is reported by whoever gets it; tracing goes on.
+TEST_F(ErrorsTest, ExpressionsThatAreWrongWhereTheyAreWritten) {
+  line = __LINE__ + 1;
+  Kernel bad{"bad", {WorkgroupConstraint(M, floordiv(BM, 0), 0), HardwareConstraint{}}};
+  expectMistake(bad.diagnostics(), DiagId::ExpressionInvalid,
+                "the tile of a constraint is `floordiv(BLOCK_M, 0)`: the divisor of `floordiv` is 0");
+  Expr wrong = 1 + M % (N - N);
+  EXPECT_FALSE(wrong.isDefined());
+  line = __LINE__ + 1;
+  read(a, {.elements_per_thread = wrong});
+  expectMistake(DiagId::ExpressionInvalid, "`elements_per_thread` of `read` is `mod(M, 0)`: the divisor of `mod` is 0");
+}
+
+TEST_F(ErrorsTest, ExpressionsThatOverflowWhereTheyAreWritten) {
+  line = __LINE__ + 1;
+  MemoryRef huge = k.memory("huge", {M, N * (INT64_MAX / 2) * 4}, global, f32);
+  write(read(huge), a); // quiet: its memory was reported
+  ASSERT_EQ(k.diagnostics().size(), 1u) << format(k.diagnostics());
+  EXPECT_EQ(k.diagnostics()[0].place.line, line);
+  EXPECT_TRUE(k.diagnostics()[0].message.starts_with("the shape of `huge` is `(4611686018427387903*N) * (4)`: "))
+      << k.diagnostics()[0].message;
+}
+
+TEST_F(ErrorsTest, DimensionsThatAreWrongWhereTheyAreWritten) {
+  line = __LINE__ + 1;
+  Value loop = k.iterate(shl(K, -1), k.fill({M, N}, f32, 0.0), [&](Value sum) { return sum; });
+  EXPECT_TRUE(loop.isPoisoned());
+  ASSERT_EQ(k.diagnostics().size(), 1u) << format(k.diagnostics());
+  EXPECT_EQ(k.diagnostics()[0].id, DiagId::ExpressionInvalid);
+  EXPECT_EQ(k.diagnostics()[0].place.line, line);
+}
+
 //===- Types and dimensions -----------------------------------------------------------===//
 
 TEST_F(ErrorsTest, CastImpossible) {

@@ -7,6 +7,7 @@ using namespace soliton::frontend;
 
 Kernel::Kernel(std::string name, std::vector<Constraint> constraints, Place place)
     : owner(std::make_shared<Program>()) {
+  sym::collectMistakes(true);
   owner->name = std::move(name);
   owner->place = place;
   owner->regions[0].place = std::move(place);
@@ -45,7 +46,9 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
   if (shape.empty())
     report(*owner, DiagId::MemoryRank, place, "memory " + quoted(name) + " has no dimensions, expected at least one",
            "give it a shape, e.g. `{M, K}`; numbers are passed with `Kernel::scalar`");
-  if (!space.isSymbol())
+  for (Expr extent : shape)
+    checkDefined(*owner, "the shape of " + quoted(name), extent, place);
+  if (checkDefined(*owner, "the address space of " + quoted(name), space, place) && !space.isSymbol())
     report(*owner, DiagId::AddressSpaceUnknown, place,
            "the address space of " + quoted(name) + " is " + quoted(space) +
                ", expected `global`, `shared` or a symbol");
@@ -109,6 +112,8 @@ Value Kernel::self_index(Expr dim, ElementType type, OpOptions options, Place pl
 /// Whether a loop over `axis` can start here; reports why not.
 static bool checkLoop(Tracer &tracer, Expr axis) {
   Program &program = tracer.program();
+  if (!tracer.checkDefined("the dimension of the loop", axis))
+    return false;
   for (RegionId region = program.current; region != 0; region = program.regions[region].parent)
     if (program.regions[region].axis == axis) {
       tracer.error(DiagId::IterateNested, "a loop over " + quoted(axis) + " inside a loop over " + quoted(axis),

@@ -27,6 +27,9 @@ public:
       : program(program), memory(memory), options(options), isRead(isRead), place(place) {}
 
   std::optional<ResolvedMapping> run() {
+    for (Expr extent : memory.shape)
+      if (!extent.isDefined())
+        return std::nullopt; // reported with the memory
     bool bySourceTarget = !options.source.empty() || !options.target.empty();
     if (options.mapping && bySourceTarget)
       return fail(DiagId::MappingArity, "both `mapping` and `source`/`target` are given", "use one of the two");

@@ -65,6 +65,26 @@ static std::vector<Value> operandsOfAccess(const Value *value, const AccessOptio
   return operands;
 }
 
+/// Whether the expressions of an access are any.
+static bool checkExpressions(Tracer &tracer, const AccessOptions &options) {
+  auto isDefined = [&](const char *what, Expr expr) {
+    return tracer.checkDefined(std::string(what) + " of `" + tracer.what() + "`", expr);
+  };
+  auto areDefined = [&](const char *what, const DimMap &map) {
+    return std::all_of(map.begin(), map.end(), [&](const auto &entry) {
+      return isDefined(what, entry.first) && isDefined(what, entry.second);
+    });
+  };
+  auto areIndices = [&](const char *what, const std::vector<IndexEntry> &entries) {
+    return std::all_of(entries.begin(), entries.end(), [&](const IndexEntry &e) { return isDefined(what, e.expr); });
+  };
+  return isDefined("`elements_per_thread`", options.elements_per_thread.value_or(1)) &&
+         areDefined("an entry in `bounds`", options.bounds.value_or(DimMap())) &&
+         (!options.mapping || (areDefined("an entry in the mapping's inputs", options.mapping->inputs) &&
+                               areDefined("an entry in the mapping's outputs", options.mapping->outputs))) &&
+         areIndices("an entry in `source`", options.source) && areIndices("an entry in `target`", options.target);
+}
+
 /// Whether a kernel made the memory; if not, the mistake is reported to the kernel of the operands.
 static bool checkMemory(const MemoryRef &memory, Tracer &tracer) {
   if (!memory.program())
@@ -75,7 +95,7 @@ static bool checkMemory(const MemoryRef &memory, Tracer &tracer) {
 
 Value lang::read(const MemoryRef &memory, AccessOptions options, Place place) {
   Tracer tracer("read", place, operandsOfAccess(nullptr, options), memory.program());
-  if (!checkMemory(memory, tracer) || !tracer.ok())
+  if (!checkMemory(memory, tracer) || !tracer.ok() || !checkExpressions(tracer, options))
     return tracer.poison();
   Program &program = tracer.program();
   const Parameter &parameter = program.parameters[memory.id()];
@@ -119,7 +139,7 @@ static void reportWriteDims(Tracer &tracer, const Parameter &memory, const std::
 
 void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
   Tracer tracer("write", place, operandsOfAccess(&value, options), memory.program());
-  if (!checkMemory(memory, tracer) || !tracer.ok())
+  if (!checkMemory(memory, tracer) || !tracer.ok() || !checkExpressions(tracer, options))
     return;
   Program &program = tracer.program();
   Parameter parameter = program.parameters[memory.id()];
@@ -333,7 +353,10 @@ Value lang::apply_expr(const std::vector<Value> &values, const std::function<Exp
     return tracer.poison();
   }
   try {
-    return tracer.record({.kind = OpKind::applyExpr, .expr = function(arguments)}, tracer.tile(0), options.tag);
+    sym::ThrowMistakes scope;
+    Expr result = function(arguments);
+    sym::requireDefined(result);
+    return tracer.record({.kind = OpKind::applyExpr, .expr = result}, tracer.tile(0), options.tag);
   } catch (const sym::ExprError &error) {
     tracer.error(DiagId::ExpressionInvalid, std::string("the expression of `apply_expr` is wrong: ") + error.what());
     return tracer.poison();

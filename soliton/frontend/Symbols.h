@@ -44,8 +44,12 @@ struct Names {
   }
 };
 
+// Who names a symbol writes a kernel: from then on a mistake in an expression of this thread (`floordiv(M, 0)`) does
+// not throw; the kernel that gets the expression reports it with its own place.
+
 /// The symbol of that name; the same name is the same symbol everywhere.
 inline Expr symbol(std::string_view name) {
+  sym::collectMistakes(true);
   return Expr::symbol(name);
 }
 
@@ -54,6 +58,7 @@ template <Names names>
 std::array<Expr, names.count()> symbols() {
   static_assert(names.count() > 0, "symbols<\"M N\">() needs at least one name");
   static_assert(names.valid(), "a symbol's name consists of letters, digits and _, and starts with no digit");
+  sym::collectMistakes(true);
   std::array<Expr, names.count()> result;
   std::string_view rest(names.text, sizeof(names.text) - 1);
   for (Expr &entry : result) {

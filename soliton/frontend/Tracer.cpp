@@ -84,6 +84,12 @@ void Tracer::error(DiagId id, std::string message, std::string hint, std::vector
     report(*owner, id, place, std::move(message), std::move(hint), std::move(notes));
 }
 
+bool Tracer::checkDefined(const std::string &what, Expr expr) {
+  bool defined = frontend::checkDefined(*owner, what, expr, place);
+  good = good && defined;
+  return defined;
+}
+
 Note Tracer::noteOn(size_t operand) const {
   ValueId id = operands[operand].id();
   return {info(operand).place, describe(*owner, id) + " is " + frontend::toString(tile(operand))};
@@ -172,7 +178,10 @@ std::optional<Expr> frontend::applied(const ExprFunction &function, Expr argumen
   if (!function)
     return std::nullopt;
   try {
-    return function(argument);
+    sym::ThrowMistakes scope;
+    Expr result = function(argument);
+    sym::requireDefined(result);
+    return result;
   } catch (const sym::ExprError &) {
     return std::nullopt;
   }
@@ -192,9 +201,21 @@ bool frontend::isSubset(const std::vector<Expr> &inner, const std::vector<Expr> 
   return std::all_of(inner.begin(), inner.end(), [&](Expr dim) { return hasDim(outer, dim); });
 }
 
+bool frontend::checkDefined(Program &program, const std::string &what, Expr expr, const Place &place) {
+  try {
+    sym::requireDefined(expr);
+    return true;
+  } catch (const sym::ExprError &mistake) {
+    report(program, DiagId::ExpressionInvalid, place, what + " is " + quoted(expr) + ": " + mistake.what());
+    return false;
+  }
+}
+
 bool frontend::checkDims(Program &program, DiagId id, const std::string &what, const std::vector<Expr> &dims,
                          const Place &place) {
   for (size_t i = 0; i != dims.size(); ++i) {
+    if (!checkDefined(program, "a dimension of " + what, dims[i], place))
+      return false;
     if (!dims[i].isSymbol()) {
       report(program, id, place, what + " has the dimension " + quoted(dims[i]) + ", which is no symbol",
              "dimensions are symbols; bind them to numbers in `subs`");

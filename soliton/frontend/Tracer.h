@@ -33,6 +33,8 @@ public:
 
   /// Reports a mistake at the op's place.
   void error(DiagId id, std::string message, std::string hint = {}, std::vector<Note> notes = {});
+  /// Reports an expression that was a mistake where the author wrote it; `what` it is said to be.
+  bool checkDefined(const std::string &what, Expr expr);
   /// "`x` is made here", for notes.
   Note noteOn(size_t operand) const;
 
@@ -71,6 +73,9 @@ bool isIdentifier(std::string_view text);
 /// True if each of `inner` is among `outer`.
 bool isSubset(const std::vector<Expr> &inner, const std::vector<Expr> &outer);
 bool hasDim(const std::vector<Expr> &dims, Expr dim);
+
+/// The same outside an op.
+bool checkDefined(Program &program, const std::string &what, Expr expr, const Place &place);
 
 /// Checks dimensions named by the author: symbols, none twice. Reports under `id`.
 bool checkDims(Program &program, DiagId id, const std::string &what, const std::vector<Expr> &dims, const Place &place);

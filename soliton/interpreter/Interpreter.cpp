@@ -136,13 +136,28 @@ private:
       tiles[result] = value;
   }
 
+  void conditional(ConditionalOp op) {
+    bool holds = geometry.evaluate(op.getCondition().getValue(), op.getLoc()) != 0;
+    mlir::Block &taken = holds ? op.thenBlock() : op.elseBlock();
+    runBlock(taken);
+    for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands()))
+      tiles[result] = tiles.at(value);
+  }
+
   //===-- Memory --------------------------------------------------------------===//
 
   Memory &memoryOf(mlir::Operation *op, mlir::Value value) {
     if (auto found = global.find(value); found != global.end())
       return *found->second;
-    if (auto found = shared.find(value); found != shared.end())
-      return *found->second;
+    if (auto found = shared.find(value); found != shared.end()) {
+      auto buffer = op->getAttrOfType<ExprAttr>("buffer");
+      int64_t index = buffer ? geometry.evaluate(buffer.getValue(), op->getLoc()) : 0;
+      if (index < 0 || index >= static_cast<int64_t>(found->second.size()))
+        fail(op->getLoc(), DiagId::ReferenceUndefined,
+             "touches buffer " + std::to_string(index) + " of a shared memory that has " +
+                 std::to_string(found->second.size()));
+      return found->second[index];
+    }
     fail(op->getLoc(), DiagId::ReferenceUndefined, "the memory is neither a parameter nor allocated here");
   }
 
@@ -156,7 +171,10 @@ private:
       if (elements >> 26)
         fail(op.getLoc(), DiagId::ReferenceUndefined, "a shared memory has too many elements");
     }
-    shared[op.getResult()] = std::make_shared<Memory>(*dtypeOf(type.getElementType()), std::move(extents));
+    elements *= op.getBuffers();
+    if (elements >> 26)
+      fail(op.getLoc(), DiagId::ReferenceUndefined, "a shared memory has too many elements");
+    shared[op.getResult()].assign(op.getBuffers(), Memory(*dtypeOf(type.getElementType()), extents));
   }
 
   /// Elements of a shared memory along a dimension: what its address map says, otherwise the dimension's tile.
@@ -201,6 +219,56 @@ private:
         value.values);
   }
 
+  /// A swizzle exchanges chunks of a row, so a tile that is closed under it holds the coordinates of its own places.
+  void checkWholeChunks(CopyOp op, const Domain &places) {
+    SharedMapAttr map = op.getDestination().getType().getMap();
+    if (!map || map.getValue().swizzle.phases < 2)
+      return;
+    const Swizzle &swizzle = map.getValue().swizzle;
+    const Places &row = places.places.back();
+    for (int64_t place : row)
+      for (int64_t bit = 1; bit < swizzle.phases; bit *= 2)
+        if (!std::ranges::binary_search(row, ((place / swizzle.chunk) ^ bit) * swizzle.chunk + place % swizzle.chunk))
+          fail(op.getLoc(), DiagId::ReferenceUndefined, "copies a part of what the destination's swizzle exchanges");
+  }
+
+  void copy(CopyOp op) {
+    Memory &source = memoryOf(op, op.getSource()), &destination = memoryOf(op, op.getDestination());
+    Tile moved(geometry.domain(op.getTile(), op.getLoc()), source.type());
+    checkWholeChunks(op, moved.domain);
+    Access access(op, source, /*isArgument=*/true, moved.domain, {}, geometry);
+    std::visit(
+        [&](auto &values) {
+          using T = typename std::decay_t<decltype(values)>::value_type;
+          access.forEach([&](size_t position, size_t element) { values[position] = source.load<T>(element); });
+          storeWhole(op, moved.domain, values, destination);
+        },
+        moved.values);
+  }
+
+  /// Every place of the domain is an element of the shared tile.
+  template <typename T>
+  void storeWhole(CopyOp op, const Domain &domain, const std::vector<T> &values, Memory &memory) {
+    std::vector<size_t> index(domain.rank(), 0);
+    for (const T &value : values) {
+      int64_t element = 0;
+      for (size_t d = 0; d < domain.rank(); ++d) {
+        int64_t place = domain.places[d][index[d]];
+        if (place >= memory.extents()[d])
+          fail(op.getLoc(), DiagId::ReferenceUndefined,
+               "copies to " + std::to_string(place) + " along dimension " + std::to_string(d) + " of a tile of " +
+                   std::to_string(memory.extents()[d]));
+        element = element * memory.extents()[d] + place;
+      }
+      memory.store(static_cast<size_t>(element), value);
+      for (size_t d = domain.rank(); d-- > 0;) {
+        if (++index[d] < domain.places[d].size())
+          break;
+        index[d] = 0;
+      }
+    }
+  }
+
   //===-- Compute -------------------------------------------------------------===//
 
   void fill(FillOp op) {
@@ -237,9 +305,11 @@ private:
     llvm::TypeSwitch<mlir::Operation *>(op)
         .Case([&](ReadOp each) { read(each); })
         .Case([&](WriteOp each) { write(each); })
+        .Case([&](CopyOp each) { copy(each); })
         .Case([&](AllocateOp each) { allocate(each); })
         .Case([&](IterateOp each) { iterate(each); })
-        .Case<YieldOp, BarrierOp, WaitOp>([](auto) {})
+        .Case([&](ConditionalOp each) { conditional(each); })
+        .Case<YieldOp, BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>([](auto) {})
         .Case([&](FillOp each) { fill(each); })
         .Case([&](SelfIndexOp each) { selfIndex(each); })
         .Case<SplatOp, BroadcastOp, PermuteOp, ConvertOp, SliceOp>([&](auto each) {
@@ -293,7 +363,9 @@ private:
   KernelOp kernel;
   Geometry geometry;
   llvm::DenseMap<mlir::Value, TilePtr> tiles;
-  llvm::DenseMap<mlir::Value, std::shared_ptr<Memory>> global, shared;
+  llvm::DenseMap<mlir::Value, std::shared_ptr<Memory>> global;
+  /// One memory per buffer.
+  llvm::DenseMap<mlir::Value, std::vector<Memory>> shared;
 };
 } // namespace
 

@@ -69,6 +69,110 @@ wave.kernel @gather attributes {arg_names = ["idx", "a", "b"], constraints = [#w
             expected);
 }
 
+//===-- Past the registers ----------------------------------------------------===//
+
+/// b[m, k] = a[m, k] through buffer 1 of a swizzled shared tile; the tile is 4 x 32, `PIECE` what is copied of it.
+const char *kDirect = R"mlir(
+!global = !wave.memory<["M", "K"], f16, global>
+!shared = !wave.memory<["M", "K"], f16, shared, "[M 4, K 32] swizzle(8, 1, 4)">
+!tile = !wave.tile<[M, K], f16, "reg = (32 K 1), lane = (4 M 1)">
+wave.kernel @direct attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0>, #wave.workgroup<dim = "K", tile = <"32">, workgroupDim = 1>],
+    subs = {M = 6 : i64, K = 40 : i64}, dynamic = [], form = 2 : i32} {
+^bb0(%a: !global, %b: !global):
+  %s = wave.allocate {offset = 0 : i64, buffers = 2 : i64} : !shared
+  wave.copy %a, %s {elements_per_thread = 8 : i64, buffer = #wave.expr<"1">, starts = [#wave.expr<"4*$WG0">, #wave.expr<"32*$WG1">],
+                    bounds = [#wave.expr<"BOUND">, #wave.expr<"K">]} : PIECE, !global, !shared
+  %0 = wave.read %s {buffer = #wave.expr<"1">, starts = [#wave.expr<"0">, #wave.expr<"0">]} : !shared -> !tile
+  wave.write %0, %b {starts = [#wave.expr<"4*$WG0">, #wave.expr<"32*$WG1">], bounds = [#wave.expr<"M">, #wave.expr<"K">]} : !tile, !global
+})mlir";
+
+std::string direct(const std::string &bound, const std::string &piece) {
+  std::string text = kDirect;
+  text.replace(text.find("BOUND"), 5, bound);
+  text.replace(text.find("PIECE"), 5, piece);
+  return text;
+}
+
+TEST_F(Reference, CopiesToSharedMemoryWithZerosBeyondTheBounds) {
+  std::vector<double> in = ramp(6 * 40), expected = in;
+  Inputs inputs{{encodeAll(DType::f16, in), Bytes(6 * 40 * 2, 0xff)}, {}};
+  EXPECT_EQ(output(direct("M", "!tile"), DType::f16, inputs), expected);
+  std::fill(expected.begin() + 5 * 40, expected.end(), 0.0);
+  EXPECT_EQ(output(direct("5", "!tile"), DType::f16, inputs), expected);
+}
+
+TEST_F(Reference, CopiesOnlyWhatASwizzleKeepsTogether) {
+  Inputs inputs{{encodeAll(DType::f16, ramp(6 * 40)), Bytes(6 * 40 * 2, 0xff)}, {}};
+  Result result = execute(direct("M", "!wave.tile<[M, K], f16, \"reg = (8 K 1), lane = (2 K 8)(4 M 1)\">"), inputs);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.diagnostics[0].message, "copies a part of what the destination's swizzle exchanges");
+  result = execute(direct("M", "!wave.tile<[M, K], f16, \"reg = (32 K 1), lane = (8 M 1)\">"), inputs);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.diagnostics[0].message, "copies to 4 along dimension 0 of a tile of 4");
+}
+
+//===-- Control ---------------------------------------------------------------===//
+
+/// b = 100 times the number of iterations in which `$ARG_K < LIMIT` holds, plus 1 where M >= 3, else plus 2.
+const char *kBranches = R"mlir(
+!tile = !wave.tile<[M], i32>
+!memory = !wave.memory<["M"], i32, global>
+wave.kernel @branches attributes {arg_names = ["b"], constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0>],
+                                  subs = {}, dynamic = ["M", "LIMIT"], form = 0 : i32} {
+^bb0(%b: !memory):
+  %zero = wave.fill 0 : i32 -> !tile
+  %hundred = wave.fill 100 : i32 -> !tile
+  %sum = wave.iterate "K" (%zero) {count = #wave.expr<"5">} : (!tile) -> !tile {
+  ^bb1(%x: !tile):
+    wave.priority 1
+    %next = wave.conditional <"$ARG_K < LIMIT - $WG0"> -> !tile {
+      %0 = wave.binary add %x, %hundred : !tile, !tile -> !tile
+      wave.barrier {first_wave = 1 : i64, last_wave = 2 : i64}
+      wave.yield %0 : !tile
+    } else {
+      wave.wait vm, 3
+      wave.yield %x : !tile
+    }
+    wave.yield %next : !tile
+  }
+  // Only the block that is taken runs: the other one would overwrite it.
+  %added:2 = wave.conditional <"M >= 3"> -> !tile, !tile {
+    %0 = wave.fill 1 : i32 -> !tile
+    wave.yield %0, %sum : !tile, !tile
+  } else {
+    %0 = wave.fill 2 : i32 -> !tile
+    wave.write %0, %b : !tile, !memory
+    wave.yield %0, %sum : !tile, !tile
+  }
+  wave.sched_barrier
+  wave.sched_group {mask = 8 : i64, count = 4 : i64}
+  wave.commit cp_async
+  %result = wave.binary add %added#0, %added#1 : !tile, !tile -> !tile
+  wave.conditional <"M > 2"> {
+    wave.write %result, %b : !tile, !memory
+  } else {
+  }
+})mlir";
+
+TEST_F(Reference, RunsTheBlockThatTheConditionNames) {
+  auto branches = [&](int64_t size, int64_t limit) {
+    return output(kBranches, DType::i32, {{Bytes(size * 4, 0xff)}, {{"M", size}, {"LIMIT", limit}}});
+  };
+  EXPECT_EQ(branches(6, 3), (std::vector<double>{301, 301, 301, 301, 201, 201}));
+  EXPECT_EQ(branches(3, 0), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(branches(3, 9), (std::vector<double>{501, 501, 501}));
+  EXPECT_EQ(branches(2, 9), (std::vector<double>{2, 2}));
+}
+
+TEST_F(Reference, RefusesAConditionWithoutAValue) {
+  std::string text = kBranches;
+  text.replace(text.find("M >= 3"), 6, "OTHER >= 3");
+  Result result = execute(text, {{Bytes(16)}, {{"M", 4}, {"LIMIT", 1}}});
+  ASSERT_EQ(result.diagnostics.size(), 1u);
+  EXPECT_EQ(result.diagnostics[0].id, DiagId::ReferenceUndefined);
+}
+
 //===-- Element by element ----------------------------------------------------===//
 
 TEST_F(Reference, MasksByIndexAndScales) {

@@ -50,6 +50,24 @@ Report reportRemark(mlir::Location loc, DiagId id) {
   return Report(mlir::emitRemark(loc), id);
 }
 
+static mlir::Location locationOf(mlir::MLIRContext *context, const Place &place) {
+  if (place.file.empty())
+    return mlir::UnknownLoc::get(context);
+  return mlir::FileLineColLoc::get(context, place.file, place.line, place.column);
+}
+
+void emit(mlir::MLIRContext *context, const Diagnostic &diagnostic) {
+  mlir::Location loc = locationOf(context, diagnostic.place);
+  Report said = diagnostic.severity == Severity::error     ? report(loc, diagnostic.id)
+                : diagnostic.severity == Severity::warning ? reportWarning(loc, diagnostic.id)
+                                                           : reportRemark(loc, diagnostic.id);
+  said << diagnostic.message;
+  for (const Note &note : diagnostic.notes)
+    said.note(locationOf(context, note.place), note.message);
+  if (!diagnostic.hint.empty())
+    said.hint(diagnostic.hint);
+}
+
 static Severity severityOf(mlir::DiagnosticSeverity severity) {
   switch (severity) {
   case mlir::DiagnosticSeverity::Warning:

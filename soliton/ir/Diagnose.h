@@ -71,6 +71,9 @@ Report report(mlir::Location loc, DiagId id);
 Report reportWarning(mlir::Location loc, DiagId id);
 Report reportRemark(mlir::Location loc, DiagId id);
 
+/// Says what another layer found, at its place.
+void emit(mlir::MLIRContext *context, const Diagnostic &diagnostic);
+
 /// Catches every diagnostic of a context while it lives.
 class DiagnosticCollector {
 public:

@@ -1,7 +1,7 @@
 //===- Forms.cpp - Checks of the forms ----------------------------------------===//
 //
 // Each check looks at one op and reports what is missing there; verifyForm runs those of the form and of all before it.
-// Barriers and waits are allowed in every form: the author may have written some.
+// Barriers, waits and hints are allowed in every form: the author may have written some.
 //
 //===----------------------------------------------------------------------===//
 
@@ -101,6 +101,12 @@ void Checker::checkIndexed(mlir::Operation *op) {
     violation(op) << "it has no `starts`";
   if (auto write = llvm::dyn_cast<WriteOp>(op); write && !write.getStarts())
     violation(op) << "it has no `starts`";
+  if (auto copy = llvm::dyn_cast<CopyOp>(op)) {
+    if (!copy.getStarts())
+      violation(op) << "it has no `starts`";
+    if (!llvm::cast<TileType>(copy.getTile()).hasLayout())
+      violation(op) << "its tile has no layout";
+  }
   if (auto index = llvm::dyn_cast<SelfIndexOp>(op); index && !index.getStart())
     violation(op) << "it has no `start`";
   if (auto loop = llvm::dyn_cast<IterateOp>(op); loop && !loop.getCount())
@@ -119,6 +125,13 @@ void Checker::checkPlaced(mlir::Operation *op) {
   llvm::TypeSwitch<mlir::Operation *>(op)
       .Case([&](ReadOp read) { checkMemory(op, read.getMemory()); })
       .Case([&](WriteOp write) { checkMemory(op, write.getMemory()); })
+      .Case([&](CopyOp copy) {
+        SharedMapAttr map = copy.getDestination().getType().getMap();
+        auto elements = static_cast<int64_t>(copy.getElementsPerThread());
+        if (map && map.getValue().swizzle.phases > 1 && map.getValue().swizzle.chunk % elements != 0)
+          violation(op) << "its " << elements << " elements a lane are torn by a swizzle of "
+                        << map.getValue().swizzle.chunk;
+      })
       .Case([&](AllocateOp allocate) {
         if (!allocate.getResult().getType().getMap())
           violation(op) << "it has no address map";
@@ -191,10 +204,10 @@ void Checker::checkWidth(Op op, TileType tile) {
     violation(op) << "its registers do not lie one after the other in memory";
 }
 
-/// Ops that belong to whatever uses them.
+/// Ops that belong to whatever uses them, and those that only order others.
 static bool floats(mlir::Operation *op) {
-  return llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, IterateOp, YieldOp, BarrierOp,
-                   WaitOp>(op);
+  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, IterateOp,
+                                 ConditionalOp, YieldOp>(op);
 }
 
 void Checker::checkExpanded(mlir::Operation *op) {
@@ -206,6 +219,14 @@ void Checker::checkExpanded(mlir::Operation *op) {
     checkWidth(read, read.getResult().getType());
   if (auto write = llvm::dyn_cast<WriteOp>(op); write && write.getValue().getType().hasLayout())
     checkWidth(write, write.getValue().getType());
+  if (auto copy = llvm::dyn_cast<CopyOp>(op); copy && llvm::cast<TileType>(copy.getTile()).hasLayout()) {
+    int64_t regs = llvm::cast<TileType>(copy.getTile()).layout().regs();
+    if (regs != static_cast<int64_t>(copy.getElementsPerThread()))
+      violation(op) << "it has " << regs << " registers a lane, expected the "
+                    << static_cast<int64_t>(copy.getElementsPerThread()) << " of one instruction";
+    else if (copy.bytesPerLane() * 8 > kMaxAccessBits)
+      violation(op) << "it moves " << copy.bytesPerLane() * 8 << " bits a lane, expected at most " << kMaxAccessBits;
+  }
 }
 
 llvm::LogicalResult verifyForm(KernelOp kernel, Form form) {

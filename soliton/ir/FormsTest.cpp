@@ -143,5 +143,33 @@ TEST_F(Forms, AWaveKernelIsNeverInMachineForm) {
             Messages{"`k` is a `wave.kernel`, expected a `machine.kernel` in the form `Machine`"});
 }
 
+TEST_F(Forms, CopiesSayWhoWritesWhatByOneInstruction) {
+  auto copy = [](const std::string &attributes, const std::string &layout, const std::string &map = "") {
+    return "%0 = wave.allocate {offset = 0 : i64} : !wave.memory<[\"M\", \"K\"], f16, shared" + map +
+           ">\nwave.copy %a, %0 {" + attributes + "} : !wave.tile<[M, K], f16" + layout + ">, " + kGlobal +
+           ", !wave.memory<[\"M\", \"K\"], f16, shared" + map + ">\n";
+  };
+  const std::string eight = "elements_per_thread = 8 : i64",
+                    lanes = R"mlir(, "reg = (8 K 1), lane = (4 K 8)(16 M 1)")mlir",
+                    map = R"mlir(, "[M 16, K 32] swizzle(8, 1, 4)")mlir",
+                    narrow = R"mlir(, "[M 16, K 32] swizzle(4, 1, 4)")mlir";
+  EXPECT_EQ(violations(Form::Indexed, copy(eight, "")),
+            (Messages{"`wave.copy` is not in the form `Indexed`: it has no `starts`",
+                      "`wave.copy` is not in the form `Indexed`: its tile has no layout"}));
+  EXPECT_EQ(violations(Form::Placed, copy(eight + ", " + kStarts, lanes, map)), Messages{});
+  EXPECT_EQ(violations(Form::Placed, copy(eight + ", " + kStarts, lanes, narrow)),
+            Messages{"`wave.copy` is not in the form `Placed`: its 8 elements a lane are torn by a swizzle of 4"});
+  EXPECT_EQ(violations(Form::Expanded, copy(eight + ", " + kStarts, lanes, map)),
+            Messages{"`wave.copy` is not in the form `Expanded`: it has no `origin`"});
+  EXPECT_EQ(violations(Form::Expanded, copy(eight + ", " + kStarts + ", " + kOrigin, lanes, map)), Messages{});
+  EXPECT_EQ(violations(Form::Expanded, copy("elements_per_thread = 4 : i64, " + kStarts + ", " + kOrigin, lanes, map)),
+            Messages{"`wave.copy` is not in the form `Expanded`: it has 8 registers a lane, expected the 4 of one "
+                     "instruction"});
+  EXPECT_EQ(violations(Form::Expanded, copy("elements_per_thread = 16 : i64, " + kStarts + ", " + kOrigin,
+                                            R"mlir(, "reg = (16 K 1), lane = (2 K 16)(16 M 1)")mlir")),
+            (Messages{"`wave.allocate` is not in the form `Expanded`: it has no address map",
+                      "`wave.copy` is not in the form `Expanded`: it moves 256 bits a lane, expected at most 128"}));
+}
+
 } // namespace
 } // namespace soliton

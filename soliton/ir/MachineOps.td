@@ -32,7 +32,8 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
   let summary = "a kernel as one lane executes it";
   let description = [{
     Block arguments: one `!machine.ptr` per memory in the author's order, then the scalars in order, then one `i32` per dynamic
-    symbol. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block.
+    symbol. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block. `keep_order` asks the back end to issue
+    memory accesses, matrix instructions, waits and barriers in the order of the program: a schedule has decided it.
 
     Constraints:
       * (C1) parameters are `!machine.ptr`, integers or floats, and `arg_names` names each.
@@ -47,7 +48,7 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$wave_size, I64Attr:$waves,
-                       I64Attr:$shared_bytes, StrAttr:$target);
+                       I64Attr:$shared_bytes, StrAttr:$target, UnitAttr:$keep_order);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1, kernel_c2
@@ -283,6 +284,22 @@ def Machine_UniformOp : Machine_Op<"uniform", [Pure, SameOperandsAndResultType]>
   let summary = "the first lane's value, in all lanes";
   let arguments = (ins AnyTypeOf<[I32, I64]>:$value);
   let results = (outs AnyTypeOf<[I32, I64]>:$result);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Machine_PinOp : Machine_Op<"pin", [Pure, SameOperandsAndResultType]> {
+  let summary = "the same value, which the back end must not take apart";
+  let description = [{
+    `result = value`. A sum behind it stays a register of its own: its constant is not moved to where the register is used, which for an
+    address would be once per access whose immediate it no longer fits.
+
+    Example:
+    ```mlir
+    %1 = machine.pin %0 : i32
+    ```
+  }];
+  let arguments = (ins I32:$value);
+  let results = (outs I32:$result);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 

@@ -1,6 +1,6 @@
 //===- Wave.h - The `wave` dialect in C++ ---------------------------------===//
 //
-// Everything of the dialect: attributes, types, ops. See WaveOps.td for the vocabulary.
+// Everything of the dialect: attributes, types, ops. See WaveOps.td and WaveControl.td for the vocabulary.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,6 +43,11 @@ mlir::ArrayAttr exprArrayAttr(mlir::MLIRContext *context, llvm::ArrayRef<sym::Ex
 
 /// The expressions of an array of expression attributes.
 llvm::SmallVector<sym::Expr> exprsOf(mlir::ArrayAttr array);
+
+/// Ops that only order or time others: barriers, waits and hints.
+inline bool isTime(mlir::Operation *op) {
+  return llvm::isa<BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(op);
+}
 
 /// The language's name for an MLIR element type, and back. Nothing for types that are no element types.
 std::optional<DType> dtypeOf(mlir::Type type);

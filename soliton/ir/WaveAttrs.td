@@ -93,7 +93,7 @@ def Wave_Role : I32EnumAttr<"Role", "what an instruction does for its author's o
     I32EnumAttrCase<"Compute", 0, "compute">, I32EnumAttrCase<"GlobalLoad", 1, "global_load">,
     I32EnumAttrCase<"GlobalStore", 2, "global_store">, I32EnumAttrCase<"SharedLoad", 3, "shared_load">,
     I32EnumAttrCase<"SharedStore", 4, "shared_store">, I32EnumAttrCase<"Convert", 5, "convert">,
-    I32EnumAttrCase<"AsyncCopy", 6, "async_copy">]> {
+    I32EnumAttrCase<"CopyAsync", 6, "copy_async">]> {
   let cppNamespace = "::soliton::wave";
 }
 

@@ -1,4 +1,4 @@
-//===- WaveMemory.cpp - Reads, writes, allocations: what holds of them locally ===//
+//===- WaveMemory.cpp - Reads, writes, copies, allocations: what holds locally ===//
 
 #include "soliton/ir/Wave.h"
 
@@ -50,6 +50,9 @@ static llvm::LogicalResult verifyAccess(Op op, TileType tile, llvm::StringRef wh
   if (failed(verifyExprs(op, "indices", op.getIndices())) || failed(verifyExprs(op, "starts", op.getStarts())) ||
       failed(verifyExprs(op, "bounds", op.getBounds(), /*allowUnbounded=*/true)))
     return mlir::failure();
+  // read_c5, write_c5
+  if (op.getBuffer() && !memory.isShared())
+    return op.emitOpError() << "names a buffer of global memory, expected shared memory";
   return mlir::success();
 }
 
@@ -61,10 +64,52 @@ llvm::LogicalResult WriteOp::verify() {
   return verifyAccess(*this, getValue().getType(), "value");
 }
 
+llvm::LogicalResult CopyOp::verify() {
+  MemoryType source = getSource().getType(), destination = getDestination().getType();
+  auto tile = llvm::cast<TileType>(getTile());
+  // copy_c1
+  if (source.isShared() || !destination.isShared())
+    return emitOpError() << "copies from " << stringifyAddressSpace(source.getSpace()) << " to "
+                         << stringifyAddressSpace(destination.getSpace()) << " memory, expected global to shared";
+  if (source.getElementType() != tile.getElementType() || destination.getElementType() != tile.getElementType())
+    return emitOpError() << "moves " << tile.getElementType() << " elements from a memory of "
+                         << source.getElementType() << " to one of " << destination.getElementType();
+  // copy_c2
+  bool same = destination.getRank() == tile.getRank();
+  for (size_t k = 0; same && k < tile.getDims().size(); ++k)
+    same = destination.getShape()[k].getValue().isSymbol() &&
+           destination.getShape()[k].getValue().symbolName() == std::string_view(tile.getDims()[k].getValue());
+  if (!same)
+    return emitOpError() << "moves a tile whose dimensions are not those of the shared memory in order";
+  // copy_c3
+  if (failed(verifyCount(*this, "indices", getIndices(), source.getRank(), "source")) ||
+      failed(verifyCount(*this, "starts", getStarts(), tile.getRank(), "tile")) ||
+      failed(verifyCount(*this, "bounds", getBounds(), tile.getRank(), "tile")) ||
+      failed(verifyExprs(*this, "indices", getIndices())) || failed(verifyExprs(*this, "starts", getStarts())) ||
+      failed(verifyExprs(*this, "bounds", getBounds(), /*allowUnbounded=*/true)))
+    return mlir::failure();
+  if (!getIndices() && source.getRank() != tile.getRank())
+    return emitOpError() << "has a tile of " << tile.getRank() << " dimensions, the source has " << source.getRank()
+                         << " and there are no `indices`";
+  // copy_c4
+  if (static_cast<int64_t>(getElementsPerThread()) < 1)
+    return emitOpError() << "moves " << static_cast<int64_t>(getElementsPerThread())
+                         << " elements a thread, expected at least 1";
+  return mlir::success();
+}
+
+int64_t CopyOp::bytesPerLane() {
+  return static_cast<int64_t>(getElementsPerThread()) *
+         bits(*dtypeOf(llvm::cast<TileType>(getTile()).getElementType())) / 8;
+}
+
 llvm::LogicalResult AllocateOp::verify() {
   // allocate_c1
   if (!getResult().getType().isShared())
     return emitOpError() << "allocates global memory, expected shared memory";
+  // allocate_c2
+  if (static_cast<int64_t>(getBuffers()) < 1)
+    return emitOpError() << "has " << static_cast<int64_t>(getBuffers()) << " buffers, expected at least 1";
   return mlir::success();
 }
 

@@ -1,4 +1,4 @@
-// The vocabulary of the `wave` dialect: structure, memory, compute, control, sync.
+// The vocabulary of the `wave` dialect: structure, memory, compute; control and time are in WaveControl.td.
 #ifndef SOLITON_IR_WAVEOPS_TD
 #define SOLITON_IR_WAVEOPS_TD
 
@@ -27,7 +27,9 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   let description = [{
     The block arguments are the kernel's parameters in the author's order. `constraints` distribute its dimensions; `subs`
     binds symbols to numbers (`dim -> i64`) and `dynamic` lists those that are known only at launch. `form` names what holds
-    of the program now (see Forms.h), `target` the machine it is compiled for.
+    of the program now (see Forms.h), `target` the machine it is compiled for. `keep_order` says that a schedule has decided the
+    order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
+    memory past the registers, where the target can.
 
     Constraints:
       * (C1) every parameter is a memory or a scalar (an integer or float type).
@@ -48,7 +50,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
-                       DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target);
+                       DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
+                       UnitAttr:$keep_order, UnitAttr:$direct_copies);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c6
@@ -70,12 +73,14 @@ def Wave_ReadOp : Wave_Op<"read", [MemoryEffects<[MemRead]>]> {
     result, and `$dynamic_val<k>`, the k-th of `dynamicValues`; absent means the dimensions in order.
     `bounds` has one expression per dimension of the result; absent before `Placed` means the dimension's own size, after it
     that nothing is masked. An entry that needs no check is the text `unbounded`.
+    `buffer` says which buffer of a multi-buffered shared memory it touches; absent means the first.
 
     Constraints:
       * (C1) the element types of memory and result agree.
       * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
       * (C3) `starts` and `bounds`, if there, have as many entries as the result has dimensions.
       * (C4) the entries are expressions; one of `bounds` may be `unbounded`.
+      * (C5) `buffer` is only there for shared memory.
 
     Example:
     ```mlir
@@ -85,10 +90,11 @@ def Wave_ReadOp : Wave_Op<"read", [MemoryEffects<[MemRead]>]> {
   let arguments = (ins Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
-                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
+                       OptionalAttr<Wave_ExprAttr>:$buffer);
   let results = (outs Wave_Tile:$result);
   let assemblyFormat = [{ $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
-  let hasVerifier = 1; // read_c1 … read_c4
+  let hasVerifier = 1; // read_c1 … read_c5
 }
 
 def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
@@ -102,6 +108,7 @@ def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
       * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
       * (C3) `starts` and `bounds`, if there, have as many entries as the value has dimensions.
       * (C4) the entries are expressions; one of `bounds` may be `unbounded`.
+      * (C5) `buffer` is only there for shared memory.
 
     Example:
     ```mlir
@@ -111,28 +118,71 @@ def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
-                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
+                       OptionalAttr<Wave_ExprAttr>:$buffer);
   let assemblyFormat = [{ $value `,` $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
-  let hasVerifier = 1; // write_c1 … write_c4
+  let hasVerifier = 1; // write_c1 … write_c5
 }
 
 def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a tile in the workgroup's shared memory";
   let description = [{
     Its contents are undefined until written. `offset` is its place in the workgroup's one shared block, once assigned.
+    With `buffers` there are that many tiles, one behind the other; each access says which one it means. `synchronized`: a
+    schedule has ordered all accesses of different waves, and no barrier has to be derived for them.
 
     Constraints:
       * (C1) the result is in shared memory.
+      * (C2) `buffers` is at least 1.
 
     Example:
     ```mlir
     %0 = wave.allocate : !wave.memory<["M", "K"], f16, shared>
     ```
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<StrArrayAttr>:$tags);
+  let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<StrArrayAttr>:$tags,
+                       DefaultValuedAttr<I64Attr, "1">:$buffers, UnitAttr:$synchronized);
   let results = (outs Wave_Memory:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
-  let hasVerifier = 1; // allocate_c1
+  let hasVerifier = 1; // allocate_c1, allocate_c2
+}
+
+def Wave_CopyOp : Wave_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "copy a tile from global to shared memory, past the registers";
+  let description = [{
+    For each coordinate `c` of the tile, with `g[d] = start[d] + c[d]` its place in the whole tensor:
+    `destination[c] = source[indices(g)]` if every `g[d] < bound[d]`, otherwise 0. It is what a `wave.read` of the source and a
+    `wave.write` to the destination do together, but asynchronous: the destination is undefined for the wave itself until a `wave.wait`
+    of the target's counter, for others until that and a barrier. `starts`, `indices` and `bounds` are those of `wave.read`, for the
+    source; `buffer` is the one of the destination that is written.
+
+    The layout of `tile` says who writes which place of the shared tile, *as stored*: the coordinate `c` that lies at a place is
+    what the address map's swizzle puts there, so the swizzle is in which element a lane fetches, and the lanes of one instruction
+    may write one behind the other, as some machines must. One instruction moves `elements_per_thread` elements a lane.
+
+    Constraints:
+      * (C1) the source is in global memory, the destination in shared memory, and their element types and the tile's agree.
+      * (C2) the tile has the dimensions of the destination, in order.
+      * (C3) `indices`, if there, has as many entries as the source has dimensions; otherwise the ranks agree. `starts` and `bounds`,
+        if there, have as many entries as the tile has dimensions. The entries are expressions; one of `bounds` may be `unbounded`.
+      * (C4) `elements_per_thread` is at least 1.
+
+    Example:
+    ```mlir
+    wave.copy %a, %s {elements_per_thread = 8 : i64} : !wave.tile<[M, K], f16, "reg = (8 K 1), lane = (4 K 8)(16 M 1)">,
+        !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+    ```
+  }];
+  let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
+                       OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
+                       OptionalAttr<Wave_ExprAttr>:$buffer);
+  let assemblyFormat = "$source `,` $destination attr-dict `:` $tile `,` type($source) `,` type($destination)";
+  let hasVerifier = 1; // copy_c1 … copy_c4
+  let extraClassDeclaration = [{
+    /// Bytes that one instruction moves in each lane.
+    int64_t bytesPerLane();
+  }];
 }
 
 //===-- Compute -------------------------------------------------------------------------------------------------===//
@@ -457,63 +507,6 @@ def Wave_JoinOp : Wave_ComputeOp<"join"> {
   let hasVerifier = 1; // join_c1
 }
 
-//===-- Control -------------------------------------------------------------------------------------------------===//
-
-def Wave_IterateOp : Wave_Op<"iterate", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
-  let summary = "a loop along a dimension";
-  let description = [{
-    Runs its body `count` times with the symbol `$ARG_<axis>` = 0, 1, …, count − 1; values are carried from one iteration to the
-    next. `count` is absent before symbols are bound: the axis' tiling constraint says it.
-
-    Constraints:
-      * (C1) inits, block arguments, yielded values and results have the same types.
-
-    Example:
-    ```mlir
-    %1 = wave.iterate "K" (%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
-    ^bb0(%acc: !wave.tile<[M, N], f32>):
-      wave.yield %acc : !wave.tile<[M, N], f32>
-    }
-    ```
-  }];
-  let arguments = (ins StrAttr:$axis, Variadic<Wave_Tile>:$inits, OptionalAttr<Wave_ExprAttr>:$count,
-                       OptionalAttr<StrArrayAttr>:$tags);
-  let results = (outs Variadic<Wave_Tile>:$results);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$axis `(` $inits `)` attr-dict `:` functional-type($inits, $results) $body";
-  let hasVerifier = 1; // iterate_c1
-  let extraClassDeclaration = [{
-    ::mlir::Block &block() { return getBody().front(); }
-    /// The symbol that counts the iterations.
-    ::soliton::sym::Expr inductionSymbol();
-  }];
-}
-
-def Wave_YieldOp : Wave_Op<"yield", [Terminator, Pure, HasParent<"IterateOp">]> {
-  let summary = "the values that an iteration hands to the next";
-  let arguments = (ins Variadic<Wave_Tile>:$values);
-  let builders = [OpBuilder<(ins), [{ /* A loop that carries nothing. */ }]>];
-  let assemblyFormat = "($values^ `:` type($values))? attr-dict";
-}
-
-//===-- Sync ----------------------------------------------------------------------------------------------------===//
-
-def Wave_BarrierOp : Wave_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "no wave goes on before all have come here";
-  let arguments = (ins OptionalAttr<StrArrayAttr>:$tags);
-  let assemblyFormat = "attr-dict";
-}
-
-def Wave_Counter : I32EnumAttr<"Counter", "what is being waited for", [
-    I32EnumAttrCase<"Vm", 0, "vm">, I32EnumAttrCase<"Shared", 1, "shared">, I32EnumAttrCase<"CpAsync", 2, "cp_async">,
-    I32EnumAttrCase<"Bulk", 3, "bulk">, I32EnumAttrCase<"Mma", 4, "mma">]> {
-  let cppNamespace = "::soliton::wave";
-}
-
-def Wave_WaitOp : Wave_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "until at most `count` operations of this counter are unfinished";
-  let arguments = (ins Wave_Counter:$counter, I64Attr:$count, OptionalAttr<StrArrayAttr>:$tags);
-  let assemblyFormat = "$counter `,` $count attr-dict";
-}
+include "WaveControl.td"
 
 #endif

@@ -1,9 +1,10 @@
-//===- WaveStructure.cpp - Kernels and loops: what holds of them locally ----===//
+//===- WaveStructure.cpp - Kernels, control and time: what holds locally ----===//
 
 #include "soliton/ir/Forms.h"
 #include "soliton/ir/Wave.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 
 namespace soliton::wave {
 
@@ -94,6 +95,115 @@ llvm::LogicalResult IterateOp::verify() {
                              << what << " is " << std::get<0>(pair);
   }
   return mlir::success();
+}
+
+//===-- Conditional ---------------------------------------------------------===//
+
+void ConditionalOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::TypeRange results,
+                          sym::Expr condition) {
+  state.addTypes(results);
+  state.getOrAddProperties<Properties>().condition = ExprAttr::get(builder.getContext(), condition);
+  for (int i = 0; i < 2; ++i)
+    state.addRegion()->emplaceBlock();
+  // The terminator of a branch that yields values is the caller's.
+  if (results.empty())
+    for (const std::unique_ptr<mlir::Region> &region : state.regions)
+      ensureTerminator(*region, builder, state.location);
+}
+
+/// Whether a symbol has one value for the whole workgroup at the place of `op`.
+static bool isUniform(sym::Expr symbol, mlir::Operation *op) {
+  std::string_view name = symbol.symbolName();
+  if (!name.starts_with("$") || name == "$WG0" || name == "$WG1" || name == "$WG2")
+    return true;
+  for (auto loop = op->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
+    if (loop.inductionSymbol() == symbol)
+      return true;
+  return false;
+}
+
+llvm::LogicalResult ConditionalOp::verify() {
+  // conditional_c1
+  for (sym::Expr symbol : sym::symbolsOf(getCondition().getValue()))
+    if (!isUniform(symbol, *this))
+      return emitOpError() << "depends on `" << std::string(symbol.symbolName())
+                           << "`, expected workgroup ids, iterations of the loops around it and sizes";
+  // conditional_c2
+  for (mlir::Block *block : {&thenBlock(), &elseBlock()}) {
+    llvm::StringRef which = block == &thenBlock() ? "first" : "second";
+    if (block->getNumArguments() != 0)
+      return emitOpError() << "has " << block->getNumArguments() << " arguments in its " << which
+                           << " block, expected none";
+    auto types = llvm::cast<YieldOp>(block->getTerminator()).getValues().getTypes();
+    if (types != getResults().getTypes())
+      return emitOpError() << "yields (" << types << ") from its " << which << " block, expected ("
+                           << getResults().getTypes() << ") as its results";
+  }
+  return mlir::success();
+}
+
+llvm::LogicalResult ConditionalOp::canonicalize(ConditionalOp op, mlir::PatternRewriter &rewriter) {
+  std::optional<int64_t> value = sym::simplify(op.getCondition().getValue()).constantValue();
+  if (!value)
+    return mlir::failure();
+  mlir::Block &taken = *value != 0 ? op.thenBlock() : op.elseBlock();
+  mlir::Operation *yield = taken.getTerminator();
+  rewriter.inlineBlockBefore(&taken, op);
+  rewriter.replaceOp(op, yield->getOperands());
+  rewriter.eraseOp(yield);
+  return mlir::success();
+}
+
+//===-- Time ----------------------------------------------------------------===//
+
+void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::ArrayAttr tags) {
+  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags);
+}
+
+void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, int64_t firstWave, int64_t lastWave,
+                      mlir::ArrayAttr tags) {
+  build(builder, state, builder.getI64IntegerAttr(firstWave), builder.getI64IntegerAttr(lastWave), tags);
+}
+
+llvm::LogicalResult BarrierOp::verify() {
+  // barrier_c1
+  if (getFirstWave().has_value() != getLastWave().has_value())
+    return emitOpError() << "names only its " << (getFirstWave() ? "first" : "last")
+                         << " wave, expected `first_wave` and `last_wave` or neither";
+  if (!getFirstWave())
+    return mlir::success();
+  auto first = static_cast<int64_t>(*getFirstWave()), last = static_cast<int64_t>(*getLastWave());
+  if (first < 0 || first >= last)
+    return emitOpError() << "is for the waves " << first << " to " << last << ", expected 0 <= first_wave < last_wave";
+  return mlir::success();
+}
+
+/// Fails where a number of a hint or wait is negative or larger than `last`.
+static llvm::LogicalResult verifyRange(mlir::Operation *op, llvm::StringRef what, uint64_t found, int64_t last) {
+  auto value = static_cast<int64_t>(found);
+  if (value >= 0 && value <= last)
+    return mlir::success();
+  return op->emitOpError() << "has " << what << " " << value << ", expected 0 to " << last;
+}
+
+llvm::LogicalResult WaitOp::verify() {
+  return verifyRange(*this, "count", getCount(), INT32_MAX); // wait_c1
+}
+
+llvm::LogicalResult PriorityOp::verify() {
+  return verifyRange(*this, "level", getLevel(), 3); // priority_c1
+}
+
+llvm::LogicalResult SchedBarrierOp::verify() {
+  return verifyRange(*this, "mask", getMask(), INT32_MAX); // sched_barrier_c1
+}
+
+llvm::LogicalResult SchedGroupOp::verify() {
+  // sched_group_c1
+  if (failed(verifyRange(*this, "mask", getMask(), INT32_MAX)) ||
+      failed(verifyRange(*this, "count", getCount(), INT32_MAX)))
+    return mlir::failure();
+  return verifyRange(*this, "group", getGroup(), INT32_MAX);
 }
 
 } // namespace soliton::wave

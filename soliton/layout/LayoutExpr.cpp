@@ -46,22 +46,41 @@ Expr sourceLaneExpr(const LaneStep &step, Expr lane) {
   return lane + (wanted - digit) * step.divisor;
 }
 
-Expr offsetExpr(const SharedMap &map, const std::map<Dim, Expr> &coordinate) {
-  auto at = [&](Dim dim) {
-    auto found = coordinate.find(dim);
-    return found == coordinate.end() ? Expr(0) : found->second;
-  };
+static Expr at(const std::map<Dim, Expr> &coordinate, Dim dim) {
+  auto found = coordinate.find(dim);
+  return found == coordinate.end() ? Expr(0) : found->second;
+}
+
+/// The number of the row that the coordinates lie in: all dims but the fastest.
+static Expr rowExpr(const SharedMap &map, const std::map<Dim, Expr> &coordinate) {
   Expr row = 0;
   for (size_t i = 0; i + 1 < map.dims.size(); ++i)
-    row = row * map.dims[i].extent + at(map.dims[i].dim);
-  Expr column = map.dims.empty() ? Expr(0) : at(map.dims.back().dim);
-  bool panels = map.panel > 0 && map.panel != map.dims.back().extent;
-  Expr inside = panels ? mod(column, map.panel) : column;
+    row = row * map.dims[i].extent + at(coordinate, map.dims[i].dim);
+  return row;
+}
+
+static bool hasPanels(const SharedMap &map) {
+  return map.panel > 0 && map.panel != map.dims.back().extent;
+}
+
+std::map<Dim, Expr> swizzledExpr(const SharedMap &map, std::map<Dim, Expr> place) {
   const Swizzle &swizzle = map.swizzle;
-  if (swizzle.phases > 1) {
-    Expr phase = mod(floordiv(row, swizzle.rowsPerPhase), swizzle.phases);
-    inside = bitXor(floordiv(inside, swizzle.chunk), phase) * swizzle.chunk + mod(inside, swizzle.chunk);
-  }
+  if (swizzle.phases <= 1)
+    return place;
+  // Phases are powers of two and divide the chunks of a panel: chunks stay inside theirs.
+  Expr column = at(place, map.dims.back().dim);
+  Expr phase = mod(floordiv(rowExpr(map, place), swizzle.rowsPerPhase), swizzle.phases);
+  Expr chunk = bitXor(floordiv(column, swizzle.chunk), phase);
+  place.insert_or_assign(map.dims.back().dim, chunk * swizzle.chunk + mod(column, swizzle.chunk));
+  return place;
+}
+
+Expr offsetExpr(const SharedMap &map, const std::map<Dim, Expr> &coordinate) {
+  std::map<Dim, Expr> place = swizzledExpr(map, coordinate);
+  Expr row = rowExpr(map, place);
+  Expr column = map.dims.empty() ? Expr(0) : at(place, map.dims.back().dim);
+  bool panels = hasPanels(map);
+  Expr inside = panels ? mod(column, map.panel) : column;
   Expr line = panels ? floordiv(column, map.panel) * map.rows() + row : row;
   return line * map.pitch() + inside;
 }

@@ -24,6 +24,10 @@ sym::Expr laneExpr(const LaneFunction &function, sym::Expr lane, sym::Expr wave)
 /// The lane that a step of a reduction reads.
 sym::Expr sourceLaneExpr(const LaneStep &step, sym::Expr lane);
 
+/// The coordinates that a map's swizzle stores where it would store `place` without one. A swizzle undoes itself, so
+/// this is also the place of coordinates. Absent coordinates are 0.
+std::map<Dim, sym::Expr> swizzledExpr(const SharedMap &map, std::map<Dim, sym::Expr> place);
+
 /// Element offset of symbolic coordinates; absent coordinates are 0.
 sym::Expr offsetExpr(const SharedMap &map, const std::map<Dim, sym::Expr> &coordinate);
 

@@ -78,3 +78,19 @@ TEST(LayoutExpr, OffsetsOfSharedMaps) {
         ASSERT_EQ(at(expr, row, column), map.offset({{M, row}, {K, column}, {B, 2}})) << map.str();
   }
 }
+
+TEST(LayoutExpr, SwizzledPlaces) {
+  Dim B("B");
+  // What a swizzled map stores at a place lies, by that map, at the place: where the plain map puts the place itself.
+  for (const SharedMap &map : {SharedMap{{{M, 8}, {K, 64}}}, SharedMap{{{B, 3}, {M, 8}, {K, 64}}, 0, {8, 2, 4}},
+                               SharedMap{{{M, 16}, {K, 128}}, 8, {8, 1, 8}, 64}}) {
+    std::map<Dim, Expr> stored = swizzledExpr(map, {{M, lane}, {K, wave}, {B, Expr(2)}});
+    SharedMap plain = map;
+    plain.swizzle = {};
+    for (int64_t row = 0; row < 8; ++row)
+      for (int64_t column = 0; column < map.dims.back().extent; ++column)
+        ASSERT_EQ(map.offset({{M, at(stored.at(M), row, column)}, {K, at(stored.at(K), row, column)}, {B, 2}}),
+                  plain.offset({{M, row}, {K, column}, {B, 2}}))
+            << map.str();
+  }
+}

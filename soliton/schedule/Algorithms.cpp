@@ -100,7 +100,7 @@ bool accept(const Problem &problem, Schedule schedule, Scheduled &result) {
   return true;
 }
 
-std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> dependences, int interval) {
+std::vector<int> wantedPhases(const Problem &problem, std::span<const Dependence> dependences) {
   int count = problem.numOps();
   std::vector<int> phase(count);
   for (int op = 0; op < count; ++op)
@@ -113,6 +113,12 @@ std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> de
       if (edge.distance == 0 && edge.to > op &&
           (dependences[edge.dependence].kind == DepKind::Raw || isSync(problem.operations[op].kind)))
         phase[op] = std::min(phase[op], phase[edge.to]);
+  return phase;
+}
+
+std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> dependences, int interval) {
+  std::vector<int> phase = wantedPhases(problem, dependences);
+  Graph graph(problem.numOps(), dependences);
   // No dependence may then run backwards. Distances pull down and the cycles of a possible problem have some, so this
   // settles.
   for (bool changed = true; changed;) {

@@ -64,6 +64,10 @@ bool prepare(const Problem &problem, std::vector<Dependence> &dependences, Sched
 /// For the algorithms: decides buffers, verifies, and stores the schedule or the reasons against it.
 bool accept(const Problem &problem, Schedule schedule, Scheduled &result);
 
+/// Phases 0 global load, 1 shared store, 2 shared load, 3 compute as the kinds of the ops ask for; what feeds an
+/// earlier phase of its iteration is pulled there.
+std::vector<int> wantedPhases(const Problem &problem, std::span<const Dependence> dependences);
+
 /// Phases 0 global load, 1 shared store, 2 shared load, 3 compute of every op so that no dependence runs backwards at
 /// `interval` phases per iteration. What feeds a load is pulled to the load's phase. Always exists.
 std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> dependences, int interval);

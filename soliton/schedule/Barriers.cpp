@@ -240,7 +240,8 @@ private:
       });
     for (int i = static_cast<int>(program.epilogue.size()) - 1; i >= 0; --i) {
       const Entry &entry = program.epilogue[i];
-      if (entry.kind == EntryKind::Barrier && entry.op < 0 && !entry.stagger && !used.count({Phase::Epilogue, i}))
+      if (entry.kind == EntryKind::Barrier && entry.op < 0 && !entry.stagger && !entry.said &&
+          !used.count({Phase::Epilogue, i}))
         program.epilogue.erase(program.epilogue.begin() + i);
     }
   }
@@ -249,7 +250,7 @@ private:
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
       const std::vector<Entry> &entries = program.list(phase);
       for (size_t i = 0; i < entries.size(); ++i) {
-        if (entries[i].kind != EntryKind::Barrier || entries[i].op >= 0 || entries[i].stagger)
+        if (entries[i].kind != EntryKind::Barrier || entries[i].op >= 0 || entries[i].stagger || entries[i].said)
           continue;
         size_t next = i;
         while (next < entries.size() && entries[next].kind != EntryKind::Op)

@@ -103,7 +103,7 @@ private:
       barrier.groups = behind;
       program.prologue.insert(program.prologue.begin(), barrier);
       barrier.groups = problem.allGroups() & ~behind;
-      program.epilogue.push_back(barrier);
+      (program.exactTrips ? program.prologue : program.epilogue).push_back(barrier);
     }
   }
 

@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,6 +129,29 @@ struct Access {
   int counter = -1;
 };
 
+/// Which instruction of the author's op this is; schedules select by it.
+struct Origin {
+  /// The author's op, numbered in the order of the source; -1: nobody's (put in by a schedule).
+  int op = -1;
+  /// What the author wrote: `read`, `write`, `mma`, `binary`, …
+  std::string type;
+  std::vector<std::string> tags;
+  /// Which piece along each dimension that has several: {M: 1, K: 0}.
+  std::map<std::string, int64_t> piece;
+  /// Which copy of the loop body it is in, by unrolling.
+  int copy = 0;
+  /// A schedule written by hand must mention it (a memory, matrix, cross-lane or arithmetic op that the author wrote).
+  bool required = false;
+};
+
+/// What a Hint asks of the machine; it has no meaning otherwise.
+enum class HintKind : uint8_t {
+  None,
+  Priority,     ///< arguments: level
+  SchedBarrier, ///< arguments: mask of the classes that may cross
+  SchedGroup,   ///< arguments: mask, how many, group
+};
+
 struct Operation {
   /// Identity: tag and path, stable across edits (`read_a/shared_load/M1.K0`). Schedules are keyed by it.
   std::string key;
@@ -148,6 +172,9 @@ struct Operation {
   /// Barrier, Wait, Commit: keeps its place in the source relative to the memory operations it could order. False for
   /// those that a schedule put in: the schedule says where they are.
   bool pinned = true;
+  Origin origin;
+  HintKind hint = HintKind::None;
+  std::vector<int64_t> arguments;
 };
 
 enum class DepKind : uint8_t { Raw, War, Waw, Order };

@@ -46,6 +46,8 @@ struct Entry {
   bool overruns = false;
   /// Barrier: part of the stagger, outside of the loop.
   bool stagger = false;
+  /// Barrier, Wait: put outside of the kernel by the author of the schedule; stays where it is.
+  bool said = false;
 
   bool operator==(const Entry &) const = default;
 };

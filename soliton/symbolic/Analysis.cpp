@@ -232,12 +232,16 @@ static Range toRange(Interval interval) {
 }
 
 Range rangeOf(Expr e, const Facts &facts) {
+  requireDefined(e);
+  ThrowMistakes scope;
   return toRange(Analysis(facts).of(e).range);
 }
 Range rangeOf(Expr e) {
   return rangeOf(e, Facts());
 }
 int64_t divisorOf(Expr e, const Facts &facts) {
+  requireDefined(e);
+  ThrowMistakes scope;
   return Analysis(facts).of(e).congruence.divisor();
 }
 int64_t divisorOf(Expr e) {

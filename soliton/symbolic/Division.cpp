@@ -1,5 +1,6 @@
 //===- Division.cpp - Construction of / floordiv ceildiv mod ---------------===//
 #include "soliton/symbolic/Division.h"
+#include "soliton/symbolic/Mistake.h"
 
 namespace soliton::sym {
 using namespace detail;
@@ -306,7 +307,7 @@ static Expr exactOf(Linear sum, int64_t divisor) {
   return quotient.expr();
 }
 
-Expr operator/(Expr a, Expr b) {
+static Expr divideExactly(Expr a, Expr b) {
   requireNonZero(b, "/");
   if (a.isConstant(0) || b.isConstant(1))
     return a;
@@ -325,6 +326,10 @@ Expr operator/(Expr a, Expr b) {
   if (!rest.isConstant(0))
     division.quotient.add(make(Kind::exactDiv, rest, division.divisor));
   return division.quotient.expr();
+}
+
+Expr operator/(Expr a, Expr b) {
+  return guarded("/", {a, b}, [&] { return divideExactly(a, b); });
 }
 
 /// floordiv or ceildiv by a divisor that is no literal.
@@ -360,10 +365,10 @@ static Expr roundDivision(Kind kind, Expr a, Expr b) {
 }
 
 Expr floordiv(Expr a, Expr b) {
-  return roundDivision(Kind::floordiv, a, b);
+  return guarded("floordiv", {a, b}, [&] { return roundDivision(Kind::floordiv, a, b); });
 }
 Expr ceildiv(Expr a, Expr b) {
-  return roundDivision(Kind::ceildiv, a, b);
+  return guarded("ceildiv", {a, b}, [&] { return roundDivision(Kind::ceildiv, a, b); });
 }
 Expr floor(Expr a) {
   return floordiv(a, 1);
@@ -372,7 +377,7 @@ Expr ceil(Expr a) {
   return ceildiv(a, 1);
 }
 
-Expr mod(Expr a, Expr b) {
+static Expr modulus(Expr a, Expr b) {
   requireNonZero(b, "mod");
   if (negative(b))
     return -mod(-a, -b);
@@ -385,6 +390,10 @@ Expr mod(Expr a, Expr b) {
   if (!division.factor.isConstant(1))
     return division.factor * mod(rest, division.divisor);
   return make(Kind::mod, rest, division.divisor);
+}
+
+Expr mod(Expr a, Expr b) {
+  return guarded("mod", {a, b}, [&] { return modulus(a, b); });
 }
 
 Expr operator%(Expr a, Expr b) {

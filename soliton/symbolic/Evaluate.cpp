@@ -234,6 +234,7 @@ std::string describe(ErrorKind kind, Expr e) {
 } // namespace
 
 int64_t evaluate(Expr e, const Environment &environment) {
+  requireDefined(e);
   Evaluator evaluator{environment, {}, ErrorKind::overflow, {}};
   int64_t out = 0;
   if (!evaluator.visit(e, out))

@@ -1,6 +1,7 @@
 //===- Expr.cpp - Sums, products, structure queries ------------------------===//
 #include "soliton/symbolic/Expr.h"
 #include "soliton/symbolic/Linear.h"
+#include "soliton/symbolic/Mistake.h"
 
 #include <unordered_set>
 
@@ -8,10 +9,6 @@ namespace soliton::sym {
 using namespace detail;
 
 //===- Errors --------------------------------------------------------------===//
-
-void detail::throwUnsignedOverflow(uint64_t value) {
-  throw ExprError(ErrorKind::overflow, "the constant " + std::to_string(value) + " does not fit 64 signed bits");
-}
 
 void detail::throwOverflow(const char *operation, int64_t a, int64_t b) {
   throw ExprError(ErrorKind::overflow, "the coefficient " + std::to_string(a) + " " + operation + " " +
@@ -32,34 +29,41 @@ std::string_view kindName(Kind kind) {
 //===- Sums and products ---------------------------------------------------===//
 
 Expr Expr::symbol(std::string_view name) {
-  if (name.empty() || name.size() > 4096)
-    throwError(ErrorKind::badArgument, "a symbol needs a name of 1 to 4096 characters");
-  return Expr(internSymbol(name));
+  if (!name.empty() && name.size() <= 4096)
+    return Expr(internSymbol(name));
+  return guarded("symbol", {},
+                 []() -> Expr { throwError(ErrorKind::badArgument, "a symbol needs a name of 1 to 4096 characters"); });
 }
 
 Expr operator+(Expr a, Expr b) {
-  if (a.isConstant(0))
-    return b;
-  if (b.isConstant(0))
-    return a;
-  Linear sum(a);
-  sum.add(b);
-  return sum.expr();
+  return guarded("+", {a, b}, [&] {
+    if (a.isConstant(0))
+      return b;
+    if (b.isConstant(0))
+      return a;
+    Linear sum(a);
+    sum.add(b);
+    return sum.expr();
+  });
 }
 
 Expr operator-(Expr a, Expr b) {
-  Linear sum(a);
-  sum.add(b, -1);
-  return sum.expr();
+  return guarded("-", {a, b}, [&] {
+    Linear sum(a);
+    sum.add(b, -1);
+    return sum.expr();
+  });
 }
 
 Expr operator-(Expr a) {
-  Linear sum(a);
-  sum.scale(-1);
-  return sum.expr();
+  return guarded("-", {a}, [&] {
+    Linear sum(a);
+    sum.scale(-1);
+    return sum.expr();
+  });
 }
 
-Expr operator*(Expr a, Expr b) {
+static Expr multiply(Expr a, Expr b) {
   if (a.isConstant() || b.isConstant()) {
     if (b.isConstant())
       std::swap(a, b);
@@ -73,7 +77,11 @@ Expr operator*(Expr a, Expr b) {
   return product(factors);
 }
 
-Expr pow(Expr base, int64_t exponent) {
+Expr operator*(Expr a, Expr b) {
+  return guarded("*", {a, b}, [&] { return multiply(a, b); });
+}
+
+static Expr power(Expr base, int64_t exponent) {
   if (exponent < 0)
     throwError(ErrorKind::badArgument, "a power needs an exponent of 0 or more");
   if (base.isConstant(0) || base.isConstant(1))
@@ -84,6 +92,10 @@ Expr pow(Expr base, int64_t exponent) {
   for (int64_t i = 0; i < exponent; ++i)
     out = out * base;
   return out;
+}
+
+Expr pow(Expr base, int64_t exponent) {
+  return guarded("pow", {base, Expr(exponent)}, [&] { return power(base, exponent); });
 }
 
 //===- Structure -----------------------------------------------------------===//
@@ -138,6 +150,7 @@ bool contains(Expr e, Expr symbol) {
 }
 
 AffineTerms affineTerms(Expr e) {
+  requireDefined(e);
   Linear sum(e);
   AffineTerms out;
   out.constant = sum.constant;
@@ -147,6 +160,7 @@ AffineTerms affineTerms(Expr e) {
 }
 
 Expr fromAffineTerms(const AffineTerms &terms) {
+  ThrowMistakes scope;
   Linear sum(terms.constant);
   for (const AffineTerm &term : terms.terms)
     sum.add(term.atom, term.coefficient);
@@ -154,6 +168,8 @@ Expr fromAffineTerms(const AffineTerms &terms) {
 }
 
 Split splitBy(Expr e, std::span<const Expr> symbols) {
+  requireDefined(e);
+  ThrowMistakes scope;
   auto mentions = [&](Expr part) {
     return std::any_of(symbols.begin(), symbols.end(), [&](Expr symbol) { return contains(part, symbol); });
   };

@@ -90,9 +90,9 @@ namespace detail {
 /// A hash-consed node; operands follow it in memory.
 struct Node {
   Kind kind;
-  bool predicate;   ///< its value is 0 or 1
-  bool hasExactDiv; ///< an exact division is somewhere in it
-  uint8_t pad = 0;
+  bool predicate;    ///< its value is 0 or 1
+  bool hasExactDiv;  ///< an exact division is somewhere in it
+  bool undefined;    ///< stands for a mistake
   uint16_t depth;    ///< 0 for leaves
   uint16_t weight;   ///< nodes of the tree, saturating
   uint32_t count;    ///< operands
@@ -108,7 +108,7 @@ struct Node {
 };
 const Node *constantNode(int64_t value);
 extern const Node zeroNode;
-[[noreturn]] void throwUnsignedOverflow(uint64_t value);
+const Node *unsignedOverflow(uint64_t value);
 } // namespace detail
 
 /// An integer expression: an 8-byte handle, free to copy, safe to share between threads. The default is the constant 0.
@@ -116,7 +116,7 @@ class Expr {
 public:
   Expr() : node(&detail::zeroNode) {}
   template <std::integral T>
-  Expr(T value) : node(detail::constantNode(checked(value))) {}
+  Expr(T value) : node(nodeOf(value)) {}
   explicit Expr(const detail::Node *node) : node(node) {}
 
   /// The symbol of that name; the same name is the same symbol everywhere.
@@ -131,6 +131,8 @@ public:
   bool isConstant() const { return node->kind == Kind::constant; }
   bool isConstant(int64_t value) const { return isConstant() && node->value == value; }
   bool isSymbol() const { return node->kind == Kind::symbol; }
+  /// False for what a mistake left behind while mistakes are collected.
+  bool isDefined() const { return !node->undefined; }
   /// Comparisons, connectives and the constants 0 and 1.
   bool isPredicate() const { return node->predicate; }
   /// The name of a symbol; empty for anything else.
@@ -144,11 +146,11 @@ public:
 
 private:
   template <std::integral T>
-  static int64_t checked(T value) {
+  static const detail::Node *nodeOf(T value) {
     if constexpr (std::unsigned_integral<T> && sizeof(T) >= sizeof(int64_t))
       if (value > static_cast<T>(INT64_MAX))
-        detail::throwUnsignedOverflow(value);
-    return static_cast<int64_t>(value);
+        return detail::unsignedOverflow(value);
+    return detail::constantNode(static_cast<int64_t>(value));
   }
   const detail::Node *node;
 };
@@ -157,8 +159,31 @@ inline std::span<const Expr> Expr::operands() const {
   return {reinterpret_cast<const Expr *>(node + 1), node->count};
 }
 
+//===- Mistakes ------------------------------------------------------------===//
+// A mistake in construction (a coefficient overflows, a literal divisor is 0, a literal shift is negative, ...) throws
+// ExprError. A thread that collects mistakes gets an *undefined* expression instead: whatever is built from it is
+// undefined too, it prints as the operation that went wrong, and what computes with it (`simplify`, `substitute`,
+// `evaluate`, `rangeOf`, `prove`, ...) throws the ExprError then.
+
+/// Sets what this thread does from now on; returns what it did before.
+bool collectMistakes(bool on);
+
+/// In its scope a mistake throws: for code that computes with expressions and handles ExprError.
+class ThrowMistakes {
+public:
+  ThrowMistakes() : before(collectMistakes(false)) {}
+  ThrowMistakes(const ThrowMistakes &) = delete;
+  ThrowMistakes &operator=(const ThrowMistakes &) = delete;
+  ~ThrowMistakes() { collectMistakes(before); }
+
+private:
+  bool before;
+};
+
+/// Throws the mistake that left `e` behind, if one did.
+void requireDefined(Expr e);
+
 //===- Construction --------------------------------------------------------===//
-// All throw ExprError on overflow of a coefficient and on a literal zero divisor.
 
 Expr operator+(Expr a, Expr b);
 Expr operator-(Expr a, Expr b);

@@ -37,6 +37,49 @@ TEST(Expr, IsASmallHandleToASharedNode) {
   EXPECT_EQ(Expr(uint8_t(200)), Expr(200));
 }
 
+TEST(Expr, MistakesAreThrownOrCollected) {
+  EXPECT_EQ(errorOf([] { floordiv(x, 0); }), ErrorKind::divisionByZero);
+  EXPECT_FALSE(collectMistakes(true));
+  Expr zero = floordiv(x, 0), big = x * INT64_MAX * 2, shift = shl(y, -1), constant(UINT64_MAX);
+  Expr after[] = {zero + 1, 0 * zero, zero - zero, mod(y, zero), zero < y, select(zero, x, y), min(x, zero), -zero};
+  EXPECT_TRUE(floordiv(x, 2).isDefined());
+  EXPECT_TRUE(collectMistakes(false));
+  for (Expr e : after) {
+    EXPECT_EQ(e, zero);
+    EXPECT_EQ(toString(e), "floordiv(x, 0)");
+  }
+  EXPECT_EQ(toString(constant), "18446744073709551615");
+  for (Expr e : {zero, big, shift, constant}) {
+    EXPECT_FALSE(e.isDefined() || e.isSymbol() || e.isConstant());
+    EXPECT_TRUE(symbolsOf(e).empty());
+    ErrorKind kind = e == zero ? ErrorKind::divisionByZero : e == shift ? ErrorKind::badShift : ErrorKind::overflow;
+    Facts facts;
+    const std::function<void()> uses[] = {[=] { requireDefined(e); },
+                                          [=] { e + 1; },
+                                          [=] { simplify(e); },
+                                          [=] { substitute(e, {{x, 1}}); },
+                                          [=] { evaluate(e); },
+                                          [=] { rangeOf(e); },
+                                          [=] { divisorOf(e); },
+                                          [=] { prove(e); },
+                                          [=] { affineTerms(e); },
+                                          [&] { facts.assume(e); },
+                                          [=] { splitBy(e, {}); },
+                                          [=] { substitute(x + 1, {{x, e}}); },
+                                          [=] { contiguousRun(e, x, 4, {}); }};
+    for (const std::function<void()> &use : uses)
+      EXPECT_EQ(errorOf(use), kind);
+  }
+}
+
+TEST(Expr, WhatComputesWithExpressionsThrowsWhileMistakesAreCollected) {
+  Expr quotient = floordiv(x, y);
+  collectMistakes(true);
+  EXPECT_EQ(errorOf([&] { substitute(quotient, {{y, 0}}); }), ErrorKind::divisionByZero);
+  EXPECT_EQ(errorOf([] { parse("1 // 0"); }), ErrorKind::divisionByZero);
+  EXPECT_TRUE(collectMistakes(false));
+}
+
 TEST(Expr, SumsAndProductsAreCanonical) {
   EXPECT_EQ(toString(y * 3 + 5 + x - y), "x + 2*y + 5");
   EXPECT_EQ(x - x, Expr(0));

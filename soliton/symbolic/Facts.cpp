@@ -109,6 +109,8 @@ bool Facts::refine(Expr predicate) {
 }
 
 void Facts::assume(Expr predicate) {
+  requireDefined(predicate);
+  ThrowMistakes scope;
   if (!predicate.isPredicate())
     predicate = ne(predicate, 0);
   predicate = simplify(predicate, *this);

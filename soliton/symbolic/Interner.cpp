@@ -149,6 +149,15 @@ public:
     return node;
   }
 
+  /// A node that no lookup finds.
+  const Node *undefined() {
+    static const Expr zeros[] = {Expr(), Expr()};
+    std::lock_guard lock(mutex);
+    Node *node = create({Kind::exactDiv, ++undefinedCount, zeros});
+    node->undefined = true;
+    return node;
+  }
+
 private:
   static Table *grow(Table *old) {
     auto *bigger = new Table((old->mask + 1) * 4);
@@ -159,7 +168,7 @@ private:
     return bigger;
   }
 
-  const Node *create(const Key &key) {
+  Node *create(const Key &key) {
     if (key.operands.size() > maxOperands)
       throwError(ErrorKind::tooLarge, "the expression has too many operands in one place");
     unsigned depth = 0;
@@ -224,6 +233,7 @@ private:
   std::atomic<Table *> table{new Table(1 << 12)};
   Arena arena;
   size_t used = 0;
+  uint64_t undefinedCount = 0; // their hash
 };
 
 Interner &interner() {
@@ -287,10 +297,16 @@ const Node *internSymbol(std::string_view name) {
   return interner().get({Kind::symbol, mix(h), {}, 0, name});
 }
 
+const Node *makeUndefined() {
+  return interner().undefined();
+}
+
 int compareStructure(const Node *a, const Node *b) {
   while (a != b) {
     if (a->order != b->order)
       return a->order < b->order ? -1 : 1;
+    if (a->undefined || b->undefined)
+      return a->undefined != b->undefined ? (b->undefined ? -1 : 1) : a->hash < b->hash ? -1 : 1;
     if (a->kind == Kind::constant)
       return a->value < b->value ? -1 : 1;
     if (a->kind == Kind::symbol)

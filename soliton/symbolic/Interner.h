@@ -23,6 +23,8 @@ const Node *intern(Kind kind, std::span<const Expr> operands);
 /// A product with a leading constant: `coefficient` times `monomial`, which has none.
 const Node *internScaled(int64_t coefficient, const Node *monomial);
 const Node *internSymbol(std::string_view name);
+/// A new node that is equal to no other: 0/0, undefined.
+const Node *makeUndefined();
 
 inline Expr make(Kind kind, std::span<const Expr> operands) {
   return Expr(intern(kind, operands));

@@ -1,5 +1,6 @@
 //===- Logic.cpp - Construction of comparisons, min, max, select, bits -----===//
 #include "soliton/symbolic/Linear.h"
+#include "soliton/symbolic/Mistake.h"
 
 namespace soliton::sym {
 using namespace detail;
@@ -50,16 +51,20 @@ static Expr positive(Linear sum) {
 }
 
 Expr lt(Expr a, Expr b) {
-  Linear sum(b);
-  sum.add(a, -1);
-  return positive(std::move(sum));
+  return guarded("<", {a, b}, [&] {
+    Linear sum(b);
+    sum.add(a, -1);
+    return positive(std::move(sum));
+  });
 }
 
 Expr le(Expr a, Expr b) {
-  Linear sum(b);
-  sum.add(a, -1);
-  sum.addConstant(1);
-  return positive(std::move(sum));
+  return guarded("<=", {a, b}, [&] {
+    Linear sum(b);
+    sum.add(a, -1);
+    sum.addConstant(1);
+    return positive(std::move(sum));
+  });
 }
 
 Expr gt(Expr a, Expr b) {
@@ -93,10 +98,10 @@ static Expr equality(Kind kind, Expr a, Expr b) {
 }
 
 Expr eq(Expr a, Expr b) {
-  return equality(Kind::eq, a, b);
+  return guarded("==", {a, b}, [&] { return equality(Kind::eq, a, b); });
 }
 Expr ne(Expr a, Expr b) {
-  return equality(Kind::ne, a, b);
+  return guarded("!=", {a, b}, [&] { return equality(Kind::ne, a, b); });
 }
 
 //===- Connectives ---------------------------------------------------------===//
@@ -145,10 +150,10 @@ static Expr connective(Kind kind, std::span<const Expr> operands) {
 }
 
 Expr logicalAnd(std::span<const Expr> operands) {
-  return connective(Kind::logicalAnd, operands);
+  return guarded("and", operands, [&] { return connective(Kind::logicalAnd, operands); });
 }
 Expr logicalOr(std::span<const Expr> operands) {
-  return connective(Kind::logicalOr, operands);
+  return guarded("or", operands, [&] { return connective(Kind::logicalOr, operands); });
 }
 
 Expr logicalAnd(Expr a, Expr b) {
@@ -161,7 +166,7 @@ Expr logicalOr(Expr a, Expr b) {
   return logicalOr(operands);
 }
 
-Expr logicalNot(Expr a) {
+static Expr negation(Expr a) {
   Expr e = toPredicate(a);
   switch (e.kind()) {
   case Kind::constant:
@@ -179,6 +184,10 @@ Expr logicalNot(Expr a) {
   default:
     return Expr(intern(Kind::logicalNot, {&e, 1}));
   }
+}
+
+Expr logicalNot(Expr a) {
+  return guarded("not", {a}, [&] { return negation(a); });
 }
 
 //===- Minimum, maximum, select --------------------------------------------===//
@@ -216,23 +225,23 @@ static Expr extremum(Kind kind, std::span<const Expr> operands) {
 }
 
 Expr min(std::span<const Expr> operands) {
-  return extremum(Kind::min, operands);
+  return guarded("min", operands, [&] { return extremum(Kind::min, operands); });
 }
 Expr max(std::span<const Expr> operands) {
-  return extremum(Kind::max, operands);
+  return guarded("max", operands, [&] { return extremum(Kind::max, operands); });
 }
 
 Expr min(Expr a, Expr b) {
   const Expr operands[] = {a, b};
-  return extremum(Kind::min, operands);
+  return min(operands);
 }
 
 Expr max(Expr a, Expr b) {
   const Expr operands[] = {a, b};
-  return extremum(Kind::max, operands);
+  return max(operands);
 }
 
-Expr select(Expr condition, Expr then, Expr otherwise) {
+static Expr choose(Expr condition, Expr then, Expr otherwise) {
   Expr c = toPredicate(condition);
   if (c.isConstant())
     return c.isConstant(0) ? otherwise : then;
@@ -246,6 +255,10 @@ Expr select(Expr condition, Expr then, Expr otherwise) {
     return logicalNot(c);
   const Expr operands[] = {c, then, otherwise};
   return make(Kind::select, operands);
+}
+
+Expr select(Expr condition, Expr then, Expr otherwise) {
+  return guarded("select", {condition, then, otherwise}, [&] { return choose(condition, then, otherwise); });
 }
 
 Expr piecewise(std::span<const std::pair<Expr, Expr>> cases, Expr otherwise) {
@@ -282,7 +295,7 @@ static Expr xorOf(std::span<const Expr> operands) {
 
 Expr bitXor(Expr a, Expr b) {
   const Expr operands[] = {a, b};
-  return xorOf(operands);
+  return guarded("xor", operands, [&] { return xorOf(operands); });
 }
 
 /// The power of two of a literal shift.
@@ -296,15 +309,19 @@ static std::optional<int64_t> shiftFactor(Expr amount) {
 }
 
 Expr shl(Expr a, Expr b) {
-  if (std::optional<int64_t> factor = shiftFactor(b))
-    return a * *factor;
-  return a.isConstant(0) ? a : make(Kind::shl, a, b);
+  return guarded("<<", {a, b}, [&] {
+    if (std::optional<int64_t> factor = shiftFactor(b))
+      return a * *factor;
+    return a.isConstant(0) ? a : make(Kind::shl, a, b);
+  });
 }
 
 Expr shr(Expr a, Expr b) {
-  if (std::optional<int64_t> factor = shiftFactor(b))
-    return floordiv(a, *factor);
-  return a.isConstant(0) || a.isConstant(-1) ? a : make(Kind::shr, a, b);
+  return guarded(">>", {a, b}, [&] {
+    if (std::optional<int64_t> factor = shiftFactor(b))
+      return floordiv(a, *factor);
+    return a.isConstant(0) || a.isConstant(-1) ? a : make(Kind::shr, a, b);
+  });
 }
 
 //===- By kind -------------------------------------------------------------===//
@@ -322,7 +339,7 @@ static Expr sumOf(std::span<const Expr> operands) {
   return sum.expr();
 }
 
-Expr build(Kind kind, std::span<const Expr> operands) {
+static Expr buildDefined(Kind kind, std::span<const Expr> operands) {
   size_t wanted = kind == Kind::logicalNot ? 1 : kind == Kind::select ? 3 : 2;
   if (operands.size() < wanted)
     throw ExprError(ErrorKind::badArgument, "`" + std::string(kindName(kind)) + "` has " +
@@ -372,6 +389,10 @@ Expr build(Kind kind, std::span<const Expr> operands) {
     return foldBinary(shr, operands);
   }
   throwError(ErrorKind::badArgument, "there is no such kind of expression");
+}
+
+Expr build(Kind kind, std::span<const Expr> operands) {
+  return guarded("build", operands, [&] { return buildDefined(kind, operands); });
 }
 
 } // namespace soliton::sym

@@ -285,6 +285,7 @@ const Parser::Function Parser::functions[13] = {
 } // namespace
 
 Expr parse(std::string_view text) {
+  ThrowMistakes scope;
   Parser parser(text);
   try {
     return parser.parseAll();

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/symbolic/Linear.h"
+#include "soliton/symbolic/Mistake.h"
 #include "soliton/symbolic/Text.h"
 
 namespace soliton::sym {
@@ -19,6 +20,10 @@ struct Printer {
   void print(Expr e, Precedence context) {
     if (out.size() > maxTextSize)
       throwError(ErrorKind::tooLarge, "the expression is too large to be printed");
+    if (!e.isDefined()) {
+      out += textOfMistake(e);
+      return;
+    }
     bool brackets = precedenceOf(e) < context;
     if (brackets)
       out += '(';

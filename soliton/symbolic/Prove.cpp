@@ -350,6 +350,8 @@ bool detail::holds(Expr predicate, const Facts &facts) {
 }
 
 std::optional<bool> prove(Expr predicate, const Facts &facts) {
+  requireDefined(predicate);
+  ThrowMistakes scope;
   if (!predicate.isPredicate())
     predicate = ne(predicate, 0);
   return decideWithin(simplify(predicate, facts), facts, proofLimit);

@@ -16,6 +16,8 @@ void clearCaches() {
 }
 
 Expr simplify(Expr e, const Facts &facts) {
+  requireDefined(e);
+  ThrowMistakes scope;
   return Simplifier(facts).visit(e);
 }
 Expr simplify(Expr e) {

@@ -29,6 +29,8 @@ static int64_t anyValue(Expr symbol, const Facts &facts) {
 }
 
 std::optional<Expr> differenceAlong(Expr e, Expr symbol, int64_t step, const Facts &facts) {
+  requireDefined(e);
+  ThrowMistakes scope;
   if (!contains(e, symbol) || step == 0)
     return Expr(0);
   try {
@@ -67,6 +69,8 @@ static bool contiguousInBlocks(Expr e, Expr symbol, int64_t n, const Facts &fact
 }
 
 int64_t contiguousRun(Expr e, Expr symbol, int64_t limit, const Facts &facts) {
+  requireDefined(e);
+  ThrowMistakes scope;
   int64_t best = 1;
   try {
     for (int64_t n = 2; n <= limit && contiguousInBlocks(e, symbol, n, facts); n *= 2)

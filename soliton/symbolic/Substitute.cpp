@@ -68,6 +68,8 @@ struct Substituter {
 } // namespace
 
 Expr substitute(Expr e, const Substitution &substitution) {
+  requireDefined(e);
+  ThrowMistakes scope;
   return Substituter{substitution, {}}.visit(e);
 }
 

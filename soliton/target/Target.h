@@ -100,6 +100,8 @@ struct Target {
 
   int64_t sharedBytes = 65536;
   int64_t sharedGranule = 512;
+  /// The largest constant that an access of shared memory adds to its address by itself.
+  int64_t maxSharedImmediate = 65535;
   std::vector<SharedAccess> sharedAccesses;
 
   /// 32-bit registers that one lane may use, and all that a SIMD has per lane.

@@ -411,7 +411,8 @@ struct AssignLayoutsPass final : impl::AssignLayoutsPassBase<AssignLayoutsPass> 
 
   void runOnOperation() override {
     FailureOr<Geometry> geometry = Geometry::of(getOperation());
-    if (failed(geometry) || failed(LayoutAssignment(getOperation(), *geometry).run()))
+    if (failed(geometry) || failed(requireForm(getOperation(), Form::Traced)) ||
+        failed(LayoutAssignment(getOperation(), *geometry).run()))
       return signalPassFailure();
     setForm(getOperation(), Form::Indexed);
   }

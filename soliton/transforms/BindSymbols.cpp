@@ -128,7 +128,7 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry) || failed(checkBound(kernel, *geometry)))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)))
       return signalPassFailure();
     bindShapes(kernel, *geometry);
     bool ok = true;

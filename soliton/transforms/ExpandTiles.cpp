@@ -67,7 +67,7 @@ void Expander::expandRead(ReadOp read) {
        llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
     result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
                                  ValueRange(), mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(),
-                                 read.getBoundsAttr(), read.getTagsAttr(), piece));
+                                 read.getBoundsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
 }
 
 void Expander::expandWrite(WriteOp write) {
@@ -78,7 +78,18 @@ void Expander::expandWrite(WriteOp write) {
        llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
     WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(),
-                    write.getIndicesAttr(), write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece);
+                    write.getIndicesAttr(), write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece,
+                    write.getBufferAttr());
+  }
+}
+
+void Expander::expandCopy(CopyOp copy) {
+  TileType type = copy.getTile();
+  auto width = static_cast<int64_t>(copy.getElementsPerThread());
+  for (auto [i, piece] : llvm::enumerate(origins(copy, Role::CopyAsync, type.layout(), width))) {
+    auto instruction = cast<CopyOp>(builder.clone(*copy));
+    instruction.setTile(pieceType(type, i * width, width));
+    instruction.setOriginAttr(piece);
   }
 }
 
@@ -183,6 +194,7 @@ LogicalResult Expander::expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return expandRead(read), success(); })
       .Case<WriteOp>([&](WriteOp write) { return expandWrite(write), success(); })
+      .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); })
       .Case<MmaOp>([&](MmaOp mma) { return expandMma(mma), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return expandReduce(reduce), success(); })
       .Case<IterateOp>([&](IterateOp loop) { return expandLoop(loop); })
@@ -190,7 +202,8 @@ LogicalResult Expander::expand(Operation *op) {
       .Case<BroadcastOp, ConvertOp>([&](Operation *) { return expandRemap(op), success(); })
       .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, PermuteOp, ApplyExprOp>(
           [&](Operation *) { return expandElementwise(op), success(); })
-      .Case<AllocateOp, BarrierOp, WaitOp>([&](Operation *) { return builder.clone(*op), success(); })
+      .Case<AllocateOp, BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
+          [&](Operation *) { return builder.clone(*op), success(); })
       .Default([&](Operation *) {
         return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no expansion";
       });

@@ -23,6 +23,7 @@ private:
   LogicalResult expandLoop(wave::IterateOp loop);
   void expandRead(wave::ReadOp read);
   void expandWrite(wave::WriteOp write);
+  void expandCopy(wave::CopyOp copy);
   void expandMma(wave::MmaOp mma);
 
   void expandElementwise(Operation *op);

@@ -22,7 +22,7 @@ public:
 
   /// The value of a symbol, an i32, known from this level of loops on.
   void bind(sym::Expr symbol, Value value);
-  /// A loop's body begins; what it does not change is emitted before `loop`.
+  /// The body of a loop (or a branch) begins; what it does not change is emitted before `loop`.
   void enterLoop(Operation *loop);
   void leaveLoop();
 

@@ -58,8 +58,13 @@ struct HoistInvariantsPass final : impl::HoistInvariantsPassBase<HoistInvariants
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(requireForm(getOperation(), Form::Indexed)))
+      return signalPassFailure();
     // Inner loops first: what leaves one may leave the next.
     getOperation().walk([](IterateOp loop) {
+      // Of a loop that runs once everything would leave, and nothing would be gained.
+      if (loop.getCount() && loop.getCount()->getValue().isConstant(1))
+        return;
       for (Operation &op : llvm::make_early_inc_range(loop.block().without_terminator()))
         if (isInvariant(&op, loop))
           op.moveBefore(loop);

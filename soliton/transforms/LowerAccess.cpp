@@ -20,13 +20,37 @@ namespace soliton {
 using namespace wave;
 using sym::Expr;
 
-MachineLowering::Address MachineLowering::sharedAddress(Operation *op, Expr offset) {
-  auto allocation = memoryOf(op).getDefiningOp<AllocateOp>();
-  sym::AffineTerms terms = sym::affineTerms(offset);
-  int64_t constant = terms.constant + static_cast<int64_t>(*allocation.getOffset());
-  terms.constant = 0;
+Value MachineLowering::pinned(Value value, Location loc) {
+  Value &pin = pins[value];
+  if (!pin) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfterValue(value);
+    pin = machine::PinOp::create(builder, loc, value.getType(), value);
+  }
+  return pin;
+}
+
+MachineLowering::Address MachineLowering::sharedAddress(Operation *op, Value memory, Expr offset) {
+  auto allocation = memory.getDefiningOp<AllocateOp>();
+  Expr buffer = 0;
+  if (auto which = op->getAttrOfType<ExprAttr>("buffer"))
+    buffer = which.getValue() * bytesPerBuffer(allocation);
+  auto start = static_cast<int64_t>(*allocation.getOffset());
+  // A tile that ends where immediates do not reach has its start in the lane's part, once for all its accesses.
+  bool reaches = start + bytesPerBuffer(allocation) <= geometry.target().maxSharedImmediate;
+  bool perLane = !reaches && !isa<CopyOp>(op);
+  sym::AffineTerms terms = sym::affineTerms(perLane ? offset : offset + buffer);
+  int64_t constant = std::exchange(terms.constant, 0);
+  (reaches ? constant : terms.constant) += start;
+  Location loc = op->getLoc();
   Address address;
-  address.lane = exprs.emitI32(sym::fromAffineTerms(terms), op->getLoc());
+  address.lane = exprs.emitI32(sym::fromAffineTerms(terms), loc);
+  if (perLane) {
+    address.lane = pinned(address.lane, loc);
+    constant += buffer.constantValue().value_or(0);
+    if (!buffer.isConstant())
+      address.lane = mlir::arith::AddIOp::create(builder, loc, address.lane, exprs.emitI32(buffer, loc));
+  }
   address.immediate = constant;
   return address;
 }
@@ -70,7 +94,7 @@ FailureOr<MachineLowering::Address> MachineLowering::address(Operation *op, int6
   try {
     Access access(op, geometry);
     Expr offset = access.byteOffset(0);
-    Address address = access.memory().isShared() ? sharedAddress(op, offset) : globalAddress(op, offset);
+    Address address = access.memory().isShared() ? sharedAddress(op, memoryOf(op), offset) : globalAddress(op, offset);
     address.alignment = elements * access.elementBytes();
     Expr mask = access.mask(0);
     if (!mask.isConstant(1))
@@ -103,6 +127,21 @@ LogicalResult MachineLowering::lowerWrite(WriteOp write) {
     return failure();
   machine::StoreOp::create(builder, write.getLoc(), value, at->buffer, at->lane, at->uniform, at->mask, at->immediate,
                            at->alignment);
+  return success();
+}
+
+LogicalResult MachineLowering::lowerCopy(CopyOp copy) {
+  FailureOr<Address> from = address(copy, static_cast<int64_t>(copy.getElementsPerThread()));
+  if (failed(from))
+    return failure();
+  Expr offset = destinationOffset(copy, geometry);
+  bool linear = geometry.target().asyncCopyIsLaneLinear;
+  // The machine adds what a lane's number makes: the destination is the first lane's.
+  if (linear)
+    offset = sym::simplify(sym::substitute(offset, {{laneSymbol(), Expr(0)}}), geometry.facts());
+  Address to = sharedAddress(copy, copy.getDestination(), offset);
+  machine::CopyAsyncOp::create(builder, copy.getLoc(), from->buffer, from->lane, from->uniform, to.lane, from->mask,
+                               from->immediate, to.immediate, copy.bytesPerLane(), linear);
   return success();
 }
 

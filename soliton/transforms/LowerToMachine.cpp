@@ -56,14 +56,14 @@ machine::KernelOp MachineLowering::makeKernel() {
   }
   int64_t shared = 0;
   kernel.walk([&](AllocateOp allocation) {
-    MemoryType type = allocation.getResult().getType();
-    shared = std::max<int64_t>(shared, *allocation.getOffset() +
-                                           type.getMap().getValue().bytes(elementBits(type.getElementType())));
+    int64_t bytes = bytesPerBuffer(allocation) * static_cast<int64_t>(allocation.getBuffers());
+    shared = std::max<int64_t>(shared, *allocation.getOffset() + bytes);
   });
   builder.setInsertionPoint(kernel);
   auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
                                           geometry.waveSize(), geometry.waveCount(),
-                                          static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget());
+                                          static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget(),
+                                          kernel.getKeepOrder());
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -91,6 +91,30 @@ void MachineLowering::bindIds() {
   }
 }
 
+LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &to) {
+  OpBuilder::InsertionGuard guard(builder);
+  exprs.enterLoop(around);
+  bool isOutermost = !outermost;
+  if (isOutermost)
+    outermost = around;
+  // A block without values comes with its terminator.
+  if (!to.empty())
+    to.back().erase();
+  builder.setInsertionPointToEnd(&to);
+  if (auto loop = dyn_cast<mlir::scf::ForOp>(around))
+    exprs.bind(cast<IterateOp>(from.getParentOp()).inductionSymbol(), loop.getInductionVar());
+  if (failed(lowerBlock(from)))
+    return failure();
+  SmallVector<Value> yielded;
+  for (Value value : from.getTerminator()->getOperands())
+    yielded.push_back(vector(value));
+  mlir::scf::YieldOp::create(builder, around->getLoc(), yielded);
+  exprs.leaveLoop();
+  if (isOutermost)
+    outermost = nullptr;
+  return success();
+}
+
 LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   Location loc = loop.getLoc();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
@@ -104,33 +128,73 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
     define(argument, carried);
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
     define(result, value);
+  return lowerBody(lowered, loop.block(), *lowered.getBody());
+}
 
-  OpBuilder::InsertionGuard guard(builder);
-  exprs.enterLoop(lowered);
-  bool isOutermost = !outermost;
-  if (isOutermost)
-    outermost = lowered;
-  // A loop without carried values comes with its terminator.
-  if (!lowered.getBody()->empty())
-    lowered.getBody()->back().erase();
-  builder.setInsertionPointToEnd(lowered.getBody());
-  exprs.bind(loop.inductionSymbol(), lowered.getInductionVar());
-  if (failed(lowerBlock(loop.block())))
+LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
+  sym::Expr condition = sym::simplify(op.getCondition().getValue(), geometry.facts());
+  if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.facts())) {
+    Block &taken = *known ? op.thenBlock() : op.elseBlock();
+    if (failed(lowerBlock(taken)))
+      return failure();
+    for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands()))
+      define(result, vector(value));
+    return success();
+  }
+  SmallVector<Type> types;
+  for (Value result : op.getResults())
+    types.push_back(vectorType(cast<TileType>(result.getType())));
+  auto lowered = mlir::scf::IfOp::create(builder, op.getLoc(), types, exprs.emitI1(condition, op.getLoc()),
+                                         /*addThenBlock=*/true, /*addElseBlock=*/true);
+  for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
+    define(result, value);
+  if (failed(lowerBody(lowered, op.thenBlock(), *lowered.thenBlock())))
     return failure();
-  SmallVector<Value> yielded;
-  for (Value value : loop.block().getTerminator()->getOperands())
-    yielded.push_back(vector(value));
-  mlir::scf::YieldOp::create(builder, loc, yielded);
-  exprs.leaveLoop();
-  if (isOutermost)
-    outermost = nullptr;
-  return success();
+  return lowerBody(lowered, op.elseBlock(), *lowered.elseBlock());
+}
+
+/// A barrier for some waves stands in a branch on the wave's number, which all lanes of a wave take or none.
+LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
+  Location loc = op.getLoc();
+  auto barrier = [&](OpBuilder &at) { machine::BarrierOp::create(at, loc, 0, mlir::IntegerAttr()); };
+  auto waves = geometry.waveCount();
+  if (op.isForAllWaves())
+    return barrier(builder), success();
+  auto first = static_cast<int64_t>(*op.getFirstWave()), last = static_cast<int64_t>(*op.getLastWave());
+  if (last > waves)
+    return report(loc, DiagId::NotSupportedHere)
+           << "a barrier for the waves " << first << " to " << last << " of a workgroup that has " << waves;
+  if (first == 0 && last == waves)
+    return barrier(builder), success();
+  sym::Expr inside =
+      sym::simplify(sym::logicalAnd(sym::le(first, waveSymbol()), sym::lt(waveSymbol(), last)), geometry.facts());
+  auto branch = mlir::scf::IfOp::create(builder, loc, exprs.emitI1(inside, loc), /*withElseRegion=*/false);
+  OpBuilder at = branch.getThenBodyBuilder();
+  return barrier(at), success();
+}
+
+void MachineLowering::lowerTime(Operation *op) {
+  Location loc = op->getLoc();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](CommitOp commit) {
+        machine::CommitOp::create(builder, loc, static_cast<machine::Counter>(commit.getCounter()));
+      })
+      .Case([&](WaitOp wait) {
+        machine::WaitOp::create(builder, loc, mlir::TypeRange(), static_cast<machine::Counter>(wait.getCounter()),
+                                wait.getCount(), ValueRange());
+      })
+      .Case([&](PriorityOp priority) { machine::PriorityOp::create(builder, loc, priority.getLevel()); })
+      .Case([&](SchedBarrierOp barrier) { machine::SchedBarrierOp::create(builder, loc, barrier.getMask()); })
+      .Case([&](SchedGroupOp group) {
+        machine::SchedGroupOp::create(builder, loc, group.getMask(), group.getCount(), group.getGroup());
+      });
 }
 
 LogicalResult MachineLowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return lowerRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
+      .Case<CopyOp>([&](CopyOp copy) { return lowerCopy(copy); })
       .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
       .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })
       .Case<BinaryOp>([&](BinaryOp binary) { return lowerBinary(binary); })
@@ -163,15 +227,10 @@ LogicalResult MachineLowering::lower(Operation *op) {
       })
       .Case<PermuteOp>(
           [&](PermuteOp permute) { return define(permute.getResult(), vector(permute.getOperand())), success(); })
-      .Case<BarrierOp>([&](BarrierOp) {
-        machine::BarrierOp::create(builder, op->getLoc(), 0, mlir::IntegerAttr());
-        return success();
-      })
-      .Case<WaitOp>([&](WaitOp wait) {
-        machine::WaitOp::create(builder, op->getLoc(), mlir::TypeRange(),
-                                static_cast<machine::Counter>(wait.getCounter()), wait.getCount(), ValueRange());
-        return success();
-      })
+      .Case<ConditionalOp>([&](ConditionalOp conditional) { return lowerConditional(conditional); })
+      .Case<BarrierOp>([&](BarrierOp barrier) { return lowerBarrier(barrier); })
+      .Case<CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
+          [&](Operation *) { return lowerTime(op), success(); })
       .Case<AllocateOp, YieldOp>([&](Operation *) { return success(); })
       .Default([&](Operation *) {
         return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no machine form";

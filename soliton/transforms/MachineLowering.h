@@ -27,10 +27,16 @@ private:
   LogicalResult lowerBlock(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerLoop(wave::IterateOp loop);
+  LogicalResult lowerConditional(wave::ConditionalOp op);
+  /// Lowers the block of a loop or branch into the one of `around`, which yields what it yields.
+  LogicalResult lowerBody(Operation *around, Block &from, Block &to);
+  LogicalResult lowerBarrier(wave::BarrierOp op);
+  void lowerTime(Operation *op);
 
   // LowerAccess.cpp
   LogicalResult lowerRead(wave::ReadOp read);
   LogicalResult lowerWrite(wave::WriteOp write);
+  LogicalResult lowerCopy(wave::CopyOp copy);
   struct Address {
     Value buffer;
     Value lane;
@@ -40,7 +46,9 @@ private:
     int64_t alignment = 1;
   };
   FailureOr<Address> address(Operation *op, int64_t elements);
-  Address sharedAddress(Operation *op, sym::Expr offset);
+  /// The value as a register of its own.
+  Value pinned(Value value, Location loc);
+  Address sharedAddress(Operation *op, Value memory, sym::Expr offset);
   Address globalAddress(Operation *op, sym::Expr offset);
 
   // LowerCompute.cpp
@@ -73,7 +81,8 @@ private:
   /// Parameters of the wave kernel to those of the machine kernel.
   llvm::DenseMap<Value, Value> parameters;
   llvm::DenseMap<std::pair<Value, const void *>, Value> buffers;
-  /// The outermost loop that is being lowered; what is the same for the whole kernel goes before it.
+  llvm::DenseMap<Value, Value> pins;
+  /// The outermost loop or branch that is being lowered; what is the same for the whole kernel goes before it.
   Operation *outermost = nullptr;
 };
 

@@ -63,6 +63,16 @@ def PlanMovementPass : WavePass<"wave-plan-movement"> {
   }];
 }
 
+def UseDirectCopiesPass : WavePass<"wave-use-direct-copies"> {
+  let summary = "copy tiles from global to shared memory past the registers";
+  let description = [{
+    In a kernel with `direct_copies`, a global read whose tile goes to shared memory becomes a `wave.copy`, if the target can move it;
+    a remark says why not.
+
+    Requires: `Indexed`, with explicit bounds. Ensures: `Indexed`.
+  }];
+}
+
 def PlaceSharedPass : WavePass<"wave-place-shared"> {
   let summary = "give every shared tile its address map and its place";
   let description = [{
@@ -82,13 +92,26 @@ def ExpandTilesPass : WavePass<"wave-expand-tiles"> {
   }];
 }
 
+def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
+  let summary = "decide when every instruction of a loop happens";
+  let description = [{
+    Each innermost loop gets the schedule that was asked for; barriers and waits are derived, everything is proven, and the loop becomes
+    prologue, kernel and epilogue. Without a schedule nothing changes.
+
+    Requires: `Expanded`. Ensures: `Scheduled`.
+  }];
+  let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, four_stage, list, modulo or exact">];
+}
+
 def InsertBarriersPass : WavePass<"wave-insert-barriers"> {
   let summary = "order the shared-memory accesses of different waves";
   let description = [{
     The fewest barriers such that between two conflicting accesses there is one, within an iteration and from one to the next;
     each after a wait for the wave's own accesses.
 
-    Requires: `Expanded`. Ensures: `Synchronized`.
+    Tiles whose accesses a schedule has ordered are left alone.
+
+    Requires: `Scheduled`. Ensures: `Synchronized`.
   }];
 }
 

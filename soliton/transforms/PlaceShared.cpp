@@ -2,8 +2,8 @@
 //
 // Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank
 // conflict by the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory),
-// or, where that is not enough, rows are made longer by the smallest padding. Tiles follow each other in the one shared
-// block:
+// or, where that is not enough, rows are made longer by the smallest padding, if copies past the registers can skip it.
+// Tiles follow each other in the one shared block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
 //
@@ -34,7 +34,8 @@ static SharedMap plainMap(AllocateOp allocation) {
     sym::Environment last;
     for (auto [k, name] : llvm::enumerate(tile.getDims()))
       last.set(sym::Expr::symbol("$index" + std::to_string(k)), tile.layout().extent(Dim(name.getValue().str())) - 1);
-    auto indices = user->getAttrOfType<ArrayAttr>("indices");
+    // Those of a copy are its source's.
+    auto indices = isa<CopyOp>(user) ? ArrayAttr() : user->getAttrOfType<ArrayAttr>("indices");
     for (auto [k, dim] : llvm::enumerate(map.dims)) {
       // Indices of shared tiles grow with their coordinates, so the last coordinate has the largest.
       sym::Expr index =
@@ -61,22 +62,53 @@ static int64_t conflictsOf(const SharedMap &map, int bits, const std::vector<Sha
   return conflicts;
 }
 
+/// How the access loads the banks. A copy fetches what the map stores where it writes, so it never has conflicts; it
+/// only keeps its elements together.
+static SharedAccessPattern patternOf(Operation *user, const Geometry &geometry) {
+  if (auto copy = dyn_cast<CopyOp>(user))
+    return {copy.getTile().layout(), static_cast<int64_t>(copy.getElementsPerThread()), BankModel()};
+  Access access(user, geometry);
+  int64_t elements = access.width(geometry.target().maxAccessBytes);
+  const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
+  return {layoutInMemory(user), elements, service.model};
+}
+
+/// Elements that one instruction of a copy has to write without a gap, or 0.
+static int64_t runOf(Operation *user, const Geometry &geometry) {
+  auto copy = dyn_cast<CopyOp>(user);
+  return copy && geometry.target().asyncCopyIsLaneLinear
+             ? static_cast<int64_t>(copy.getElementsPerThread()) * geometry.waveSize()
+             : 0;
+}
+
+/// Whether the copies into the tile can write it as the map stores it: rows that a run crosses have no padding, and
+/// what a swizzle exchanges belongs to one run.
+static bool suitsCopies(const SharedMap &map, AllocateOp allocation, const Geometry &geometry) {
+  for (Operation *user : allocation.getResult().getUsers()) {
+    int64_t run = runOf(user, geometry);
+    if (run > 0 &&
+        ((map.padding > 0 && map.dims.back().extent % run != 0) || run % (map.swizzle.chunk * map.swizzle.phases) != 0))
+      return false;
+  }
+  return true;
+}
+
 static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
   SharedMap map = plainMap(allocation);
   int bits = elementBits(allocation.getResult().getType().getElementType());
   std::vector<SharedAccessPattern> patterns, first;
   for (Operation *user : allocation.getResult().getUsers()) {
-    Access access(user, geometry);
-    int64_t elements = access.width(geometry.target().maxAccessBytes);
-    const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
-    patterns.push_back({layoutInMemory(user), elements, service.model});
+    patterns.push_back(patternOf(user, geometry));
     first.push_back(firstAccess(patterns.back()));
   }
+  auto suits = [&](const SharedMap &candidate) { return suitsCopies(candidate, allocation, geometry); };
   SharedMap quick = chooseSwizzle(map, bits, first).map;
-  if (conflictsOf(quick, bits, patterns) == 0)
+  if (conflictsOf(quick, bits, patterns) == 0 && suits(quick))
     return quick;
   SharedChoice swizzled = chooseSwizzle(map, bits, patterns), padded = choosePadding(map, bits, patterns);
-  return padded.conflicts < swizzled.conflicts ? padded.map : swizzled.map;
+  if (suits(padded.map) && (padded.conflicts < swizzled.conflicts || !suits(swizzled.map)))
+    return padded.map;
+  return suits(swizzled.map) ? swizzled.map : map;
 }
 
 namespace {
@@ -86,7 +118,7 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
       return signalPassFailure();
     int64_t used = 0;
     kernel.walk([&](AllocateOp allocation) {

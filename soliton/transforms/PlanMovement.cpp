@@ -87,9 +87,9 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
         PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
   ArrayAttr indices = denseIndices(to);
   WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
-                  ArrayAttr(), convert.getTagsAttr(), OriginAttr());
+                  ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
   auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
-                             ArrayAttr(), convert.getTagsAttr(), OriginAttr());
+                             ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();
 }

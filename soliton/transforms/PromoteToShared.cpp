@@ -43,12 +43,12 @@ static ArrayAttr zeroStarts(TileType type) {
 
 static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags) {
   return ReadOp::create(builder, loc, type, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), zeroStarts(type),
-                        ArrayAttr(), tags, OriginAttr());
+                        ArrayAttr(), tags, OriginAttr(), ExprAttr());
 }
 
 static WriteOp writeShared(OpBuilder &builder, Location loc, Value value, Value memory, ArrayAttr tags) {
   return WriteOp::create(builder, loc, value, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
-                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), tags, OriginAttr());
+                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), tags, OriginAttr(), ExprAttr());
 }
 
 /// Whether `op`, or anything nested in it, uses one of the values.

@@ -65,26 +65,10 @@ const Plan &planFor(const std::string &kernel) {
 
 class Kernels : public testing::TestWithParam<Case> {
 protected:
-  /// Exact and random inputs, under one interleaving of the waves; under two where the problem is small.
-  void check(const Case &which, const CompileResult &compiled, const Sizes &sizes) {
-    int64_t work = 1;
-    for (const auto &[name, size] : sizes)
-      work *= size;
-    for (uint64_t seed : {1, 7}) {
-      if (seed != 1 && work > 8192)
-        continue;
-      std::shared_ptr<rt::Device> device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = seed});
-      std::unique_ptr<rt::LoadedKernel> kernel = device->load(compiled.image);
-      for (bool integers : {true, false})
-        EXPECT_TRUE(which.launch(*device, *kernel, sizes, integers))
-            << testing::PrintToString(sizes) << " seed " << seed;
-    }
-  }
-
   /// Compiles for these sizes and checks at them.
   void check(const Case &which, const Sizes &sizes) {
     if (std::optional<CompileResult> compiled = which.compile(sizes))
-      check(which, *compiled, sizes);
+      checkOnEmulator(which, *compiled, sizes);
   }
 
   const Plan &plan() const { return planFor(GetParam().entry->name); }
@@ -142,7 +126,7 @@ TEST_P(Kernels, CompiledOnceRunAtFiveSizes) {
   ASSERT_TRUE(compiled);
   EXPECT_EQ(compiled->image.symbols.size(), GetParam().sizeNames().size());
   for (const Sizes &sizes : plan().dynamic)
-    check(GetParam(), *compiled, sizes);
+    checkOnEmulator(GetParam(), *compiled, sizes);
 }
 
 TEST_P(Kernels, MasksAreWhereTheyAreNeeded) {

@@ -1,5 +1,7 @@
 #include "test/e2e/Support.h"
 
+#include "kernels/Schedules.h"
+
 #include <algorithm>
 
 namespace soliton::test {
@@ -57,7 +59,8 @@ private:
 } // namespace
 
 std::string Case::name() const {
-  std::string text = entry->name + "_" + variant->name + "_" + target->name;
+  std::string text = entry->name + "_" + variant->name + "_" + target->name + (directCopies ? "_direct" : "") +
+                     (schedule == "none" ? "" : "_" + schedule);
   std::ranges::replace(text, '-', '_');
   return text;
 }
@@ -72,6 +75,10 @@ std::vector<std::string> Case::sizeNames() const {
 CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic) const {
   CompileOptions options;
   options.target = target->name;
+  options.directCopies = directCopies;
+  options.schedule.name = schedule;
+  if (const kernels::ScheduleEntry *shipped = kernels::findSchedule(schedule))
+    options.schedule.written = std::make_shared<WaveSchedule>(shipped->schedule);
   for (const auto &[name, value] : sizes) {
     if (std::ranges::find(dynamic, name) == dynamic.end())
       options.subs.emplace_back(sym::Expr::symbol(name), value);
@@ -135,6 +142,31 @@ testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kern
                                          << expected.bounds[*comparison.firstWrong];
   }
   return testing::AssertionSuccess();
+}
+
+void checkOnEmulator(const Case &which, const CompileResult &compiled, const kernels::Sizes &sizes) {
+  int64_t work = 1;
+  for (const auto &[name, size] : sizes)
+    work *= size;
+  for (uint64_t seed : {1, 7}) {
+    if (seed != 1 && work > 8192)
+      continue;
+    std::shared_ptr<rt::Device> device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = seed});
+    std::unique_ptr<rt::LoadedKernel> kernel = device->load(compiled.image);
+    for (bool integers : {true, false})
+      EXPECT_TRUE(which.launch(*device, *kernel, sizes, integers)) << testing::PrintToString(sizes) << " seed " << seed;
+  }
+}
+
+std::vector<Case> directCases() {
+  std::vector<Case> cases = allCases();
+  // Of the kernel whose right operand cannot be copied one choice of types will do.
+  std::erase_if(cases, [](const Case &which) {
+    return which.entry->name != "gemm" && (which.entry->name != "gemm_nn" || which.variant->name != "f16");
+  });
+  for (Case &which : cases)
+    which.directCopies = true;
+  return cases;
 }
 
 std::vector<Case> allCases() {

@@ -25,6 +25,9 @@ struct Case {
   const Target *target;
   /// Tiles that differ from the variant's.
   kernels::Sizes tiles = {};
+  bool directCopies = false;
+  /// An algorithm or a schedule that ships.
+  std::string schedule = "none";
 
   /// `gemm_nn_f8_f16_gfx942`, as a test may be called.
   std::string name() const;
@@ -42,8 +45,14 @@ struct Case {
                                   bool integers) const;
 };
 
+/// Compiled for these sizes (or any), run by the emulator with its checks and held against the reference: exact and
+/// random inputs, under one interleaving of the waves; under two where the problem is small.
+void checkOnEmulator(const Case &which, const CompileResult &compiled, const kernels::Sizes &sizes);
+
 /// Every kernel of the library, every choice of element types, every target.
 std::vector<Case> allCases();
+/// The matrix products, with direct copies.
+std::vector<Case> directCases();
 
 /// How a test's parameter is called.
 inline std::string caseName(const testing::TestParamInfo<Case> &info) {

@@ -139,6 +139,22 @@ func.func @read_c4(%a: !wave.memory<["M"], f16, global>) {
 
 // -----
 
+func.func @read_c5(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{names a buffer of global memory, expected shared memory}}
+  %0 = wave.read %a {buffer = #wave.expr<"1">} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @write_c5(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{names a buffer of global memory, expected shared memory}}
+  wave.write %v, %a {buffer = #wave.expr<"1">} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
 func.func @write_c1(%v: !wave.tile<[M], f32>, %a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{moves 'f32' elements, the memory has 'f16'}}
   wave.write %v, %a : !wave.tile<[M], f32>, !wave.memory<["M"], f16, global>
@@ -174,6 +190,14 @@ func.func @write_c4(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, globa
 func.func @allocate_c1() {
   // expected-error@+1 {{allocates global memory, expected shared memory}}
   %0 = wave.allocate : !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @allocate_c2() {
+  // expected-error@+1 {{has 0 buffers, expected at least 1}}
+  %0 = wave.allocate {buffers = 0 : i64} : !wave.memory<["M"], f16, shared>
   return
 }
 
@@ -428,5 +452,61 @@ func.func @iterate_c1_arguments(%a: !wave.tile<[M], f32>) {
   %0 = wave.iterate "M" (%a) : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32> {
     wave.yield %a : !wave.tile<[M], f32>
   }
+  return
+}
+
+// -----
+
+func.func @copy_c1(%a: !wave.memory<["M", "K"], f16, shared>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{copies from shared to shared memory, expected global to shared}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c1_type(%a: !wave.memory<["M", "K"], f32, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{moves 'f16' elements from a memory of 'f32' to one of 'f16'}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f32, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c2(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{moves a tile whose dimensions are not those of the shared memory in order}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64} : !wave.tile<[K, M], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c3(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{has 1 `starts`, expected 2, one per dimension of the tile}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64, starts = [#wave.expr<"0">]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c3_entry(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{has "some" in `bounds`, expected an expression or "unbounded"}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64, bounds = ["some", "unbounded"]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c3_rank(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{has a tile of 2 dimensions, the source has 1 and there are no `indices`}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c4(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
+  // expected-error@+1 {{moves 0 elements a thread, expected at least 1}}
+  wave.copy %a, %s {elements_per_thread = 0 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
   return
 }

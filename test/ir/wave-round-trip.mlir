@@ -91,6 +91,13 @@ wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M
   %3 = wave.join %2, %1 : (!wave.tile<[M], f32, "reg = (2 M 1), lane = (16 M 4)">, !wave.tile<[M], f32, "reg = (2 M 1), lane = (16 M 4), offset = (M 2)">) -> !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">
   // CHECK: wave.convert %{{.*}} {plan = 1 : i32} :
   %4 = wave.convert %3 {plan = 1 : i32} : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)"> -> !wave.tile<[M], f32, "reg = (4 M 16), lane = (16 M 1)">
+  // Past the registers: the tile is a type, the buffer that of the destination.
+  // CHECK: wave.copy %{{.*}}, %{{.*}} {bounds = [#wave.expr<"M">], buffer = #wave.expr<"mod($ARG_K, 2)">, elements_per_thread = 4 : i64, origin = #wave.origin<op = 4, role = copy_async>, starts = [#wave.expr<"64*$WG0">]}
+  // CHECK-SAME: : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">, <["M"], f32, global>, <["M"], f32, shared>
+  %line = wave.allocate {buffers = 2 : i64} : !wave.memory<["M"], f32, shared>
+  wave.copy %a, %line {elements_per_thread = 4 : i64, starts = [#wave.expr<"64*$WG0">], bounds = [#wave.expr<"M">], buffer = #wave.expr<"mod($ARG_K, 2)">,
+                       origin = #wave.origin<op = 4, role = copy_async>}
+      : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">, !wave.memory<["M"], f32, global>, !wave.memory<["M"], f32, shared>
   // CHECK: wave.barrier
   wave.barrier
   // CHECK: wave.wait cp_async, 1

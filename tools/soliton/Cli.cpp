@@ -18,6 +18,10 @@ void addChoice(CLI::App &command, KernelChoice &choice, bool *targetGiven = null
   command.add_option("--set", choice.settings, "values of other symbols: BLOCK_M=64")->delimiter(',');
   command.add_option("--dynamic", choice.dynamic, "sizes that are known only at launch: M,N")->delimiter(',');
   command.add_option("--dtype", choice.dtype, "element types; see `soliton kernels`");
+  command.add_option("--schedule", choice.schedule,
+                     "none, prefetch, modulo, …, a shipped schedule, or a schedule file");
+  command.add_option("--direct-copies", choice.directCopies,
+                     "on or off: tiles go from global to shared memory past the registers");
   command.add_flag("--json", choice.json, "one JSON object on standard output");
 }
 
@@ -59,6 +63,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   app.require_subcommand(1);
   bool targetsJson = false, kernelsJson = false;
   CompileCommand compile;
+  ScheduleCommand schedule;
   RunCommand run;
   BenchCommand bench;
 
@@ -78,6 +83,17 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   compileApp->add_flag("--time", compile.time, "how long each step took");
   compileApp->footer("Examples:\n  soliton compile gemm --target gfx942 --emit hsaco -o gemm.hsaco\n"
                      "  soliton compile softmax.mlir --target sm_90a --emit ptx");
+
+  CLI::App *scheduleApp = app.add_subcommand("schedule", "when the instructions of a kernel's loops run, and why");
+  schedule.choice.schedule = "modulo";
+  addChoice(*scheduleApp, schedule.choice, &schedule.targetGiven);
+  scheduleApp->add_option("--html", schedule.html, "write a page for a browser: the timeline and what it means");
+  scheduleApp->add_option("--trace", schedule.trace, "write a trace for ui.perfetto.dev");
+  scheduleApp->add_option("-o,--output", schedule.output, "write the schedule, to be edited and given to --schedule");
+  scheduleApp->add_option("--diff", schedule.diff, "compare with this schedule file instead of printing the table");
+  scheduleApp->footer("A kernel with several loops writes FILE, FILE-2, and so on.\n\n"
+                      "Examples:\n  soliton schedule gemm --target gfx942 --schedule prefetch --html gemm.html\n"
+                      "  soliton schedule gemm --target gfx942 --schedule modulo -o modulo.schedule --json");
 
   CLI::App *runApp = app.add_subcommand("run", "compile, run and compare with an independent reference");
   addChoice(*runApp, run.choice, &run.targetGiven);
@@ -111,6 +127,8 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
     return listKernels(kernelsJson, out);
   if (compileApp->parsed())
     return compileKernel(compile, out, err);
+  if (scheduleApp->parsed())
+    return showSchedule(schedule, out, err);
   if (runApp->parsed())
     return runKernel(run, out, err);
   return benchKernel(bench, out, err);

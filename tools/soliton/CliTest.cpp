@@ -111,6 +111,21 @@ TEST_F(Cli, RunWithEveryOption) {
   EXPECT_EQ(said.parsed().at("size"), json({{"M", 65}, {"N", 3}, {"K", 31}}));
 }
 
+TEST_F(Cli, DirectCopiesAreSaidAndMade) {
+  std::vector<std::string> compile = {"compile", "gemm", "--target", "gfx950", "--emit", "machine"};
+  auto makes = [&](const char *value) {
+    std::vector<std::string> words = compile;
+    words.insert(words.end(), {"--direct-copies", value});
+    Said said = soliton(words);
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.out.find("machine.copy_async") != std::string::npos;
+  };
+  EXPECT_TRUE(makes("on"));
+  EXPECT_FALSE(makes("off"));
+  EXPECT_EQ(soliton({"run", "gemm", "--target", "gfx950", "--direct-copies", "on", "--size", "M=70,N=65,K=96"}).code,
+            0);
+}
+
 TEST_F(Cli, RunInWords) {
   Said said = soliton({"run", "copy", "--size", "M=3,N=5"});
   EXPECT_EQ(said.code, 0) << said.err;
@@ -286,10 +301,11 @@ TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {
   expectUsage({"run", "gemm", "--dtype", "f17"}, {"unknown dtype `f17`", "did you mean `f16`?", "`bf16-bf16`"});
   expectUsage({"run", "gemm", "--targt", "gfx942"},
               {"unknown option `--targt`", "did you mean `--target`?", "`--seed`"});
-  expectUsage({"runn", "gemm"},
-              {"unknown command `runn`", "did you mean `run`?", "`targets`, `kernels`, `compile`, `run` or `bench`"});
+  expectUsage({"runn", "gemm"}, {"unknown command `runn`", "did you mean `run`?",
+                                 "`targets`, `kernels`, `compile`, `schedule`, `run` or `bench`"});
   expectUsage({"compile", "gemm", "--emit", "hsac"}, {"`--emit hsac`", "did you mean `hsaco`?", "`machine`"});
   expectUsage({"run", "gemm", "--check", "maybe"}, {"`--check maybe`", "`on` or `off`"});
+  expectUsage({"bench", "gemm", "--direct-copies", "yes"}, {"`--direct-copies yes`", "`on` or `off`"});
 }
 
 TEST_F(Cli, NumbersThatAreNone) {

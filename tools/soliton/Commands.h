@@ -26,6 +26,9 @@ struct KernelChoice {
   std::vector<std::string> sizes;
   std::vector<std::string> settings;
   std::vector<std::string> dynamic;
+  /// Empty: as the schedule needs it.
+  std::string directCopies;
+  std::string schedule = "none";
   bool json = false;
 };
 
@@ -53,6 +56,17 @@ struct BenchCommand {
   bool targetGiven = false;
 };
 
+struct ScheduleCommand {
+  KernelChoice choice;
+  std::string html;
+  std::string trace;
+  /// Where the schedule goes as text, to be edited and given to `--schedule`.
+  std::string output;
+  /// A schedule file to compare with.
+  std::string diff;
+  bool targetGiven = false;
+};
+
 /// A choice resolved against the library of kernels.
 struct Resolved {
   const kernels::KernelEntry *entry = nullptr;
@@ -61,12 +75,27 @@ struct Resolved {
   CompileOptions options;
 };
 
+/// What `option` says, on or off; throws UsageError for anything else.
+bool isOn(const std::string &option, const std::string &value);
+
+/// What `--schedule` means; throws UsageError with the legal choices.
+sched::ScheduleRequest resolveSchedule(const std::string &said);
+
+/// True for the name of a file with a module instead of a kernel of the library.
+bool isFile(const std::string &kernel);
+/// Throw UsageError if it cannot be done.
+std::string readFile(const std::string &path);
+void writeFile(const std::string &path, const std::string &bytes);
+/// What `compileText` takes of a choice.
+CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven);
+
 /// Throws UsageError with the legal choices and the nearest guess.
 Resolved resolve(const KernelChoice &choice);
 
 int listTargets(bool json, std::ostream &out);
 int listKernels(bool json, std::ostream &out);
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err);
+int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream &err);
 int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err);
 int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err);
 

@@ -45,28 +45,6 @@ rt::ImageKind imageFor(std::optional<Artefact> artefact, const Target &target) {
   return target.vendor == Vendor::amd ? rt::ImageKind::hsaco : rt::ImageKind::ptx;
 }
 
-bool isFile(const std::string &kernel) {
-  return kernel.size() > 5 && kernel.ends_with(".mlir");
-}
-
-std::string readFile(const std::string &path) {
-  constexpr std::streamsize kLimit = 64 << 20;
-  std::ifstream file(path, std::ios::binary);
-  if (!file)
-    throw UsageError("cannot read `" + path + "`");
-  std::string text(std::istreambuf_iterator<char>(file), {});
-  if (static_cast<std::streamsize>(text.size()) > kLimit)
-    throw UsageError("`" + path + "` has more than 64 MiB");
-  return text;
-}
-
-void writeFile(const std::string &path, const std::string &bytes) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (!file.flush())
-    throw UsageError("cannot write `" + path + "`");
-}
-
 Json summary(const CompileCommand &command, const CompileResult &result) {
   Json conflicts = Json::array();
   for (const BankConflicts &entry : result.bankConflicts)
@@ -96,21 +74,49 @@ Json summary(const CompileCommand &command, const CompileResult &result) {
 
 } // namespace
 
+bool isFile(const std::string &kernel) {
+  return kernel.size() > 5 && kernel.ends_with(".mlir");
+}
+
+std::string readFile(const std::string &path) {
+  constexpr std::streamsize kLimit = 64 << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    throw UsageError("cannot read `" + path + "`");
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (static_cast<std::streamsize>(text.size()) > kLimit)
+    throw UsageError("`" + path + "` has more than 64 MiB");
+  return text;
+}
+
+void writeFile(const std::string &path, const std::string &bytes) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (!file.flush())
+    throw UsageError("cannot write `" + path + "`");
+}
+
+CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven) {
+  CompileOptions options;
+  if (!choice.directCopies.empty())
+    options.directCopies = isOn("--direct-copies", choice.directCopies);
+  if (targetGiven && !findTarget(choice.target))
+    throw UsageError("unknown target `" + choice.target + "`. The choices are " + listOf(targetNames()) + ".");
+  if (targetGiven)
+    options.target = choice.target;
+  options.schedule = resolveSchedule(choice.schedule);
+  return options;
+}
+
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err) {
   std::optional<Artefact> artefact = parseEmission(command.emit);
   CompileAttempt attempt;
   if (isFile(command.choice.kernel)) {
-    CompileOptions options;
+    CompileOptions options = optionsForFile(command.choice, command.targetGiven);
     options.printAfter = command.printAfter;
     options.countBankConflicts = command.choice.json;
     if (artefact)
       options.keep = {*artefact};
-    if (command.targetGiven) {
-      if (!findTarget(command.choice.target))
-        throw UsageError("unknown target `" + command.choice.target + "`. The choices are " + listOf(targetNames()) +
-                         ".");
-      options.target = command.choice.target;
-    }
     // A target that nobody knows is reported with the module's other mistakes.
     auto kind = [&](const std::string &name) {
       const Target *target = findTarget(name);

@@ -2,8 +2,11 @@
 
 #include "tools/soliton/Commands.h"
 
+#include "kernels/Schedules.h"
+
 #include <algorithm>
 #include <charconv>
+#include <fstream>
 
 namespace soliton::cli {
 namespace {
@@ -49,7 +52,47 @@ std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize
   return values;
 }
 
+/// Algorithms, then the schedules that ship.
+std::vector<std::string> scheduleNames() {
+  std::vector<std::string> names = sched::algorithmNames();
+  for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
+    names.push_back(entry.name());
+  return names;
+}
+
 } // namespace
+
+bool isOn(const std::string &option, const std::string &value) {
+  if (value != "on" && value != "off")
+    throw UsageError("found `" + option + " " + value + "`, expected `on` or `off`");
+  return value == "on";
+}
+
+sched::ScheduleRequest resolveSchedule(const std::string &said) {
+  sched::ScheduleRequest request;
+  request.name = said;
+  if (sched::parseAlgorithm(said))
+    return request;
+  if (const kernels::ScheduleEntry *entry = kernels::findSchedule(said)) {
+    request.written = std::make_shared<WaveSchedule>(entry->schedule);
+    return request;
+  }
+  constexpr std::streamsize kLargestFile = 16 << 20;
+  std::ifstream file(said, std::ios::binary | std::ios::ate);
+  if (!file || file.tellg() < 0 || said.empty())
+    throw UsageError(unknown("schedule", said, scheduleNames()) + " A file of that name can't be read either.");
+  std::streamsize size = file.tellg();
+  if (size == 0 || size > kLargestFile)
+    throw UsageError("the schedule file `" + said + "` has " + std::to_string(size) + " bytes, expected 1 to " +
+                     std::to_string(kLargestFile));
+  request.file.resize(static_cast<size_t>(size));
+  file.seekg(0);
+  file.read(request.file.data(), size);
+  if (!file)
+    throw UsageError("the schedule file `" + said + "` can't be read");
+  request.fileName = said;
+  return request;
+}
 
 Resolved resolve(const KernelChoice &choice) {
   Resolved resolved;
@@ -74,6 +117,10 @@ Resolved resolve(const KernelChoice &choice) {
   std::map<std::string, int64_t> tiles = overridden(entry.tilesFor(*resolved.variant), choice.settings, "symbol");
 
   resolved.options.target = choice.target;
+  resolved.options.schedule = resolveSchedule(choice.schedule);
+  const kernels::ScheduleEntry *shipped = kernels::findSchedule(choice.schedule);
+  resolved.options.directCopies =
+      choice.directCopies.empty() ? shipped && shipped->directCopies : isOn("--direct-copies", choice.directCopies);
   for (const std::string &name : choice.dynamic) {
     if (!resolved.sizes.contains(name))
       throw UsageError(unknown("size", name, namesOf(entry.sizes)));

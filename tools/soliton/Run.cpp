@@ -126,9 +126,7 @@ std::string targetFor(const KernelChoice &choice, bool given, const rt::Device &
 } // namespace
 
 int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
-  if (command.check != "on" && command.check != "off")
-    throw UsageError("found `--check " + command.check + "`, expected `on` or `off`");
-  bool checks = command.check == "on";
+  bool checks = isOn("--check", command.check);
   std::shared_ptr<rt::Device> emulator;
   if (command.device == "emulator")
     emulator = rt::makeEmulatorDevice({.checks = checks, .adversarial = checks, .seed = checks ? command.seed : 0});

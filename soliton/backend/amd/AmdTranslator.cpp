@@ -76,9 +76,9 @@ llvm::Value *AmdTranslator::fastReciprocalRoot(llvm::Value *x) {
 LogicalResult AmdTranslator::translateMachine(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, LogicalResult>(op)
       .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::BufferOp, machine::CopyAsyncOp,
-            machine::LoadMatrixOp, machine::IdOp, machine::ShuffleOp, machine::UniformOp, machine::BallotOp,
-            machine::SwapOp, machine::ConvertOp, machine::BarrierOp, machine::WaitOp, machine::FenceOp>(
-          [&](auto typed) { return translate(typed); })
+            machine::LoadMatrixOp, machine::IdOp, machine::ShuffleOp, machine::UniformOp, machine::PinOp,
+            machine::BallotOp, machine::SwapOp, machine::ConvertOp, machine::BarrierOp, machine::WaitOp,
+            machine::FenceOp>([&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, "agent"); })
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>(
           [&](auto) { return translateHint(op); })

@@ -54,6 +54,7 @@ private:
   llvm::LogicalResult translate(machine::IdOp op);
   llvm::LogicalResult translate(machine::ShuffleOp op);
   llvm::LogicalResult translate(machine::UniformOp op);
+  llvm::LogicalResult translate(machine::PinOp op);
   llvm::LogicalResult translate(machine::BallotOp op);
   llvm::LogicalResult translate(machine::SwapOp op);
   llvm::Value *laneId();

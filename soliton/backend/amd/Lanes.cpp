@@ -137,6 +137,13 @@ LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
   return success();
 }
 
+LogicalResult AmdTranslator::translate(machine::PinOp op) {
+  // No instruction: a register that comes out of somewhere unknown.
+  auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getInt32Ty()}, false);
+  set(op, builder.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {get(op.getValue())}));
+  return success();
+}
+
 LogicalResult AmdTranslator::translate(machine::UniformOp op) {
   Value *value = get(op.getValue());
   set(op, call(I::amdgcn_readfirstlane, {value->getType()}, {value}));

@@ -39,11 +39,10 @@ llvm::Type *AmdTranslator::memoryType(int64_t bytes) {
 AmdTranslator::BufferOffsets AmdTranslator::bufferOffsets(mlir::Value lane, mlir::Value uniform, mlir::Value mask,
                                                           int64_t immediate) {
   BufferOffsets offsets{get(lane), uniform ? get(uniform) : i32(0)};
-  if (mask) {
-    // The scalar offset is not part of the range check: it has to go where the check sees it.
-    Value *inside = uniform ? builder.CreateAdd(offsets.lane, offsets.uniform) : offsets.lane;
-    offsets = {builder.CreateSelect(get(mask), inside, builder.getInt32(kOutside)), i32(0)};
-  }
+  // The range check sees the lane's offset alone, so that is what a mask sends outside; what is uniform stays scalar,
+  // and a mask that no iteration changes is applied once.
+  if (mask)
+    offsets.lane = builder.CreateSelect(get(mask), offsets.lane, builder.getInt32(kOutside));
   if (immediate)
     offsets.lane = builder.CreateAdd(offsets.lane, i32(immediate));
   return offsets;
@@ -136,9 +135,12 @@ LogicalResult AmdTranslator::translate(machine::CopyAsyncOp op) {
            << " lane l writes at destination + l times its width";
   if (!shared)
     return unsupported(op) << "a copy to shared memory in a kernel that has none";
-  auto [lane, uniform] =
-      bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), static_cast<int64_t>(op.getImmediate()));
-  // The instruction's own offset would move both addresses: it stays 0.
+  auto immediate = static_cast<int64_t>(op.getImmediate());
+  // The instruction's own offset would move both addresses: it stays 0, and the immediate is scalar, so that the pieces
+  // of a tile share the lanes' offsets.
+  auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), 0);
+  if (immediate)
+    uniform = builder.CreateAdd(uniform, i32(immediate));
   Value *destination = sharedAddress(get(op.getDestination()), static_cast<int64_t>(op.getDestinationImmediate()));
   llvm::CallInst *copy = call(I::amdgcn_raw_ptr_buffer_load_lds, {},
                               {get(op.getBuffer()), destination, i32(bytes), lane, uniform, i32(0), i32(0)});

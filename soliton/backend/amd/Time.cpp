@@ -34,23 +34,39 @@ static uint32_t encodeWait(int64_t vm, int64_t exports, int64_t lgkm) {
   return static_cast<uint32_t>((vm & 0xf) | (exports & 0x7) << 4 | (lgkm & 0xf) << 8 | (vm >> 4 & 0x3) << 14);
 }
 
+static CounterKind kindOf(machine::Counter counter) {
+  switch (counter) {
+  case machine::Counter::vm:
+    return CounterKind::vm;
+  case machine::Counter::shared:
+    return CounterKind::shared;
+  case machine::Counter::cp_async:
+    return CounterKind::cpAsync;
+  case machine::Counter::bulk:
+    return CounterKind::bulk;
+  case machine::Counter::mma:
+    return CounterKind::mma;
+  }
+  return CounterKind::vm;
+}
+
+/// Waits in a row are one instruction, which is made for the first of them.
 LogicalResult AmdTranslator::translate(machine::WaitOp op) {
-  constexpr int64_t vmMax = 63, exportMax = 7, lgkmMax = 15;
-  CounterKind kind = op.getCounter() == machine::Counter::vm         ? CounterKind::vm
-                     : op.getCounter() == machine::Counter::shared   ? CounterKind::shared
-                     : op.getCounter() == machine::Counter::cp_async ? CounterKind::cpAsync
-                     : op.getCounter() == machine::Counter::bulk     ? CounterKind::bulk
-                                                                     : CounterKind::mma;
-  if (failed(requireCounter(op, kind)))
+  constexpr int64_t exportMax = 7;
+  if (failed(requireCounter(op, kindOf(op.getCounter()))))
     return failure();
-  auto count = static_cast<int64_t>(op.getCount());
-  uint32_t operand =
-      kind == CounterKind::vm ? encodeWait(count, exportMax, lgkmMax) : encodeWait(vmMax, exportMax, count);
-  compilerFence();
-  call(I::amdgcn_s_waitcnt, {}, {i32(operand)});
-  compilerFence();
   for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
     set(result, get(value));
+  if (llvm::isa_and_nonnull<machine::WaitOp>(op->getPrevNode()))
+    return success();
+  int64_t vm = 63, lgkm = 15;
+  for (auto each = op; each; each = llvm::dyn_cast_or_null<machine::WaitOp>(each->getNextNode())) {
+    int64_t &pending = each.getCounter() == machine::Counter::vm ? vm : lgkm;
+    pending = std::min(pending, static_cast<int64_t>(each.getCount()));
+  }
+  compilerFence();
+  call(I::amdgcn_s_waitcnt, {}, {i32(encodeWait(vm, exportMax, lgkm))});
+  compilerFence();
   return success();
 }
 

@@ -7,7 +7,9 @@
 #include "llvm/CodeGen/TargetPassConfig.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/PassInfo.h"
 #include "llvm/PassRegistry.h"
@@ -129,6 +131,23 @@ void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager all;
   all.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(pipeline)));
   all.run(module, modules);
+}
+
+namespace {
+/// Refuses LLVM's instruction schedulers. They are skipped, not left out: other passes are placed relative to them.
+/// Instruction selection keeps the order of the IR by itself.
+class OrderGate final : public llvm::OptPassGate {
+public:
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
+    return pass != "machine-scheduler" && pass != "postmisched" && pass != "post-RA-sched";
+  }
+};
+} // namespace
+
+void keepOrder(llvm::LLVMContext &context) {
+  static OrderGate gate;
+  context.setOptPassGate(gate);
 }
 
 std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type) {

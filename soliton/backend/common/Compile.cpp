@@ -2,6 +2,7 @@
 
 #include "soliton/backend/amd/AmdTranslator.h"
 #include "soliton/backend/amd/Hsaco.h"
+#include "soliton/backend/amd/Order.h"
 #include "soliton/backend/common/Codegen.h"
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
@@ -134,6 +135,26 @@ static void addWarning(CodeObject &code, machine::KernelOp kernel, DiagId id, st
   code.warnings.push_back({Severity::warning, id, placeOf(kernel.getLoc()), std::move(message), std::move(hint), {}});
 }
 
+/// Whether the program's order is the code's. Groups are instructions to LLVM's scheduler: it has to run where an
+/// author wrote some.
+static bool keepsOrder(machine::KernelOp kernel) {
+  return kernel.getKeepOrder() &&
+         !kernel.walk([](machine::SchedGroupOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Waits that count instructions are wrong, not slow, where LLVM has made others of them.
+static llvm::LogicalResult checkSchedule(Job &job) {
+  PhaseTimer timer(job.code.phases, "check");
+  std::string error;
+  std::optional<Disassembly> listing = disassembleHsaco(job.code.bytes, job.target.name, error);
+  std::optional<std::string> wrong = listing ? scheduleMismatch(job.kernel, *listing) : error;
+  if (!wrong)
+    return mlir::success();
+  return report(job.kernel.getLoc(), DiagId::BackendFailed)
+             .hint("keep accesses that are alike apart, or compile it without `keep_order`")
+         << "LLVM changed the schedule of `" << job.kernel.getSymName() << "`: " << *wrong;
+}
+
 mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
   if (failed(checkTarget(kernel, target, Vendor::amd)))
     return failure();
@@ -144,6 +165,9 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   if (!job.machine)
     return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
   std::string object, error;
+  const bool keep = keepsOrder(kernel);
+  if (keep)
+    keepOrder(job.context);
   if (failed(translate<AmdTranslator>(job)) || failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
     return failure();
   generating.unlock();
@@ -156,6 +180,8 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   std::optional<HsacoKernel> facts = readHsaco(job.code.bytes, error);
   if (!facts)
     return report(kernel.getLoc(), DiagId::BackendFailed) << "the code object cannot be read: " << error;
+  if (keep && failed(checkSchedule(job)))
+    return failure();
   CodeObject &code = job.code;
   code.vgprs = facts->vgprs;
   code.agprs = facts->agprs;

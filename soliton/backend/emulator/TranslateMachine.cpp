@@ -169,7 +169,7 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
           to.uniform = build.asUniform(value(copy.getDestination()));
         else
           to.lane = value(copy.getDestination());
-        bool vm = target.counter(CounterKind::vm) != nullptr;
+        bool vm = target.asyncCopyCounter == CounterKind::vm;
         build.copyAsync(static_cast<uint32_t>(copy.getBytes()),
                         globalOrShared(copy.getBuffer(), copy.getLane(), copy.getUniform(), copy.getImmediate()), to,
                         vm ? emu::Counter::Vm : emu::Counter::CpAsync, copy.getLaneScatter(),
@@ -213,6 +213,7 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
                build.shuffle(mode, value(shuffle.getValue()), static_cast<uint32_t>(*shuffle.getOffset()), width));
         return success();
       })
+      .Case<PinOp>([&](PinOp pin) { return define(pin.getResult(), value(pin.getValue())), success(); })
       .Case<UniformOp>([&](UniformOp uniform) {
         return define(uniform.getResult(), build.firstLane(value(uniform.getValue()))), success();
       })

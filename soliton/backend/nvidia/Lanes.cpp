@@ -87,6 +87,11 @@ LogicalResult NvidiaTranslator::translate(machine::ShuffleOp op) {
   return success();
 }
 
+LogicalResult NvidiaTranslator::translate(machine::PinOp op) {
+  set(op, get(op.getValue())); // Immediates reach everything here.
+  return success();
+}
+
 LogicalResult NvidiaTranslator::translate(machine::UniformOp op) {
   Value *value = get(op.getValue());
   llvm::SmallVector<Value *> words = wordList(value);

@@ -61,8 +61,8 @@ LogicalResult NvidiaTranslator::translateMachine(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, LogicalResult>(op)
       .Case<machine::LoadOp, machine::MmaOp, machine::StoreOp, machine::MmaAsyncOp, machine::BufferOp,
             machine::CopyAsyncOp, machine::CopyTileOp, machine::LoadMatrixOp, machine::StoreMatrixOp, machine::IdOp,
-            machine::ShuffleOp, machine::UniformOp, machine::BallotOp, machine::ConvertOp, machine::BarrierOp,
-            machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
+            machine::ShuffleOp, machine::UniformOp, machine::PinOp, machine::BallotOp, machine::ConvertOp,
+            machine::BarrierOp, machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
             machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp>(
           [&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, "device"); })

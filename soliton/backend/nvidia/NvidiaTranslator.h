@@ -79,6 +79,7 @@ private:
   llvm::LogicalResult translate(machine::IdOp op);
   llvm::LogicalResult translate(machine::ShuffleOp op);
   llvm::LogicalResult translate(machine::UniformOp op);
+  llvm::LogicalResult translate(machine::PinOp op);
   llvm::LogicalResult translate(machine::BallotOp op);
   llvm::Value *threadId();
   llvm::Value *laneId();

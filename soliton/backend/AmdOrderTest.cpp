@@ -1,0 +1,292 @@
+// What a schedule says is what the chip does: order, waits, barriers and hints in the binary. Nothing here runs on a
+// GPU.
+#include "soliton/backend/TestUtil.h"
+#include "soliton/backend/amd/Order.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+namespace soliton::backend {
+namespace {
+
+std::string text(const std::vector<Placed> &list) {
+  std::string result;
+  for (const Placed &each : list)
+    result += std::to_string(each.line) + " " + std::string(name(each.kind)) + "\n";
+  return result;
+}
+
+std::string withoutKeepOrder(std::string program) {
+  return replaceAll(replaceAll(program, "keep_order, ", ""), ", keep_order", "");
+}
+
+std::vector<std::string> waitsWith(const Disassembly &listing, llvm::StringRef counter) {
+  std::vector<std::string> result;
+  for (const Instruction &i : listing.instructions)
+    if (i.kind == Kind::waitcnt && llvm::StringRef(i.operands).contains(counter))
+      result.push_back(i.operands);
+  return result;
+}
+
+std::vector<std::string> allOf(const Disassembly &listing, llvm::StringRef mnemonic) {
+  std::vector<std::string> result;
+  for (const Instruction &i : listing.instructions)
+    if (i.mnemonic == mnemonic)
+      result.push_back(i.operands);
+  return result;
+}
+
+class Order : public Gfx9 {};
+INSTANTIATE_TEST_SUITE_P(Chips, Order, ::testing::Values("gfx942", "gfx950"),
+                         [](auto &info) { return std::string(info.param); });
+
+TEST_P(Order, IsTheProgramsLineForLine) {
+  std::string source = retarget(readInput("gemm-interleaved-amd.mlir"), target());
+  Program program(source, "gemm.mlir");
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(text(placedInstructions(compiled.listing)), text(placedOps(program.kernel))) << print(compiled.listing);
+  EXPECT_EQ(scheduleMismatch(program.kernel, compiled.listing), std::nullopt);
+  // Nothing is paid for it: 64 accumulators, 48 registers for addresses, fragments and what is in flight, no copies.
+  EXPECT_LE(compiled.code.vgprs, 112u);
+  EXPECT_EQ(compiled.code.spilledRegisters, 0u);
+  EXPECT_EQ(compiled.listing.count(Kind::scratch), 0u);
+}
+
+TEST_P(Order, IsLlvmsOwnWithoutTheAttribute) {
+  // Why there is such an attribute: LLVM's scheduler gathers what the schedule has spread.
+  Program program(withoutKeepOrder(retarget(readInput("gemm-interleaved-amd.mlir"), target())), "gemm.mlir");
+  Compiled compiled = compileAmd(program);
+  EXPECT_NE(text(placedInstructions(compiled.listing)), text(placedOps(program.kernel)));
+  ASSERT_TRUE(scheduleMismatch(program.kernel, compiled.listing));
+  EXPECT_NE(scheduleMismatch(program.kernel, compiled.listing)->find("at place "), std::string::npos);
+}
+
+TEST(Order950, PingPongKeepsEveryInstructionInItsPlace) {
+  Program program(readInput("pingpong-amd.mlir"), "pingpong.mlir");
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(text(placedInstructions(compiled.listing)), text(placedOps(program.kernel))) << print(compiled.listing);
+  // The program's waits and none of LLVM's: nothing drains what is in flight, and shared reads come with one wait.
+  EXPECT_EQ(waitsWith(compiled.listing, "vmcnt"), (std::vector<std::string>{"vmcnt(2)", "vmcnt(2)"}))
+      << print(compiled.listing);
+  EXPECT_EQ(allOf(compiled.listing, "s_setprio"), (std::vector<std::string>{"1", "0"}));
+  EXPECT_EQ(compiled.listing.count(Kind::scratch), 0u);
+}
+
+/// The ping-pong kernel, whose loop also loads a row into registers and stores the one of the iteration before; the
+/// store comes before the load, or after it.
+std::string withRegisters(bool storeFirst) {
+  std::string load = "    %g = machine.load %from_a [%in, %from] {immediate = 2048 : i64, alignment = 16 : i64} : "
+                     "vector<8xbf16>\n",
+              store = "    machine.store %g0, [%in] {immediate = 63488 : i64, alignment = 16 : i64} : vector<8xbf16>\n";
+  std::string source = readInput("pingpong-amd.mlir");
+  auto replace = [&](const std::string &from, const std::string &to) {
+    EXPECT_NE(source.find(from), std::string::npos) << from;
+    source = replaceAll(source, from, to);
+  };
+  replace("%sum:4", "%sum:5");
+  replace("scf.yield %m0, %m1, %m2, %m3 : ", "scf.yield %g, %m0, %m1, %m2, %m3 : vector<8xbf16>, ");
+  replace("iter_args(", "iter_args(%g0 = %first, ");
+  replace("-> (vector<4xf32>", "-> (vector<8xbf16>, vector<4xf32>");
+  for (const char *number : {"3", "2", "1", "0"})
+    replace(std::string("%sum#") + number, std::string("%sum#") + static_cast<char>(*number + 1));
+  replace("    machine.wait vm, 2\n",
+          (storeFirst ? "    machine.wait vm, 2\n" + store + load : load + store) + "    machine.wait vm, 3\n");
+  replace(
+      "  machine.wait vm, 2\n  machine.barrier\n  %sum",
+      "  %first = machine.load %from_a [%in, %row] {immediate = 2048 : i64, alignment = 16 : i64} : vector<8xbf16>\n"
+      "  machine.wait vm, 3\n  machine.barrier\n  %sum");
+  return source;
+}
+
+TEST(Order950, LlvmWaitsOnlyForARegisterThatIsCopied) {
+  // One register set is enough when the old row is gone before the next one comes: nothing is added.
+  Program first(withRegisters(true), "registers.mlir");
+  Compiled clean = compileAmd(first);
+  EXPECT_EQ(text(placedInstructions(clean.listing)), text(placedOps(first.kernel))) << print(clean.listing);
+  EXPECT_TRUE(addedWaits(first.kernel, clean.listing).empty()) << print(clean.listing);
+  // Otherwise the loop ends with a copy of what is still on its way, and LLVM waits for it.
+  Program second(withRegisters(false), "registers.mlir");
+  Compiled copied = compileAmd(second);
+  EXPECT_FALSE(addedWaits(second.kernel, copied.listing).empty()) << print(copied.listing);
+}
+
+TEST(Order950, PrioritiesBracketTheMatrixInstructions) {
+  for (bool keep : {true, false}) {
+    std::string source = readInput("pingpong-amd.mlir");
+    Program program(keep ? source : withoutKeepOrder(source), "pingpong.mlir");
+    Compiled compiled = compileAmd(program);
+    // One letter each: what lies between the loop's first barrier and its second, in both cases.
+    std::string cluster;
+    size_t barriers = 0;
+    for (const Instruction &i : compiled.listing.instructions) {
+      barriers += i.kind == Kind::barrier;
+      if (barriers != 3 || i.kind == Kind::barrier)
+        continue;
+      cluster += i.mnemonic == "s_setprio"      ? (i.operands == "1" ? '(' : ')')
+                 : i.kind == Kind::mfma         ? 'm'
+                 : i.kind == Kind::sharedLoad   ? 'r'
+                 : i.kind == Kind::sharedDirect ? 'd'
+                 : i.kind == Kind::waitcnt      ? 'w'
+                                                : 's';
+    }
+    cluster.erase(std::remove(cluster.begin(), cluster.end(), 's'), cluster.end());
+    EXPECT_EQ(cluster, "(mmmm)") << print(compiled.listing);
+  }
+}
+
+TEST(Order950, ABarrierForSomeWavesIsAScalarBranch) {
+  Program program(readInput("pingpong-amd.mlir"), "pingpong.mlir");
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(compiled.listing.count(Kind::barrier), program.count<machine::BarrierOp>());
+  for (const Instruction &i : compiled.listing.instructions)
+    EXPECT_EQ(i.text().find("exec"), std::string::npos) << i.text() << "\n" << print(compiled.listing);
+}
+
+//===-- Waits and hints -------------------------------------------------------------===//
+
+/// A body in which `hints` stand after two global loads, two shared stores and before the loads' use.
+std::string around(const Target &target, const std::string &hints, bool keep) {
+  std::string body = R"(
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
+  %y = machine.load %at [%offset] {immediate = 1024 : i64, alignment = 16 : i64} : vector<4xi32>
+  %v = vector.broadcast %lane : i32 to vector<1xi32>
+  machine.store %v, [%offset] {alignment = 4 : i64} : vector<1xi32>
+  machine.store %v, [%offset] {immediate = 1024 : i64, alignment = 4 : i64} : vector<1xi32>
+HINTS
+  machine.store %x, %at [%offset] {immediate = 2048 : i64, alignment = 16 : i64} : vector<4xi32>
+  machine.store %y, %at [%offset] {immediate = 3072 : i64, alignment = 16 : i64} : vector<4xi32>)";
+  std::string result = kernelText(target, "%b: !machine.ptr", replaceAll(body, "HINTS", hints), 2048, 2);
+  return keep ? replaceAll(result, "attributes {", "attributes {keep_order, ") : result;
+}
+
+TEST_P(Order, AWaitIsOneInstruction) {
+  struct Row {
+    const char *program, *instruction;
+  } rows[] = {
+      {"  machine.wait vm, 1", "vmcnt(1)"},
+      {"  machine.wait shared, 1", "lgkmcnt(1)"},
+      {"  machine.wait vm, 0\n  machine.wait shared, 1", "vmcnt(0) lgkmcnt(1)"},
+      {"  machine.wait shared, 1\n  machine.wait vm, 1\n  machine.wait shared, 0", "vmcnt(1) lgkmcnt(0)"},
+  };
+  for (const Row &row : rows)
+    for (bool keep : {true, false}) {
+      Program program(around(target(), row.program, keep));
+      Compiled compiled = compileAmd(program);
+      std::vector<std::string> waits;
+      bool between = false;
+      for (const Instruction &i : compiled.listing.instructions) {
+        between = i.kind == Kind::sharedStore || (between && i.kind != Kind::globalStore);
+        if (between && i.kind == Kind::waitcnt)
+          waits.push_back(i.operands);
+      }
+      ASSERT_FALSE(waits.empty());
+      EXPECT_EQ(waits.front(), row.instruction) << print(compiled.listing);
+      EXPECT_EQ(llvm::count(waits, row.instruction), 1) << print(compiled.listing);
+    }
+}
+
+TEST_P(Order, HintsAreTheRightIntrinsics) {
+  Options options;
+  options.keepLlvmIr = true;
+  Program program(around(target(), R"(  machine.priority 2
+  machine.sched_barrier
+  machine.sched_barrier {mask = 8 : i64}
+  machine.sched_group {mask = 32 : i64, count = 2 : i64, sync = 1 : i64})",
+                         false));
+  Compiled compiled = compileAmd(program, options);
+  for (const char *call :
+       {"@llvm.amdgcn.s.setprio(i16 2)", "@llvm.amdgcn.sched.barrier(i32 0)", "@llvm.amdgcn.sched.barrier(i32 8)",
+        "@llvm.amdgcn.sched.group.barrier(i32 32, i32 2, i32 1)"})
+    EXPECT_NE(compiled.code.llvmIr.find(std::string("call void ") + call), std::string::npos) << call;
+  // Only the priority is an instruction.
+  EXPECT_EQ(allOf(compiled.listing, "s_setprio"), (std::vector<std::string>{"2"}));
+  EXPECT_EQ(compiled.listing.count(Kind::other), 0u) << print(compiled.listing);
+}
+
+TEST_P(Order, GroupsAreForLlvmsScheduler) {
+  // Four reads, then eight multiplications: the author asks for one read before each two of them.
+  std::string body = R"(
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 65536 : i64
+  %acc0 = arith.constant dense<0.0> : vector<4xf32>
+  %acc1 = arith.constant dense<1.0> : vector<4xf32>
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %to = machine.buffer %b[%zero], %bytes
+)";
+  for (int i = 0; i < 4; ++i)
+    body += "  %r" + std::to_string(i) + " = machine.load [%offset] {immediate = " + std::to_string(i * 1024) +
+            " : i64, alignment = 8 : i64} : vector<4xf16>\n";
+  for (int i = 0; i < 8; ++i)
+    body += "  %m" + std::to_string(i) + " = machine.mma \"v_mfma_f32_16x16x16_f16\" %r" + std::to_string(i / 2) +
+            ", %r" + std::to_string(i / 2) + ", " + (i < 2 ? "%acc" : "%m") + std::to_string(i < 2 ? i : i - 2) +
+            " : vector<4xf16>, vector<4xf16>, vector<4xf32>\n";
+  for (int i = 0; i < 4; ++i)
+    body += "  machine.sched_group {mask = 256 : i64, count = 1 : i64, sync = 0 : i64}\n"
+            "  machine.sched_group {mask = 8 : i64, count = 2 : i64, sync = 0 : i64}\n";
+  body += "  machine.store %m6, %to [%offset] {alignment = 16 : i64} : vector<4xf32>\n"
+          "  machine.store %m7, %to [%offset] {immediate = 1024 : i64, alignment = 16 : i64} : vector<4xf32>";
+  // They are followed with the attribute and without it: who writes groups lets LLVM arrange.
+  for (bool keep : {true, false}) {
+    std::string source = kernelText(target(), "%b: !machine.ptr", body, 4096);
+    Program program(keep ? replaceAll(source, "attributes {", "attributes {keep_order, ") : source);
+    Compiled compiled = compileAmd(program);
+    std::string stream;
+    for (const Placed &each : placedInstructions(compiled.listing))
+      stream += each.kind == Kind::mfma ? "m" : each.kind == Kind::sharedLoad ? "r" : "";
+    EXPECT_EQ(stream, "rmmrmmrmmrmm") << print(compiled.listing);
+  }
+}
+
+//===-- What is not kept is an error ------------------------------------------------===//
+
+TEST_P(Order, AnAccessThatLlvmMergedIsAnError) {
+  std::string body = R"(
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
+  %y = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
+  machine.wait vm, 1
+  %z = arith.addi %x, %y : vector<4xi32>
+  machine.store %z, %at [%offset] {immediate = 2048 : i64, alignment = 16 : i64} : vector<4xi32>)";
+  std::string source = kernelText(target(), "%b: !machine.ptr", body);
+  EXPECT_TRUE(succeeded(Program(source).compile()));
+  std::string said = errorOf(replaceAll(source, "attributes {", "attributes {keep_order, "), DiagId::BackendFailed);
+  EXPECT_NE(
+      said.find("LLVM changed the schedule of `kernel`: 1 instructions of class `global-load`, the program has 2"),
+      std::string::npos)
+      << said;
+}
+
+TEST_P(Order, MismatchesAreNamed) {
+  Program program(around(target(), "  machine.wait vm, 1", false));
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(scheduleMismatch(program.kernel, compiled.listing), std::nullopt);
+  auto isWait = [](const Instruction &i) { return i.kind == Kind::waitcnt && i.operands == "vmcnt(1)"; };
+  Disassembly other = compiled.listing;
+  for (Instruction &i : other.instructions)
+    if (isWait(i))
+      i.operands = "vmcnt(0)";
+  EXPECT_EQ(scheduleMismatch(program.kernel, other),
+            "no wait `vmcnt(1)` for the program's wait at line 15"); // counted from the kernel's first line
+  other = compiled.listing;
+  auto store = llvm::find_if(other.instructions, [](auto &i) { return i.kind == Kind::sharedStore; });
+  auto load = llvm::find_if(other.instructions, [](auto &i) { return i.kind == Kind::globalLoad; });
+  std::swap(*store, *load);
+  ASSERT_TRUE(scheduleMismatch(program.kernel, other));
+  EXPECT_NE(scheduleMismatch(program.kernel, other)->find("at place 0 an instruction of class `shared-store`"),
+            std::string::npos);
+}
+
+} // namespace
+} // namespace soliton::backend

@@ -1,0 +1,67 @@
+//===- Request.h - Which schedule a kernel is to have ------------------------------===//
+//
+// What the compiler is asked for, and what it found: one report per loop, with all that a table or a picture needs.
+//
+//   ScheduleRequest request{.name = "modulo"};            // an algorithm
+//   ScheduleRequest request{.file = text};                 // a schedule file, text or JSON
+//   ScheduleRequest request{.written = &seed000};          // a schedule that was written in C++
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/schedule/Algorithms.h"
+#include "soliton/schedule/Verify.h"
+
+#include <functional>
+#include <memory>
+
+namespace soliton {
+struct WaveSchedule;
+}
+
+namespace soliton::sched {
+
+/// A loop of the kernel as it was scheduled.
+struct LoopReport {
+  Problem problem;
+  Schedule schedule;
+  Program program;
+  Report verified;
+  /// What the algorithm knows about the interval.
+  Bounds bounds;
+  int provenBound = 0;
+  std::string certificate;
+  /// Barriers and waits that were added, one remark each.
+  std::vector<Diagnostic> remarks;
+  /// Wall time of building the problem, finding the schedule, and proving it.
+  double problemMs = 0, scheduleMs = 0, verifyMs = 0;
+};
+
+/// For tests that attack the proof: breaks what was found, at two moments, and may have it built all the same.
+struct Tampering {
+  std::function<void(const Problem &, Schedule &)> schedule = {};
+  std::function<void(const Problem &, const Schedule &, Program &)> program = {};
+  bool buildUnproven = false;
+};
+
+struct ScheduleRequest {
+  /// An algorithm: `none`, `prefetch`, `four_stage`, `list`, `modulo`, `exact`.
+  std::string name = "none";
+  /// The text of a schedule file; replaces `name`.
+  std::string file = {};
+  /// For messages about `file`.
+  std::string fileName = "schedule";
+  /// A schedule written in C++; replaces `name`.
+  std::shared_ptr<const WaveSchedule> written = {};
+  /// What the author did not write is an error: barriers and waits that have to be added.
+  bool strict = false;
+  std::shared_ptr<const Tampering> tampering = {};
+  /// Where reports go, if anybody wants them.
+  std::shared_ptr<std::vector<LoopReport>> reports = {};
+  /// `none` is scheduled and reported like any other, for those who want to look at it.
+  bool reportsNone = false;
+
+  bool isNone() const { return name == "none" && file.empty() && !written && !reportsNone; }
+};
+
+} // namespace soliton::sched

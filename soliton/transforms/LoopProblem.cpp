@@ -1,0 +1,408 @@
+#include "soliton/transforms/LoopProblem.h"
+
+#include "soliton/ir/Diagnose.h"
+
+#include "llvm/ADT/BitVector.h"
+
+namespace soliton {
+using namespace wave;
+using sched::OpKind;
+
+bool floatsToItsUsers(Operation *op) {
+  if (auto convert = dyn_cast<ConvertOp>(op); convert && convert.getPlan() != ConvertPlanKind::rename)
+    return false;
+  // A value that is handed on has a time of its own, since the next iteration may be elsewhere.
+  bool handedOn = llvm::any_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+  return !handedOn && isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, ConvertOp>(op);
+}
+
+AllocateOp sharedTileOf(Operation *op) {
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return copy.getDestination().getDefiningOp<AllocateOp>();
+  if (!isa<ReadOp, WriteOp>(op))
+    return {};
+  return memoryOf(op).getDefiningOp<AllocateOp>();
+}
+
+namespace {
+/// What an instruction of a role costs, in issue slots of one wave.
+struct Cost {
+  int resource = -1;
+  int64_t busy = 0;
+  int64_t latency = 1;
+  int64_t firstEffect = 0;
+};
+
+class ProblemBuilder {
+public:
+  ProblemBuilder(IterateOp loop, const Geometry &geometry, IterateOp twin)
+      : loop(loop), twin(twin), geometry(geometry) {}
+
+  FailureOr<LoopProblem> build() {
+    addMachine();
+    for (Operation &op : loop.block().without_terminator()) {
+      if (isa<IterateOp>(op) || op.getNumRegions())
+        return report(op.getLoc(), DiagId::NotSupportedHere).hint("schedule the inner loop, or unroll it")
+               << "a loop that contains `" << op.getName() << "` can't be scheduled as a whole";
+      if (!floatsToItsUsers(&op))
+        addOperation(&op);
+    }
+    for (Operation *op : result.instructions)
+      if (failed(addAccesses(op)))
+        return failure();
+    return std::move(result);
+  }
+
+private:
+  sched::Problem &problem() { return result.problem; }
+  const Target &target() const { return geometry.target(); }
+
+  void addMachine();
+  void addOperation(Operation *op);
+  LogicalResult addAccesses(Operation *op);
+  void addSharedAccess(Operation *op, AllocateOp tile, sched::Operation &entry);
+  bool writesByRows(AllocateOp tile);
+  void addGlobalAccess(Operation *op, sched::Operation &entry);
+  LogicalResult addRegisterReads(Value value, int offset, sched::Operation &entry);
+  OpKind kindOf(Operation *op) const;
+  Cost costOf(Operation *op, OpKind kind) const;
+  std::string keyOf(Operation *op, OpKind kind);
+  sched::Origin originOf(Operation *op) const;
+  int tileRegion(AllocateOp tile);
+  int counter(CounterKind kind) const;
+
+  /// Is it in the loop, or in the one that runs in its stead?
+  bool isInside(Operation *op) { return loop->isAncestor(op) || (twin && twin->isAncestor(op)); }
+
+  IterateOp loop, twin;
+  const Geometry &geometry;
+  LoopProblem result;
+  int mma = 0, valu = 0, lds = 0, vmem = 0;
+  std::map<CounterKind, int> counters;
+  llvm::DenseMap<Operation *, int> indices;
+  llvm::DenseMap<Value, int> registers;
+  llvm::DenseMap<Value, int> memories;
+  /// The instructions that write to a shared tile.
+  llvm::DenseMap<Value, SmallVector<Operation *>> writers;
+  llvm::DenseMap<Value, bool> byRows;
+  llvm::StringMap<int> keys;
+};
+} // namespace
+
+void ProblemBuilder::addMachine() {
+  problem().loop = loop.getAxis().str();
+  mma = problem().addResource("mma");
+  valu = problem().addResource("valu");
+  lds = problem().addResource("lds");
+  vmem = problem().addResource("vmem");
+  for (const soliton::Counter &each : target().counters)
+    if (each.kind == CounterKind::vm || each.kind == CounterKind::shared || each.kind == target().asyncCopyCounter)
+      counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
+                                                 each.grouped ? sched::CounterKind::Group : sched::CounterKind::InOrder,
+                                                 static_cast<int>(each.maxPending));
+  problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
+  // What other tiles take is not the loop's to use.
+  int64_t others = 0;
+  loop->getParentOfType<KernelOp>().walk([&](AllocateOp tile) {
+    bool inside = llvm::any_of(tile.getResult().getUsers(), [&](Operation *user) { return isInside(user); });
+    if (!inside)
+      others += bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
+  });
+  problem().limits.sharedBytes = target().sharedBytes - others;
+}
+
+int ProblemBuilder::counter(CounterKind kind) const {
+  auto found = counters.find(kind);
+  return found == counters.end() ? -1 : found->second;
+}
+
+OpKind ProblemBuilder::kindOf(Operation *op) const {
+  auto inShared = [](Operation *access) { return cast<MemoryType>(memoryOf(access).getType()).isShared(); };
+  return llvm::TypeSwitch<Operation *, OpKind>(op)
+      .Case<ReadOp>([&](Operation *) { return inShared(op) ? OpKind::SharedLoad : OpKind::GlobalLoad; })
+      .Case<WriteOp>([&](Operation *) { return inShared(op) ? OpKind::SharedStore : OpKind::GlobalStore; })
+      .Case<CopyOp>([](Operation *) { return OpKind::CopyAsync; })
+      .Case<MmaOp>([](Operation *) { return OpKind::Mma; })
+      .Case<ConvertOp>([](ConvertOp convert) {
+        return convert.getPlan() == ConvertPlanKind::rename ? OpKind::Valu : OpKind::Shuffle;
+      })
+      .Case<ReduceOp>([](Operation *) { return OpKind::Shuffle; })
+      .Case<BarrierOp>([](Operation *) { return OpKind::Barrier; })
+      .Case<WaitOp>([](Operation *) { return OpKind::Wait; })
+      .Default([](Operation *) { return OpKind::Valu; });
+}
+
+/// 32-bit registers of a lane that a tile takes.
+static int64_t registersOf(TileType type) {
+  return std::max<int64_t>(1, llvm::divideCeil(type.layout().regs() * elementBits(type.getElementType()), 32));
+}
+
+Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
+  const Costs &costs = target().costs;
+  // One cycle of the problem is one issue slot.
+  auto cycles = [&](int64_t clocks) { return std::max<int64_t>(1, llvm::divideCeil(clocks, costs.valuIssue)); };
+  auto bytesOf = [&](TileType tile) { return tile.layout().regs() * elementBytes(tile.getElementType()); };
+  switch (kind) {
+  case OpKind::Mma: {
+    int64_t clocks = mmaKindOf(cast<MmaOp>(op), target()).native.cycles;
+    return {mma, cycles(clocks), cycles(clocks + costs.mmaResultExtra)};
+  }
+  case OpKind::SharedLoad:
+    return {lds, cycles(target().sharedAccess(bytesOf(tileOf(op)), false).clocks), cycles(costs.sharedLatency)};
+  case OpKind::SharedStore:
+    return {lds, cycles(std::max(target().sharedAccess(bytesOf(tileOf(op)), true).clocks, costs.sharedStoreIssue)),
+            cycles(costs.sharedLatency)};
+  case OpKind::GlobalLoad:
+  case OpKind::GlobalStore: {
+    int64_t service = bytesOf(tileOf(op)) > 4 ? costs.globalService16 : costs.globalService4;
+    return {vmem, cycles(service), kind == OpKind::GlobalLoad ? cycles(costs.globalLatencyMemory) : 1};
+  }
+  case OpKind::CopyAsync:
+    return {vmem, cycles(costs.globalService16), cycles(costs.globalLatencyMemory), cycles(costs.globalLatencyL1)};
+  case OpKind::Shuffle:
+    return {valu, 1, cycles(costs.shuffleLatency)};
+  case OpKind::Valu: {
+    int64_t registers = 1;
+    for (Type type : op->getResultTypes())
+      registers = std::max(registers, registersOf(cast<TileType>(type)));
+    return {valu, registers * cycles(isa<UnaryOp>(op) ? costs.transcendentalIssue : costs.valuIssue), 2 * registers};
+  }
+  default:
+    return {-1, 0, 0};
+  }
+}
+
+sched::Origin ProblemBuilder::originOf(Operation *op) const {
+  sched::Origin origin;
+  auto attribute = op->getAttrOfType<OriginAttr>("origin");
+  if (!attribute)
+    return origin;
+  origin.op = static_cast<int>(attribute.getOp());
+  origin.copy = static_cast<int>(attribute.getCopy());
+  origin.type = op->getName().stripDialect().str();
+  if (attribute.getTags())
+    for (Attribute tag : attribute.getTags())
+      origin.tags.push_back(cast<StringAttr>(tag).getValue().str());
+  if (attribute.getPiece())
+    for (mlir::NamedAttribute piece : attribute.getPiece())
+      origin.piece[piece.getName().str()] = cast<mlir::IntegerAttr>(piece.getValue()).getInt();
+  origin.required = !isa<SelfIndexOp>(op);
+  return origin;
+}
+
+std::string ProblemBuilder::keyOf(Operation *op, OpKind kind) {
+  sched::Origin origin = originOf(op);
+  std::string key = origin.tags.empty() ? op->getName().stripDialect().str() : origin.tags.front();
+  if (origin.tags.empty() && origin.op >= 0)
+    key += std::to_string(origin.op);
+  key += "/" + std::string(sched::nameOf(kind));
+  std::string piece;
+  for (auto &[dim, ordinal] : origin.piece)
+    piece += (piece.empty() ? "/" : ".") + dim + std::to_string(ordinal);
+  key += piece;
+  if (origin.copy)
+    key += "/copy" + std::to_string(origin.copy);
+  int again = keys[key]++;
+  return again ? key + "#" + std::to_string(again) : key;
+}
+
+void ProblemBuilder::addOperation(Operation *op) {
+  OpKind kind = kindOf(op);
+  sched::Operation entry;
+  entry.key = keyOf(op, kind);
+  entry.place = placeOf(op->getLoc());
+  entry.kind = kind;
+  entry.origin = originOf(op);
+  Cost cost = costOf(op, kind);
+  entry.latency = static_cast<int>(cost.latency);
+  entry.firstEffect = static_cast<int>(cost.firstEffect);
+  if (cost.resource >= 0)
+    entry.reservations.push_back({cost.resource, 0, static_cast<int>(cost.busy), 1});
+  CounterKind ticked = kind == OpKind::CopyAsync                                   ? target().asyncCopyCounter
+                       : kind == OpKind::SharedLoad || kind == OpKind::SharedStore ? CounterKind::shared
+                                                                                   : CounterKind::vm;
+  bool ticks = kind == OpKind::CopyAsync || kind == OpKind::SharedLoad || kind == OpKind::SharedStore ||
+               kind == OpKind::GlobalLoad || kind == OpKind::GlobalStore;
+  if (int which = counter(ticked); ticks && which >= 0)
+    entry.ticks.push_back({which, 1});
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    entry.counter = counter(static_cast<CounterKind>(wait.getCounter()));
+    entry.value = static_cast<int>(wait.getCount());
+  }
+  indices[op] = problem().addOperation(std::move(entry));
+  result.instructions.push_back(op);
+  if (kind == OpKind::SharedStore || kind == OpKind::CopyAsync)
+    writers[sharedTileOf(op).getResult()].push_back(op);
+  for (Value value : op->getResults()) {
+    sched::Region region;
+    region.name = problem().operations.back().key;
+    region.size = registersOf(cast<TileType>(value.getType()));
+    registers[value] = problem().addRegion(std::move(region));
+    result.tiles.emplace_back();
+  }
+}
+
+int ProblemBuilder::tileRegion(AllocateOp tile) {
+  auto [found, isNew] = memories.try_emplace(tile.getResult(), static_cast<int>(problem().regions.size()));
+  if (!isNew)
+    return found->second;
+  sched::Region region;
+  // Named after the first op of the author that touches it.
+  for (Operation *user : tile.getResult().getUsers())
+    if (auto index = indices.find(user); index != indices.end()) {
+      const sched::Origin &origin = problem().operations[index->second].origin;
+      region.name = "tile of " + (origin.tags.empty() ? origin.type + std::to_string(origin.op) : origin.tags.front());
+    }
+  region.space = sched::Space::Shared;
+  region.size = bytesPerBuffer(tile);
+  // A tile that is also used outside of the loop is one piece of storage.
+  region.rotating = llvm::all_of(tile.getResult().getUsers(), [&](Operation *user) { return isInside(user); });
+  if (!region.rotating)
+    region.buffers = 1;
+  result.tiles.push_back(tile);
+  return problem().addRegion(std::move(region));
+}
+
+/// The rows (places along the first dimension) of a shared tile that any lane of any wave touches, as a set.
+static llvm::BitVector rowsOf(Operation *op, AllocateOp tile) {
+  const DimExtent &rows = tile.getResult().getType().getMap().getValue().dims.front();
+  // A copy's layout says where it writes; its `indices` are those of the source.
+  Layout layout = isa<CopyOp>(op) ? tileOf(op).layout() : layoutInMemory(op);
+  auto offset = layout.offset.find(rows.dim);
+  SmallVector<int64_t> places = {offset == layout.offset.end() ? 0 : offset->second};
+  for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
+    for (const Digit &digit : layout.digits(axis))
+      if (digit.dim == rows.dim) {
+        size_t before = places.size();
+        for (int64_t step = 1; step < digit.extent; ++step)
+          for (size_t i = 0; i < before; ++i)
+            places.push_back(places[i] + step * digit.stride);
+      }
+  llvm::BitVector touched(rows.extent);
+  for (int64_t place : places)
+    touched.set(std::min(place, rows.extent - 1));
+  return touched;
+}
+
+/// Pieces of one writer are different bytes. If they also are different rows, who reads some rows needs only those
+/// pieces; otherwise each is known by its ordinal and readers need them all.
+bool ProblemBuilder::writesByRows(AllocateOp tile) {
+  auto [found, isNew] = byRows.try_emplace(tile.getResult(), false);
+  if (!isNew)
+    return found->second;
+  llvm::BitVector all;
+  bool apart = true;
+  for (Operation *writer : writers[tile.getResult()]) {
+    llvm::BitVector rows = rowsOf(writer, tile);
+    apart &= all.empty() || !all.anyCommon(rows);
+    all |= rows;
+  }
+  return byRows[tile.getResult()] = apart;
+}
+
+void ProblemBuilder::addSharedAccess(Operation *op, AllocateOp tile, sched::Operation &entry) {
+  sched::Access access;
+  access.region = tileRegion(tile);
+  access.write = !isa<ReadOp>(op);
+  bool completesAtBarrier = entry.kind != OpKind::CopyAsync && target().barrierCompletesShared;
+  access.counter = entry.ticks.empty() || completesAtBarrier ? -1 : entry.ticks.front().counter;
+  ArrayRef<Operation *> all = writers[tile.getResult()];
+  bool oneWriter = llvm::all_of(all, [&](Operation *other) {
+    const sched::Origin &with = problem().operations[indices.lookup(other)].origin;
+    const sched::Origin &first = problem().operations[indices.lookup(all.front())].origin;
+    return with.op == first.op && with.copy == first.copy;
+  });
+  if (!oneWriter || !writesByRows(tile)) {
+    if (oneWriter && access.write) {
+      access.begin = llvm::find(all, op) - all.begin();
+      access.end = access.begin + 1;
+    }
+    entry.accesses.push_back(access);
+    return;
+  }
+  // One access for each run of neighbouring rows.
+  llvm::BitVector rows = rowsOf(op, tile);
+  for (int begin = rows.find_first(); begin >= 0; begin = rows.find_next(static_cast<unsigned>(access.end) - 1)) {
+    int end = rows.find_next_unset(begin);
+    access.begin = begin;
+    access.end = end < 0 ? static_cast<int64_t>(rows.size()) : end;
+    entry.accesses.push_back(access);
+  }
+}
+
+void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
+  Value memory = memoryOf(op);
+  bool written =
+      llvm::any_of(memory.getUsers(), [&](Operation *user) { return isa<WriteOp>(user) && loop->isAncestor(user); });
+  if (!written)
+    return;
+  auto [found, isNew] = memories.try_emplace(memory, static_cast<int>(problem().regions.size()));
+  if (isNew) {
+    sched::Region region;
+    region.name = "memory of " + entry.key;
+    region.space = sched::Space::Global;
+    region.rotating = false;
+    region.waveLocal = true;
+    problem().addRegion(std::move(region));
+    result.tiles.emplace_back();
+  }
+  sched::Access access;
+  access.region = found->second;
+  access.write = isa<WriteOp>(op);
+  entry.accesses.push_back(access);
+}
+
+LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::Operation &entry) {
+  if (auto argument = dyn_cast<mlir::BlockArgument>(value); argument && argument.getOwner() == &loop.block()) {
+    Value yielded = loop.block().getTerminator()->getOperand(argument.getArgNumber());
+    if (yielded == value)
+      return success();
+    Operation *def = yielded.getDefiningOp();
+    if (!def || def->getBlock() != &loop.block())
+      return report(loop.getLoc(), DiagId::NotSupportedHere).hint("schedule the loop with `none`")
+             << "the loop hands on a value that its body does not compute; such a loop can't be scheduled";
+    return addRegisterReads(yielded, offset - 1, entry);
+  }
+  Operation *def = value.getDefiningOp();
+  if (!def || def->getBlock() != &loop.block())
+    return success();
+  if (floatsToItsUsers(def)) {
+    for (Value operand : def->getOperands())
+      if (failed(addRegisterReads(operand, offset, entry)))
+        return failure();
+    return success();
+  }
+  sched::Access access;
+  access.region = registers.lookup(value);
+  access.offset = offset;
+  bool known = llvm::any_of(entry.accesses, [&](const sched::Access &other) {
+    return !other.write && other.region == access.region && other.offset == access.offset;
+  });
+  if (!known)
+    entry.accesses.push_back(access);
+  return success();
+}
+
+LogicalResult ProblemBuilder::addAccesses(Operation *op) {
+  sched::Operation &entry = problem().operations[indices.lookup(op)];
+  for (Value operand : op->getOperands())
+    if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, 0, entry)))
+      return failure();
+  if (AllocateOp tile = sharedTileOf(op))
+    addSharedAccess(op, tile, entry);
+  if (isa<ReadOp, WriteOp, CopyOp>(op) && !cast<MemoryType>(memoryOf(op).getType()).isShared())
+    addGlobalAccess(op, entry);
+  for (Value value : op->getResults()) {
+    sched::Access access;
+    access.region = registers.lookup(value);
+    access.write = true;
+    entry.accesses.push_back(access);
+  }
+  return success();
+}
+
+FailureOr<LoopProblem> makeLoopProblem(IterateOp loop, const Geometry &geometry, IterateOp twin) {
+  return ProblemBuilder(loop, geometry, twin).build();
+}
+
+} // namespace soliton

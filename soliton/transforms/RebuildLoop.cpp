@@ -1,0 +1,421 @@
+#include "soliton/transforms/RebuildLoop.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/transforms/UnrollLoop.h"
+
+#include <set>
+
+namespace soliton {
+using namespace wave;
+using sched::Entry;
+using sched::EntryKind;
+using sym::Expr;
+
+namespace {
+/// A value of the loop body that trips hand on: what an instruction computes or, with its first value, an argument of
+/// the loop.
+using Carried = Value;
+
+class Rebuilder {
+public:
+  Rebuilder(OpBuilder &builder, IterateOp loop, const LoopProblem &problem, const sched::Program &program,
+            const RebuildOptions &options)
+      : builder(builder), loop(loop), problem(problem), program(program), options(options),
+        count(loop.getCount()->getValue()), induction(loop.inductionSymbol()) {}
+
+  FailureOr<SmallVector<Value>> run();
+
+private:
+  /// Where an instruction is emitted: what its iteration is called and who knows the values it uses.
+  struct Place {
+    sched::Phase phase;
+    /// Iteration of the entry: absolute, relative to the first copy of the trip, or relative to the end.
+    int iteration = 0;
+  };
+
+  Value yielded(BlockArgument argument) { return loop.block().getTerminator()->getOperand(argument.getArgNumber()); }
+  bool isInside(Value value) {
+    Operation *def = value.getDefiningOp();
+    return def ? def->getBlock() == &loop.block() : cast<BlockArgument>(value).getOwner() == &loop.block();
+  }
+
+  void splitRemainder();
+  void findOffsets();
+  void findCarried();
+  void visitUses(Value value, Place place);
+  void need(Carried value, int distance) {
+    int &depth = depths[value];
+    depth = std::max(depth, distance);
+  }
+  /// Trips between the computation of `value` and a use in the kernel at iteration `iteration`, `back` iterations
+  /// later.
+  int distanceInKernel(Value value, int iteration, int back) const {
+    return offsets.lookup(value.getDefiningOp()) + back - iteration;
+  }
+  /// The same for a use behind the kernel, counted from its end.
+  int distanceFromEnd(Value value, int iteration) const {
+    return offsets.lookup(value.getDefiningOp()) - peeled - iteration;
+  }
+
+  LogicalResult emitPrologue();
+  LogicalResult emitKernel();
+  LogicalResult emitEpilogue();
+  LogicalResult emit(const Entry &entry, Place place);
+  void emitTime(const Entry &entry);
+  void emitHint(const sched::Operation &op, Location loc);
+  LogicalResult emitInstruction(Operation *op, Place place, bool overruns);
+  void setAddress(Operation *clone, Operation *original, Expr iteration, bool overruns);
+  Expr iterationExpr(Place place) const;
+  std::optional<std::pair<int64_t, int64_t>> wavesOf(sched::GroupMask groups) const;
+
+  Value resolve(Value value, Place place);
+  Value resolveReal(Value value, Carried carried, Place place, int back);
+  Value floating(Value value, Place place);
+  Value carriedValue(Carried value, int distance) const;
+
+  OpBuilder &builder;
+  IterateOp loop;
+  const LoopProblem &problem;
+  const sched::Program &program;
+  const RebuildOptions &options;
+  Expr count, induction;
+  /// The lists that are emitted; copies of the kernel that do not fill a trip go before the epilogue.
+  std::vector<Entry> epilogue;
+  int peeled = 0;
+  /// Iteration of each instruction in the kernel, relative to the trip.
+  llvm::DenseMap<Operation *, int> offsets;
+  std::set<std::pair<Operation *, int>> inEpilogue;
+  llvm::MapVector<Carried, int> depths;
+  /// Values of the kernel that are at hand before (or after) the loop, by distance from its first (last) trip.
+  std::map<std::pair<void *, int>, Value> atLoop;
+  /// Computed so far in the phase: by value and iteration.
+  std::map<std::pair<void *, int>, Value> values, copies;
+  IterateOp kernel;
+};
+} // namespace
+
+/// With several copies of the kernel in a trip, those that fill none run behind the loop.
+void Rebuilder::splitRemainder() {
+  peeled = program.peeled;
+  epilogue = program.epilogue;
+  std::vector<Entry> list;
+  for (int copy = 0; copy < options.rest; ++copy)
+    for (Entry entry : program.kernel) {
+      entry.iteration += copy - options.rest - program.peeled;
+      list.push_back(entry);
+    }
+  list.insert(list.end(), epilogue.begin(), epilogue.end());
+  epilogue = std::move(list);
+  peeled += options.rest;
+}
+
+void Rebuilder::findOffsets() {
+  for (const Entry &entry : program.kernel)
+    if (entry.op >= 0 && problem.instructions[entry.op])
+      offsets[problem.instructions[entry.op]] = entry.iteration;
+  for (const Entry &entry : epilogue)
+    if (entry.op >= 0 && problem.instructions[entry.op])
+      inEpilogue.insert({problem.instructions[entry.op], entry.iteration});
+}
+
+/// Notes what a use of `value` at this place takes from earlier trips of the kernel.
+void Rebuilder::visitUses(Value value, Place place) {
+  if (!isInside(value))
+    return;
+  Carried carried = value;
+  int back = 0;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (yielded(argument) == value)
+      return;
+    value = yielded(argument);
+    back = 1;
+  } else if (floatsToItsUsers(value.getDefiningOp())) {
+    for (Value operand : value.getDefiningOp()->getOperands())
+      if (isa<TileType>(operand.getType()))
+        visitUses(operand, place);
+    return;
+  }
+  if (place.phase == sched::Phase::Kernel)
+    return need(carried, distanceInKernel(value, place.iteration, back));
+  if (!inEpilogue.contains({value.getDefiningOp(), place.iteration - back}))
+    need(carried, distanceFromEnd(value, place.iteration - back));
+}
+
+void Rebuilder::findCarried() {
+  auto visit = [&](const std::vector<Entry> &entries, sched::Phase phase) {
+    for (const Entry &entry : entries)
+      if (entry.op >= 0 && problem.instructions[entry.op])
+        for (Value operand : problem.instructions[entry.op]->getOperands())
+          if (isa<TileType>(operand.getType()))
+            visitUses(operand, {phase, entry.iteration});
+  };
+  visit(program.kernel, sched::Phase::Kernel);
+  visit(epilogue, sched::Phase::Epilogue);
+  for (BlockArgument argument : loop.block().getArguments())
+    visitUses(argument, {sched::Phase::Epilogue, 0});
+  depths.remove_if([](auto &entry) { return entry.second <= 0; });
+}
+
+//===-- Values ----------------------------------------------------------------------------------------------------===//
+
+Value Rebuilder::carriedValue(Carried value, int distance) const {
+  auto found = atLoop.find({value.getAsOpaquePointer(), distance});
+  return found == atLoop.end() ? Value() : found->second;
+}
+
+/// A copy of an op that floats, beside its user.
+Value Rebuilder::floating(Value value, Place place) {
+  auto key = std::make_pair(value.getAsOpaquePointer(), place.iteration);
+  if (auto found = copies.find(key); found != copies.end())
+    return found->second;
+  Operation *op = value.getDefiningOp();
+  mlir::IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    Value known = resolve(operand, place);
+    if (!known)
+      return nullptr;
+    mapping.map(operand, known);
+  }
+  Value copy = builder.clone(*op, mapping)->getResult(0);
+  copies[key] = copy;
+  return copy;
+}
+
+/// The value that an instruction has computed `back` iterations before the one of `place`.
+Value Rebuilder::resolveReal(Value value, Carried carried, Place place, int back) {
+  if (auto found = values.find({value.getAsOpaquePointer(), place.iteration - back}); found != values.end())
+    return found->second;
+  switch (place.phase) {
+  case sched::Phase::Prologue:
+    return nullptr;
+  case sched::Phase::Kernel:
+    return carriedValue(carried, distanceInKernel(value, place.iteration, back));
+  case sched::Phase::Epilogue:
+    return carriedValue(carried, distanceFromEnd(value, place.iteration - back));
+  }
+  return nullptr;
+}
+
+/// What `value` is at the iteration of `place`; null if it is not there yet.
+Value Rebuilder::resolve(Value value, Place place) {
+  if (!isInside(value))
+    return value;
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Value init = loop.getInits()[argument.getArgNumber()], next = yielded(argument);
+    if (next == value || (place.phase == sched::Phase::Prologue && place.iteration == 0))
+      return init;
+    return resolveReal(next, argument, place, 1);
+  }
+  if (floatsToItsUsers(value.getDefiningOp()))
+    return floating(value, place);
+  return resolveReal(value, value, place, 0);
+}
+
+//===-- Instructions ----------------------------------------------------------------------------------------------===//
+
+Expr Rebuilder::iterationExpr(Place place) const {
+  switch (place.phase) {
+  case sched::Phase::Prologue:
+    return place.iteration;
+  case sched::Phase::Kernel:
+    return induction * options.unroll + place.iteration;
+  case sched::Phase::Epilogue:
+    return count + place.iteration;
+  }
+  return 0;
+}
+
+/// The verifier accepts no such schedule; said instead of building a wrong program.
+static LogicalResult unsound(Location loc) {
+  return report(loc, DiagId::ScheduleDependence) << "the schedule uses a value before it is computed";
+}
+
+void Rebuilder::setAddress(Operation *clone, Operation *original, Expr iteration, bool overruns) {
+  // Past the end the last iteration is read again: what it gives is not used.
+  Expr read = overruns ? sym::min(iteration, count - 1) : iteration;
+  substituteInAttributes(clone, induction, read);
+  AllocateOp tile = sharedTileOf(original);
+  auto region = llvm::find(problem.tiles, tile);
+  if (!tile || region == problem.tiles.end())
+    return;
+  int buffers = options.buffers[region - problem.tiles.begin()];
+  if (buffers > 1)
+    clone->setAttr("buffer", exprAttr(clone->getContext(), sym::simplify(sym::mod(iteration, buffers))));
+}
+
+LogicalResult Rebuilder::emitInstruction(Operation *op, Place place, bool overruns) {
+  mlir::IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    if (!isa<TileType>(operand.getType()))
+      continue;
+    Value known = resolve(operand, place);
+    if (!known)
+      return unsound(op->getLoc());
+    mapping.map(operand, known);
+  }
+  Operation *clone = builder.clone(*op, mapping);
+  setAddress(clone, op, iterationExpr(place), overruns);
+  for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
+    values[{from.getAsOpaquePointer(), place.iteration}] = to;
+  return success();
+}
+
+std::optional<std::pair<int64_t, int64_t>> Rebuilder::wavesOf(sched::GroupMask groups) const {
+  sched::GroupMask all = problem.problem.allGroups();
+  if ((groups & all) == all)
+    return std::nullopt;
+  size_t first = llvm::countr_zero(groups & all), last = first + llvm::popcount(groups & all);
+  int64_t end = last < options.groupStart.size() ? options.groupStart[last] : options.waves;
+  return std::make_pair(static_cast<int64_t>(options.groupStart[first]), end);
+}
+
+void Rebuilder::emitHint(const sched::Operation &op, Location loc) {
+  auto argument = [&](size_t i) { return i < op.arguments.size() ? op.arguments[i] : 0; };
+  switch (op.hint) {
+  case sched::HintKind::None:
+    return;
+  case sched::HintKind::Priority:
+    PriorityOp::create(builder, loc, argument(0), ArrayAttr());
+    return;
+  case sched::HintKind::SchedBarrier:
+    SchedBarrierOp::create(builder, loc, argument(0), ArrayAttr());
+    return;
+  case sched::HintKind::SchedGroup:
+    SchedGroupOp::create(builder, loc, argument(0), argument(1), argument(2), ArrayAttr());
+    return;
+  }
+}
+
+/// Barriers, waits and commits.
+void Rebuilder::emitTime(const Entry &entry) {
+  Location loc =
+      entry.op >= 0 && problem.instructions[entry.op] ? problem.instructions[entry.op]->getLoc() : loop.getLoc();
+  auto counter = [&] {
+    return static_cast<wave::Counter>(*parseCounterKind(problem.problem.counters[entry.counter].name));
+  };
+  if (entry.kind == EntryKind::Wait)
+    WaitOp::create(builder, loc, counter(), entry.value, ArrayAttr());
+  else if (entry.kind == EntryKind::Commit)
+    CommitOp::create(builder, loc, counter(), ArrayAttr());
+  else if (auto waves = wavesOf(entry.groups))
+    BarrierOp::create(builder, loc, waves->first, waves->second);
+  else
+    BarrierOp::create(builder, loc, ArrayAttr());
+}
+
+LogicalResult Rebuilder::emit(const Entry &entry, Place place) {
+  if (entry.kind == EntryKind::Arrive || entry.kind == EntryKind::PhaseWait)
+    return report(loop.getLoc(), DiagId::NotSupportedHere) << "phases of barriers in memory have no lowering yet";
+  if (entry.kind != EntryKind::Op)
+    return emitTime(entry), success();
+  if (Operation *op = problem.instructions[entry.op])
+    return emitInstruction(op, place, entry.overruns);
+  return emitHint(problem.problem.operations[entry.op], loop.getLoc()), success();
+}
+
+//===-- Phases ----------------------------------------------------------------------------------------------------===//
+
+LogicalResult Rebuilder::emitPrologue() {
+  for (const Entry &entry : program.prologue)
+    if (failed(emit(entry, {sched::Phase::Prologue, entry.iteration})))
+      return failure();
+  return success();
+}
+
+LogicalResult Rebuilder::emitKernel() {
+  // What the trip before the first, the one before that, … would have computed.
+  SmallVector<Value> inits;
+  SmallVector<Type> types;
+  for (auto &[value, depth] : depths)
+    for (int distance = 1; distance <= depth; ++distance) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      Value computed = argument ? yielded(argument) : value;
+      int iteration = offsets.lookup(computed.getDefiningOp()) - distance;
+      auto found = values.find({computed.getAsOpaquePointer(), iteration});
+      Value init = found != values.end() ? found->second : Value();
+      if (!init && argument && iteration < 0)
+        init = loop.getInits()[argument.getArgNumber()];
+      if (!init)
+        return unsound(value.getLoc());
+      inits.push_back(init);
+      types.push_back(value.getType());
+    }
+  Expr trips = sym::simplify(options.unroll == 1 ? count - peeled : sym::floordiv(count - peeled, options.unroll));
+  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits,
+                             exprAttr(builder.getContext(), trips), loop.getTagsAttr());
+  Block &body = kernel.getBody().emplaceBlock();
+  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
+  auto bindLoop = [&](ValueRange at) {
+    atLoop.clear();
+    size_t next = 0;
+    for (auto &[value, depth] : depths)
+      for (int distance = 1; distance <= depth; ++distance)
+        atLoop[{value.getAsOpaquePointer(), distance}] = at[next++];
+  };
+  bindLoop(body.getArguments());
+  values.clear();
+  copies.clear();
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  int cluster = program.kernel.empty() ? 0 : program.kernel.front().cluster;
+  for (int copy = 0; copy < options.unroll; ++copy)
+    for (const Entry &entry : program.kernel) {
+      if (options.fenceClusters && entry.cluster != cluster)
+        SchedBarrierOp::create(builder, loop.getLoc(), 0, ArrayAttr());
+      cluster = entry.cluster;
+      if (failed(emit(entry, {sched::Phase::Kernel, entry.iteration + copy})))
+        return failure();
+    }
+  SmallVector<Value> next;
+  for (auto &[value, depth] : depths)
+    for (int distance = 1; distance <= depth; ++distance) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      Value computed = argument ? yielded(argument) : value;
+      int iteration = offsets.lookup(computed.getDefiningOp()) + options.unroll - distance;
+      auto found = values.find({computed.getAsOpaquePointer(), iteration});
+      next.push_back(found != values.end() ? found->second : carriedValue(value, distance - options.unroll));
+    }
+  YieldOp::create(builder, loop.getLoc(), next);
+  bindLoop(kernel.getResults());
+  values.clear();
+  copies.clear();
+  return success();
+}
+
+LogicalResult Rebuilder::emitEpilogue() {
+  for (const Entry &entry : epilogue)
+    if (failed(emit(entry, {sched::Phase::Epilogue, entry.iteration})))
+      return failure();
+  return success();
+}
+
+FailureOr<SmallVector<Value>> Rebuilder::run() {
+  splitRemainder();
+  findOffsets();
+  if (failed(emitPrologue()))
+    return failure();
+  SmallVector<Value> results;
+  Place end{sched::Phase::Epilogue, 0};
+  if (program.exactTrips) {
+    end = {sched::Phase::Prologue, *program.exactTrips};
+  } else {
+    findCarried();
+    if (failed(emitKernel()) || failed(emitEpilogue()))
+      return failure();
+  }
+  for (BlockArgument argument : loop.block().getArguments()) {
+    Value result = resolve(argument, end);
+    if (!result)
+      return unsound(loop.getLoc());
+    results.push_back(result);
+  }
+  return results;
+}
+
+FailureOr<SmallVector<Value>> rebuildLoop(OpBuilder &builder, IterateOp loop, const LoopProblem &problem,
+                                          const sched::Program &program, const RebuildOptions &options) {
+  return Rebuilder(builder, loop, problem, program, options).run();
+}
+
+} // namespace soliton

@@ -1,0 +1,421 @@
+//===- ScheduleLoops.cpp - When every instruction of a loop happens ----------------===//
+//
+// For each innermost loop: its problem (LoopProblem.h), a schedule for it (an algorithm, a file, or what the author
+// wrote), barriers and waits derived from it, one proof of all that, and the loop as it then is (RebuildLoop.h).
+//
+//   wave.iterate "K" {                        %a0 = global load 0, shared store 0            prologue
+//     global load, shared store      becomes  wave.iterate "K" {                             T - 1 times
+//     shared load, mma                          barrier, shared load n, global load n+1, mma n, barrier, store n+1
+//   }                                         }
+//                                             barrier, shared load T-1, mma T-1              epilogue
+//
+// A trip count that is only known at launch may be too small for the pipeline; the loop then runs as it was written:
+//
+//   wave.conditional <"T >= 1"> { pipeline } else { plain loop }
+//
+// Only a schedule that the verifier accepts is ever built.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/ScheduleLoops.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/schedule/EvaluateSchedule.h"
+#include "soliton/schedule/Lifetimes.h"
+#include "soliton/schedule/RegisterWaits.h"
+#include "soliton/schedule/ScheduleFile.h"
+#include "soliton/transforms/Passes.h"
+#include "soliton/transforms/RebuildLoop.h"
+#include "soliton/transforms/UnrollLoop.h"
+
+#include <chrono>
+
+namespace soliton {
+#define GEN_PASS_DEF_SCHEDULELOOPSPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+using sched::LoopReport;
+
+namespace {
+class Stopwatch {
+public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last).count();
+    last = now;
+    return ms;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+class LoopScheduler {
+public:
+  LoopScheduler(KernelOp kernel, const Geometry &geometry, const sched::ScheduleRequest &request)
+      : kernel(kernel), geometry(geometry), request(request) {}
+
+  LogicalResult run(IterateOp loop);
+
+private:
+  LogicalResult say(const std::vector<Diagnostic> &diagnostics);
+  LogicalResult choose();
+  LogicalResult chooseFromFile();
+  LogicalResult chooseByAlgorithm();
+  LogicalResult evaluateWritten();
+  void dropUnrolled();
+  sched::ScheduleInput scheduleInput();
+  void orderBarriers(sched::SyncOptions &options) const;
+  LogicalResult prove(std::optional<int> tripCount);
+  sym::Expr guard();
+  LogicalResult replace(OpBuilder &builder);
+  FailureOr<SmallVector<Value>> buildPipelined(OpBuilder &builder, int rest = 0);
+  FailureOr<SmallVector<Value>> buildPlain(OpBuilder &builder);
+  FailureOr<SmallVector<Value>> choice(OpBuilder &builder, sym::Expr condition,
+                                       llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> first,
+                                       llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> second);
+  FailureOr<SmallVector<Value>> rebuild(OpBuilder &builder, const sched::Program &program, int rest);
+  void placeBuffers();
+  void separateFromOutside(OpBuilder &builder, bool before);
+
+  KernelOp kernel;
+  const Geometry &geometry;
+  const sched::ScheduleRequest &request;
+  /// The loop as it was, and the one that is scheduled: the same, or with copies of its body.
+  IterateOp source, loop;
+  int unrolled = 1;
+  LoopProblem found;
+  sched::LoopPlan plan;
+  LoopReport report;
+};
+} // namespace
+
+LogicalResult LoopScheduler::say(const std::vector<Diagnostic> &diagnostics) {
+  bool wrong = false;
+  for (const Diagnostic &diagnostic : diagnostics) {
+    emit(kernel.getContext(), diagnostic);
+    wrong |= diagnostic.severity == Severity::error;
+  }
+  return failure(wrong);
+}
+
+static bool isAboutRegisters(const Diagnostic &diagnostic) {
+  return diagnostic.id == DiagId::ScheduleRegisters;
+}
+
+LogicalResult LoopScheduler::chooseFromFile() {
+  std::vector<Diagnostic> diagnostics;
+  sched::ScheduleFile file = sched::parseScheduleFile(request.file, diagnostics, request.fileName);
+  if (diagnostics.empty())
+    plan.schedule = sched::bindSchedule(plan.problem, file, diagnostics);
+  return say(diagnostics);
+}
+
+LogicalResult LoopScheduler::chooseByAlgorithm() {
+  std::optional<sched::Algorithm> algorithm = sched::parseAlgorithm(request.name);
+  if (!algorithm)
+    return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown)
+               .hint("known are " + listOf(sched::algorithmNames()))
+           << "there is no schedule `" << request.name << "`";
+  sched::Scheduled result = sched::scheduleWith(*algorithm, plan.problem);
+  // Registers are an estimate here: the code object tells whether they sufficed. So too many are a warning.
+  if (!result.schedule && llvm::all_of(result.diagnostics, isAboutRegisters)) {
+    for (Diagnostic &diagnostic : result.diagnostics)
+      diagnostic.severity = Severity::warning;
+    (void)say(result.diagnostics);
+    plan.problem.limits.registers = 0;
+    result = sched::scheduleWith(*algorithm, plan.problem);
+  }
+  report.bounds = result.bounds;
+  report.provenBound = result.provenBound;
+  report.certificate = std::move(result.certificate);
+  if (!result.schedule)
+    return say(result.diagnostics);
+  plan.schedule = std::move(*result.schedule);
+  return success();
+}
+
+sched::ScheduleInput LoopScheduler::scheduleInput() {
+  sched::ScheduleInput input;
+  auto add = [](std::vector<std::string> &list, ArrayAttr tags) {
+    for (Attribute tag : tags ? tags : ArrayAttr())
+      list.push_back(cast<StringAttr>(tag).getValue().str());
+  };
+  if (ArrayAttr tags = loop.getTagsAttr())
+    add(input.loopTags, tags);
+  kernel.walk([&](Operation *op) {
+    auto tags = op->getAttrOfType<ArrayAttr>("tags");
+    if (!tags || loop->isAncestor(op) || source->isAncestor(op))
+      return;
+    add(isa<IterateOp>(op) ? input.otherLoopTags : input.otherTags, tags);
+  });
+  input.loopPlace = placeOf(loop.getLoc());
+  input.hardware.threads_per_wave = static_cast<int>(geometry.waveSize());
+  for (auto [to, from] : llvm::zip(input.hardware.waves_per_block, geometry.waves()))
+    to = static_cast<int>(from);
+  input.hardware.mma_type = geometry.mmaName().value_or("");
+  input.hardware.target = geometry.target().name;
+  input.unrolled = unrolled;
+  input.strict = request.strict;
+  return input;
+}
+
+/// Removes the loop with copies of the body, and the tiles that only it used.
+void LoopScheduler::dropUnrolled() {
+  if (loop == source)
+    return;
+  loop.erase();
+  loop = source;
+  kernel.walk([](AllocateOp tile) {
+    if (tile.getResult().use_empty())
+      tile.erase();
+  });
+}
+
+/// Runs what the author wrote; where it wants the loop unrolled, on the unrolled loop.
+LogicalResult LoopScheduler::evaluateWritten() {
+  constexpr int kAttempts = 4;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    plan = sched::evaluate(*request.written, found.problem, scheduleInput());
+    if (failed(say(plan.diagnostics)))
+      return failure();
+    if (plan.unrollFirst == unrolled)
+      return success();
+    dropUnrolled();
+    unrolled = plan.unrollFirst;
+    loop = unrollLoop(source, unrolled);
+    FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry, source);
+    if (failed(problem))
+      return failure();
+    found = std::move(*problem);
+  }
+  return soliton::report(loop.getLoc(), DiagId::ScheduleMalformed)
+         << "the schedule asks for another unrolling each time it is evaluated";
+}
+
+LogicalResult LoopScheduler::choose() {
+  if (request.written)
+    return evaluateWritten();
+  plan.problem = found.problem;
+  plan.scheduled = true;
+  return request.file.empty() ? chooseByAlgorithm() : chooseFromFile();
+}
+
+/// Of equally few barriers, those directly behind shared loads: there the wave has to wait for them anyway.
+void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
+  std::vector<int> order = sched::emissionOrder(plan.schedule);
+  options.barriers.slotCost.assign(order.size(), 1);
+  for (size_t i = 1; i < order.size(); ++i)
+    if (plan.problem.operations[order[i - 1]].kind == sched::OpKind::SharedLoad &&
+        plan.problem.operations[order[i]].kind != sched::OpKind::SharedLoad)
+      options.barriers.slotCost[i] = 0;
+}
+
+/// Peels the schedule, adds what is missing, and has all of it verified.
+LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
+  sched::assignBuffers(plan.problem, plan.schedule);
+  if (request.tampering && request.tampering->schedule)
+    request.tampering->schedule(plan.problem, plan.schedule);
+  sched::SyncOptions options;
+  options.tripCount = tripCount;
+  orderBarriers(options);
+  sched::Synchronized made = sched::synchronize(plan, options);
+  report.program = std::move(made.program);
+  sched::mergeRegisterWaits(plan.problem, report.program);
+  if (request.tampering && request.tampering->program)
+    request.tampering->program(plan.problem, plan.schedule, report.program);
+  if (request.tampering && request.tampering->buildUnproven)
+    return success();
+  report.remarks = std::move(made.remarks);
+  report.verified = sched::verify(plan.problem, plan.schedule, report.program, plan.verifyOptions(tripCount));
+  for (Diagnostic &diagnostic : report.verified.diagnostics)
+    if (isAboutRegisters(diagnostic))
+      diagnostic.severity = Severity::warning;
+  bool strict = request.strict || plan.strict;
+  if (strict)
+    for (Diagnostic &remark : report.remarks)
+      remark.severity = Severity::error;
+  if (strict && failed(say(report.remarks)))
+    return failure();
+  return say(report.verified.diagnostics);
+}
+
+/// Tiles that got more buffers take more room; all tiles move together again.
+void LoopScheduler::placeBuffers() {
+  for (auto [i, tile] : llvm::enumerate(found.tiles))
+    if (tile) {
+      tile.setBuffers(std::max(plan.schedule.buffers[i], 1));
+      if (found.problem.regions[i].rotating)
+        tile.setSynchronized(true);
+    }
+  int64_t used = 0;
+  kernel.walk([&](AllocateOp tile) {
+    tile.setOffset(used);
+    used += bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
+  });
+}
+
+/// The schedule orders what happens inside; tiles that others use too, and the loop's own next run, are kept apart.
+void LoopScheduler::separateFromOutside(OpBuilder &builder, bool before) {
+  bool sharesTiles = false;
+  for (auto [i, tile] : llvm::enumerate(found.tiles))
+    sharesTiles |= tile && !found.problem.regions[i].rotating;
+  bool runsAgain = source->getParentOfType<IterateOp>() != nullptr;
+  if (!sharesTiles && !(before && runsAgain))
+    return;
+  WaitOp::create(builder, source.getLoc(), wave::Counter::Shared, 0, ArrayAttr());
+  BarrierOp::create(builder, source.getLoc(), ArrayAttr());
+}
+
+FailureOr<SmallVector<Value>> LoopScheduler::rebuild(OpBuilder &builder, const sched::Program &program, int rest) {
+  RebuildOptions options;
+  options.unroll = plan.unrollKernel;
+  options.rest = rest;
+  options.buffers = plan.schedule.buffers;
+  options.buffers.resize(plan.problem.regions.size(), 1);
+  options.fenceClusters = llvm::any_of(plan.schedule.slots, [](const sched::Slot &slot) { return slot.cluster > 0; });
+  options.waves = geometry.waveCount();
+  options.groupStart = plan.groupStart;
+  LoopProblem planned{plan.problem, found.instructions, found.tiles};
+  planned.instructions.resize(plan.problem.operations.size(), nullptr);
+  return rebuildLoop(builder, loop, planned, program, options);
+}
+
+/// The loop in the order in which it was written, for trip counts that the pipeline is not for.
+FailureOr<SmallVector<Value>> LoopScheduler::buildPlain(OpBuilder &builder) {
+  FailureOr<LoopProblem> problem = makeLoopProblem(source, geometry, loop);
+  if (failed(problem))
+    return failure();
+  sched::Scheduled none = sched::scheduleNone(problem->problem);
+  if (!none.schedule) {
+    (void)say(none.diagnostics);
+    return failure();
+  }
+  sched::assignBuffers(problem->problem, *none.schedule);
+  sched::Synchronized made = sched::synchronize(problem->problem, *none.schedule);
+  if (failed(say(sched::verify(problem->problem, *none.schedule, made.program).diagnostics)))
+    return failure();
+  RebuildOptions options;
+  options.buffers = none.schedule->buffers;
+  options.buffers.resize(problem->problem.regions.size(), 1);
+  options.waves = geometry.waveCount();
+  return rebuildLoop(builder, source, *problem, made.program, options);
+}
+
+/// `condition` decides at launch; a number decides now.
+FailureOr<SmallVector<Value>>
+LoopScheduler::choice(OpBuilder &builder, sym::Expr condition,
+                      llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> first,
+                      llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> second) {
+  if (std::optional<int64_t> known = condition.constantValue())
+    return *known ? first(builder) : second(builder);
+  auto branch = ConditionalOp::create(builder, source.getLoc(), source.getResultTypes(), condition);
+  for (auto [block, make] : {std::pair(&branch.thenBlock(), &first), {&branch.elseBlock(), &second}}) {
+    block->clear();
+    OpBuilder inside = OpBuilder::atBlockEnd(block);
+    FailureOr<SmallVector<Value>> results = (*make)(inside);
+    if (failed(results))
+      return failure();
+    YieldOp::create(inside, source.getLoc(), *results);
+  }
+  return SmallVector<Value>(branch.getResults());
+}
+
+/// The pipeline; with several copies of the kernel in a trip, one pipeline for each number of copies left over.
+FailureOr<SmallVector<Value>> LoopScheduler::buildPipelined(OpBuilder &builder, int rest) {
+  sym::Expr trips = loop.getCount()->getValue() - report.program.peeled;
+  if (report.program.exactTrips || rest + 1 == plan.unrollKernel)
+    return rebuild(builder, report.program, rest);
+  return choice(
+      builder, sym::simplify(sym::eq(sym::mod(trips, plan.unrollKernel), rest)),
+      [&](OpBuilder &at) { return rebuild(at, report.program, rest); },
+      [&](OpBuilder &at) { return buildPipelined(at, rest + 1); });
+}
+
+/// Holds for the trip counts that the pipeline is for.
+sym::Expr LoopScheduler::guard() {
+  sym::Expr divides = sym::eq(sym::mod(source.getCount()->getValue(), unrolled), 0);
+  sym::Expr enough =
+      report.program.exactTrips ? sym::Expr(1) : sym::ge(loop.getCount()->getValue(), report.program.peeled);
+  return sym::simplify(sym::logicalAnd(divides, enough), geometry.facts());
+}
+
+LogicalResult LoopScheduler::replace(OpBuilder &builder) {
+  separateFromOutside(builder, true);
+  FailureOr<SmallVector<Value>> results = choice(
+      builder, guard(), [&](OpBuilder &at) { return buildPipelined(at); },
+      [&](OpBuilder &at) { return buildPlain(at); });
+  if (failed(results))
+    return failure();
+  separateFromOutside(builder, false);
+  source.replaceAllUsesWith(*results);
+  dropUnrolled();
+  source.erase();
+  return success();
+}
+
+LogicalResult LoopScheduler::run(IterateOp original) {
+  source = loop = original;
+  Stopwatch watch;
+  FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry);
+  if (failed(problem))
+    return failure();
+  found = std::move(*problem);
+  report.problemMs = watch.lap();
+  if (failed(choose()))
+    return failure();
+  if (!plan.scheduled)
+    return success();
+  report.scheduleMs = watch.lap();
+  std::optional<int64_t> trips = loop.getCount()->getValue().constantValue();
+  if (failed(prove(trips ? std::optional<int>(static_cast<int>(*trips)) : std::nullopt)))
+    return failure();
+  report.verifyMs = watch.lap();
+  placeBuffers();
+  OpBuilder builder(source);
+  if (failed(replace(builder)))
+    return failure();
+  report.problem = std::move(plan.problem);
+  report.schedule = std::move(plan.schedule);
+  if (request.reports)
+    request.reports->push_back(std::move(report));
+  return success();
+}
+
+namespace {
+struct ScheduleLoopsPass final : impl::ScheduleLoopsPassBase<ScheduleLoopsPass> {
+  using Base::Base;
+  explicit ScheduleLoopsPass(sched::ScheduleRequest request) : request(std::move(request)) {}
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(requireForm(kernel, Form::Expanded)))
+      return signalPassFailure();
+    if (schedule.hasValue())
+      request.name = schedule;
+    if (!request.isNone()) {
+      SmallVector<IterateOp> loops;
+      kernel.walk([&](IterateOp loop) {
+        bool innermost = !loop.block().walk([](IterateOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
+        if (innermost)
+          loops.push_back(loop);
+      });
+      for (IterateOp loop : loops)
+        if (failed(LoopScheduler(kernel, *geometry, request).run(loop)))
+          return signalPassFailure();
+      kernel.setKeepOrder(true);
+    }
+    setForm(kernel, Form::Scheduled);
+  }
+
+  sched::ScheduleRequest request;
+};
+} // namespace
+
+std::unique_ptr<mlir::Pass> createScheduleLoopsPass(sched::ScheduleRequest request) {
+  return std::make_unique<ScheduleLoopsPass>(std::move(request));
+}
+
+} // namespace soliton

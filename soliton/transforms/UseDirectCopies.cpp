@@ -1,0 +1,152 @@
+//===- UseDirectCopies.cpp - Global to shared memory past the registers -------------===//
+//
+// In a kernel that asks for it, a tile that is read from global memory only to be put into shared memory is copied
+// there by the machine:
+//
+//   %g = wave.read %A {starts, bounds}
+//   wave.write %g, %s                        becomes   wave.copy %A, %s {starts, bounds, elements_per_thread = 8}
+//
+// The widest copy that the target has and that is contiguous in both memories is taken; each instruction of a wave
+// writes one run of the shared tile, lane after lane, which every target can. What cannot be copied stays as it is, and
+// a remark says why.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/Passes.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Forms.h"
+#include "soliton/layout/Blocked.h"
+
+namespace soliton {
+#define GEN_PASS_DEF_USEDIRECTCOPIESPASS
+#include "soliton/transforms/Passes.h.inc"
+using namespace wave;
+
+namespace {
+/// A way to copy, or why there is none.
+struct Plan {
+  std::optional<Layout> layout;
+  int64_t elements = 0;
+  std::string reason;
+};
+} // namespace
+
+/// Whether each instruction of `elements` registers writes one run: consecutive lanes, consecutive places of the rows.
+static bool writesRuns(const Layout &layout, const std::vector<DimExtent> &tile, int64_t elements) {
+  std::map<Dim, int64_t> strides;
+  int64_t stride = 1;
+  for (const DimExtent &dim : llvm::reverse(tile)) {
+    strides[dim.dim] = stride;
+    stride *= dim.extent;
+  }
+  int64_t next = elements;
+  for (const Digit &digit : layout.lane) {
+    if (!digit.dim || digit.stride * strides[*digit.dim] != next)
+      return false;
+    next *= digit.extent;
+  }
+  return layout.replication() == 1;
+}
+
+/// Whether something between the two ops of one block writes to the memory.
+static bool isWrittenBetween(Operation *first, Operation *last, Value memory) {
+  for (Operation *op = first->getNextNode(); op && op != last; op = op->getNextNode()) {
+    bool writes = false;
+    op->walk([&](WriteOp write) { writes |= write.getMemory() == memory; });
+    if (writes)
+      return true;
+  }
+  return false;
+}
+
+/// What keeps the pair from being one copy, whatever its width.
+static std::optional<std::string> obstacle(ReadOp read, WriteOp write, const Geometry &geometry) {
+  if (geometry.target().asyncCopyBytes.empty())
+    return "`" + geometry.target().name + "` has no such copies";
+  if (!read.getDynamicValues().empty())
+    return "its mapping has dynamic values";
+  if (read->getBlock() != write->getBlock() || isWrittenBetween(read, write, read.getMemory()))
+    return "its memory may be written before the tile is stored";
+  if (elementBits(read.getResult().getType().getElementType()) % 8 != 0)
+    return "its elements are no whole bytes";
+  return std::nullopt;
+}
+
+static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
+  if (std::optional<std::string> reason = obstacle(read, write, geometry))
+    return {std::nullopt, 0, *reason};
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(read.getResult().getType());
+  if (!tile)
+    return {std::nullopt, 0, "its extents are not known"};
+  int64_t bytes = elementBytes(read.getResult().getType().getElementType());
+  std::vector<int64_t> widths = geometry.target().asyncCopyBytes;
+  llvm::sort(widths, std::greater<>());
+  std::string reason = "its elements are wider than a copy";
+  for (int64_t width : widths) {
+    int64_t elements = width / bytes;
+    if (elements < 1 || !llvm::isPowerOf2_64(elements) || width % bytes != 0 || width > geometry.maxBytesPerAccess())
+      continue;
+    reason = "a wave cannot write " + std::to_string(width) + " bytes a lane in one run of the tile";
+    std::optional<Layout> layout = coalesced(*tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
+    if (!layout || !writesRuns(*layout, *tile, elements))
+      continue;
+    reason = std::to_string(width) + " bytes that follow each other in the tile are not proven to do so in global "
+                                     "memory, aligned and bounded alike";
+    if (Access(read, geometry, *layout).width(width) == elements)
+      return {layout, elements, ""};
+  }
+  return {std::nullopt, 0, reason};
+}
+
+/// The global read whose tile `write` puts into shared memory as it is.
+static ReadOp sourceOf(WriteOp write) {
+  auto read = write.getValue().getDefiningOp<ReadOp>();
+  bool whole = write.getMemory().getDefiningOp<AllocateOp>() && !write.getIndices() && !write.getBounds() &&
+               write.getDynamicValues().empty();
+  if (!read || !whole || read.getMemory().getType().isShared())
+    return {};
+  for (sym::Expr start : exprsOf(write.getStartsAttr()))
+    if (!(start == sym::Expr(0)))
+      return {};
+  return read;
+}
+
+static void useCopy(ReadOp read, WriteOp write, const Plan &plan) {
+  OpBuilder builder(write);
+  CopyOp::create(builder, read.getLoc(), read.getMemory(), write.getMemory(),
+                 read.getResult().getType().withLayout(*plan.layout), plan.elements, read.getIndicesAttr(),
+                 read.getStartsAttr(), read.getBoundsAttr(), read.getTagsAttr(), OriginAttr(), write.getBufferAttr());
+  write.erase();
+  if (read.use_empty())
+    read.erase();
+}
+
+namespace {
+struct UseDirectCopiesPass final : impl::UseDirectCopiesPassBase<UseDirectCopiesPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    KernelOp kernel = getOperation();
+    if (!kernel.getDirectCopies())
+      return;
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
+      return signalPassFailure();
+    SmallVector<WriteOp> writes;
+    kernel.walk([&](WriteOp write) { writes.push_back(write); });
+    for (WriteOp write : writes) {
+      ReadOp read = sourceOf(write);
+      if (!read)
+        continue;
+      if (Plan plan = planCopy(read, write, *geometry); plan.layout)
+        useCopy(read, write, plan);
+      else
+        reportRemark(read.getLoc(), DiagId::DirectCopyImpossible)
+            << "this tile goes to shared memory through registers: " << plan.reason;
+    }
+  }
+};
+} // namespace
+} // namespace soliton

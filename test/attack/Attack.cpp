@@ -1,0 +1,185 @@
+#include "test/attack/Attack.h"
+
+#include <algorithm>
+#include <random>
+
+namespace soliton::attack {
+namespace {
+using sched::Entry;
+using sched::EntryKind;
+using sched::Mutation;
+using sched::OpKind;
+using sched::Phase;
+
+bool isMemory(OpKind kind) {
+  return kind == OpKind::GlobalLoad || kind == OpKind::SharedStore || kind == OpKind::SharedLoad ||
+         kind == OpKind::CopyAsync;
+}
+
+/// Picks what to break in one base.
+class Saboteur {
+public:
+  Saboteur(const Base &base, Mutation kind, uint32_t seed)
+      : base(base), problem(base.loop.problem), kind(kind), seed(seed), random(seed) {}
+
+  /// The damage, to be applied while compiling; null where there is nothing to break.
+  std::shared_ptr<sched::Tampering> run() {
+    switch (kind) {
+    case Mutation::ShrinkBuffer:
+      return shrinkBuffer();
+    case Mutation::SwapStages:
+      return swapStages();
+    case Mutation::WrongDistance:
+      return wrongDistance();
+    default:
+      break;
+    }
+    std::optional<sched::Mutant> mutant = sched::mutate(problem, base.loop.schedule, base.loop.program, kind, seed);
+    if (!mutant)
+      return nullptr;
+    what = mutant->what;
+    return replacing(std::move(mutant->schedule), std::move(mutant->program));
+  }
+
+  std::string what;
+
+private:
+  size_t pick(size_t count) { return random() % count; }
+
+  static std::shared_ptr<sched::Tampering> replacing(sched::Schedule schedule, sched::Program program) {
+    auto damage = std::make_shared<sched::Tampering>();
+    damage->schedule = [schedule](const sched::Problem &, sched::Schedule &into) { into = schedule; };
+    damage->program = [program](const sched::Problem &, const sched::Schedule &, sched::Program &into) {
+      into = program;
+    };
+    return damage;
+  }
+
+  /// Fewer buffers of a tile than its barriers and waits were made for.
+  std::shared_ptr<sched::Tampering> shrinkBuffer() {
+    sched::Schedule schedule = base.loop.schedule;
+    std::vector<size_t> tiles;
+    for (size_t region = 0; region < problem.regions.size() && region < schedule.buffers.size(); ++region)
+      if (problem.regions[region].space == sched::Space::Shared && schedule.buffers[region] > 1)
+        tiles.push_back(region);
+    if (tiles.empty())
+      return nullptr;
+    size_t region = tiles[pick(tiles.size())];
+    int &buffers = schedule.buffers[region];
+    buffers = 1 + static_cast<int>(pick(static_cast<size_t>(buffers) - 1));
+    what = "left `" + problem.regions[region].name + "` " + std::to_string(buffers) + " of " +
+           std::to_string(base.loop.schedule.buffers[region]) + " buffers";
+    return replacing(std::move(schedule), base.loop.program);
+  }
+
+  /// Two accesses of memory change stages before barriers and waits are derived.
+  std::shared_ptr<sched::Tampering> swapStages() {
+    std::vector<std::pair<int, int>> pairs;
+    const std::vector<sched::Slot> &slots = base.loop.schedule.slots;
+    for (int a = 0; a < problem.numOps(); ++a)
+      for (int b = a + 1; b < problem.numOps(); ++b)
+        if (slots[a].scheduled() && slots[b].scheduled() && slots[a].stage != slots[b].stage &&
+            isMemory(problem.operations[a].kind) && isMemory(problem.operations[b].kind))
+          pairs.emplace_back(a, b);
+    if (pairs.empty())
+      return nullptr;
+    auto [a, b] = pairs[pick(pairs.size())];
+    what = "swapped the stages of `" + problem.operations[a].key + "` and `" + problem.operations[b].key + "`";
+    auto damage = std::make_shared<sched::Tampering>();
+    damage->schedule = [a = a, b = b](const sched::Problem &, sched::Schedule &schedule) {
+      std::swap(schedule.slots[a].stage, schedule.slots[b].stage);
+    };
+    return damage;
+  }
+
+  /// One access of memory belongs to the iteration before or behind, with the buffer of that.
+  std::shared_ptr<sched::Tampering> wrongDistance() {
+    std::vector<sched::Location> found;
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
+      const std::vector<Entry> &entries = base.loop.program.list(phase);
+      for (size_t i = 0; i < entries.size(); ++i)
+        if (entries[i].kind == EntryKind::Op && isMemory(problem.operations[entries[i].op].kind))
+          found.push_back({phase, static_cast<int>(i)});
+    }
+    if (found.empty())
+      return nullptr;
+    sched::Location where = found[pick(found.size())];
+    sched::Program program = base.loop.program;
+    Entry &entry = program.list(where.phase)[where.index];
+    int by = pick(2) == 0 ? 1 : -1;
+    what = "shifted `" + toString(problem, entry) + "` of the " + std::string(nameOf(where.phase)) + " by " +
+           std::to_string(by) + " iteration";
+    entry.iteration += by;
+    return replacing(base.loop.schedule, std::move(program));
+  }
+
+  const Base &base;
+  const sched::Problem &problem;
+  Mutation kind;
+  uint32_t seed;
+  std::mt19937 random;
+};
+
+bool isComplete(const Diagnostic &diagnostic) {
+  return diagnostic.place.known() && !diagnostic.hint.empty() &&
+         std::any_of(diagnostic.notes.begin(), diagnostic.notes.end(),
+                     [](const Note &note) { return note.place.known(); });
+}
+
+bool isComplete(const emu::Finding &finding) {
+  return finding.origin.place.known() && finding.otherOrigin.place.known() && !finding.hint.empty();
+}
+
+/// The same damage, this time to be proven.
+void askVerifier(const Base &base, const sched::Tampering &damage, Attempt &attempt) {
+  std::vector<Diagnostic> wrong;
+  auto proven = std::make_shared<sched::Tampering>(damage);
+  proven->buildUnproven = false;
+  attempt.byVerifier = !compileUnder(base.setting, proven, wrong);
+  if (wrong.empty())
+    return;
+  attempt.complete |= isComplete(wrong.front());
+  attempt.report += format(wrong.front()) + "\n";
+}
+
+void askEmulator(const Base &base, const emu::Program &program, Attempt &attempt) {
+  Outcome outcome = run(base, program, /*seed=*/0, /*checks=*/true);
+  attempt.byEmulator = !outcome.result.ok();
+  if (outcome.result.findings.empty())
+    return;
+  const emu::Finding &first = outcome.result.findings.front();
+  attempt.complete |= isComplete(first);
+  attempt.report += emu::format(first) + "\n";
+}
+} // namespace
+
+Attempt attack(const Base &base, Mutation kind, uint32_t seed) {
+  Attempt attempt{.kind = kind, .base = base.setting.name()};
+  Saboteur saboteur(base, kind, seed);
+  std::shared_ptr<sched::Tampering> damage = saboteur.run();
+  if (!damage)
+    return attempt;
+  attempt.what = saboteur.what;
+  attempt.verdict = Verdict::Unbuildable;
+  damage->buildUnproven = true;
+  std::vector<Diagnostic> wrong;
+  std::optional<CompileResult> compiled = compileUnder(base.setting, damage, wrong);
+  if (!compiled)
+    return attempt;
+  emu::Program program = decode(compiled->image);
+  attempt.verdict = Verdict::Harmless;
+  for (int order = 0; order < kSeeds && attempt.verdict == Verdict::Harmless; ++order) {
+    attempt.harm = run(base, program, static_cast<uint64_t>(order), /*checks=*/false).harm();
+    if (attempt.harm.empty())
+      continue;
+    attempt.verdict = Verdict::Harmful;
+    attempt.seed = order;
+  }
+  if (attempt.verdict == Verdict::Harmless)
+    return attempt;
+  askVerifier(base, *damage, attempt);
+  askEmulator(base, program, attempt);
+  return attempt;
+}
+
+} // namespace soliton::attack

@@ -1,0 +1,95 @@
+//===- SolitonAttack.cpp - Proof by attack, from the command line ------------------===//
+//
+//   SolitonAttack                         the whole campaign (bench/results/attack.md)
+//   SolitonAttack --mutants 20 --json     a short one, for machines
+//   SolitonAttack --kind drop-wait -v     one kind, with what is incomplete
+//
+// Exits 1 if a harmful mutant is missed more often than the bar allows, or a good schedule raises an alarm.
+//
+//===----------------------------------------------------------------------===//
+#include "test/attack/Campaign.h"
+
+#include <charconv>
+#include <cstring>
+#include <iostream>
+
+using namespace soliton;
+using namespace soliton::attack;
+
+namespace {
+constexpr const char *kUsage = "usage: SolitonAttack [--mutants N] [--harmful N] [--good N] [--seed N] [--threads N] "
+                               "[--kind NAME] [--json] [-v]\n";
+
+/// Of harmful mutants, those that may be missed: one in a hundred.
+constexpr int kMissedOneIn = 100;
+
+struct Arguments {
+  CampaignOptions options;
+  bool json = false, verbose = false;
+};
+
+bool parseNumber(const char *text, int &to) {
+  const char *end = text + std::strlen(text);
+  auto [at, error] = std::from_chars(text, end, to);
+  return error == std::errc() && at == end && to >= 0;
+}
+
+bool parseKind(std::string_view text, CampaignOptions &options) {
+  for (sched::Mutation kind : sched::allMutations())
+    if (nameOf(kind) == text)
+      return options.kinds.push_back(kind), true;
+  return false;
+}
+
+bool parse(int argc, char **argv, Arguments &arguments) {
+  int seed = static_cast<int>(arguments.options.seed);
+  const std::map<std::string_view, int *> numbers = {{"--mutants", &arguments.options.mutants},
+                                                     {"--harmful", &arguments.options.harmful},
+                                                     {"--good", &arguments.options.goods},
+                                                     {"--threads", &arguments.options.threads},
+                                                     {"--seed", &seed}};
+  for (int i = 1; i < argc; ++i) {
+    std::string_view name = argv[i];
+    if (name == "--json")
+      arguments.json = true;
+    else if (name == "-v")
+      arguments.verbose = true;
+    else if (i + 1 == argc)
+      return false;
+    else if (name == "--kind" ? !parseKind(argv[++i], arguments.options)
+                              : !numbers.contains(name) || !parseNumber(argv[++i], *numbers.at(name)))
+      return false;
+  }
+  arguments.options.seed = static_cast<uint32_t>(seed);
+  return true;
+}
+
+void print(const char *title, const std::vector<Attempt> &list) {
+  for (const Attempt &attempt : list)
+    std::cerr << title << " " << nameOf(attempt.kind) << ": " << attempt.base << ": " << attempt.what << " (seed "
+              << attempt.seed << ": " << attempt.harm << ")\n"
+              << attempt.report;
+}
+} // namespace
+
+int main(int argc, char **argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, arguments)) {
+    std::cerr << kUsage;
+    return 2;
+  }
+  if (arguments.verbose)
+    arguments.options.progress = [](const std::string &line) { std::cerr << line << std::flush; };
+  Campaign campaign = run(arguments.options);
+  print("missed", campaign.missed);
+  if (arguments.verbose) {
+    print("incomplete", campaign.incomplete);
+    for (const auto &[reason, count] : campaign.reasons)
+      std::cerr << "not applicable, " << count << " times: " << reason << "\n";
+  }
+  for (const Good &good : campaign.falseAlarms)
+    std::cerr << "false alarm: " << good.name << "\n" << good.alarm << "\n";
+  std::cout << (arguments.json ? json(campaign) : table(campaign));
+  Tally sum = campaign.total();
+  return sum.missed * kMissedOneIn > sum.harmful || !campaign.falseAlarms.empty();
+}

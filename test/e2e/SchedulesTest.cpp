@@ -1,0 +1,167 @@
+//===- SchedulesTest.cpp - Every schedule on every target, at every kind of trip count ------------===//
+//
+// The matrix product under each algorithm and each schedule that ships: right on the emulator, with its checks and an
+// adversarial order of the waves, at trip counts from 1 to many, static and known at launch; right after every pass.
+//
+//===----------------------------------------------------------------------===//
+#include "kernels/Schedules.h"
+#include "soliton/driver/CheckPasses.h"
+#include "soliton/driver/Pipelines.h"
+#include "soliton/frontend/Emit.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Wave.h"
+#include "soliton/schedule/ScheduleFile.h"
+#include "test/e2e/Support.h"
+
+namespace soliton::test {
+namespace {
+using kernels::Sizes;
+
+/// `gemm` for a target under a schedule: two matrix instructions along K at least, as many waves as the schedule wants.
+Case scheduled(const Target &target, const std::string &schedule, const char *variant = "f16") {
+  Case which{kernels::findKernel("gemm"), nullptr, &target};
+  which.variant = which.entry->findVariant(variant);
+  which.schedule = schedule;
+  which.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"BLOCK_K", 64}};
+  if (const kernels::ScheduleEntry *shipped = kernels::findSchedule(schedule)) {
+    which.directCopies = shipped->directCopies;
+    if (shipped->waves == 8)
+      which.tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 64}, {"WAVES_M", 2}, {"WAVES_N", 4}};
+    // Three buffers of two such tiles take 96 KiB.
+    if (shipped->waves == 8 && target.sharedBytes < 96 << 10)
+      which.tiles["BLOCK_K"] = 32;
+  }
+  return which;
+}
+
+std::vector<Case> scheduledCases() {
+  std::vector<std::string> names = {"prefetch", "four_stage", "list", "modulo"};
+  for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
+    names.push_back(entry.name());
+  std::vector<Case> cases;
+  for (const Target *target : allTargets())
+    for (const std::string &name : names)
+      cases.push_back(scheduled(*target, name));
+  return cases;
+}
+
+class Schedules : public testing::TestWithParam<Case> {
+protected:
+  void check(const Sizes &sizes, const std::vector<std::string> &dynamic = {}, const std::vector<Sizes> &further = {}) {
+    std::optional<CompileResult> compiled = GetParam().compile(sizes, dynamic);
+    if (!compiled)
+      return;
+    EXPECT_EQ(compiled->loops.size(), 1U);
+    checkOnEmulator(GetParam(), *compiled, sizes);
+    for (const Sizes &other : further)
+      checkOnEmulator(GetParam(), *compiled, other);
+  }
+  int64_t tile(const char *name) const { return GetParam().tiles.at(name); }
+  /// One workgroup, this many iterations.
+  Sizes trips(int64_t count) const {
+    return {{"M", tile("BLOCK_M")}, {"N", tile("BLOCK_N")}, {"K", count * tile("BLOCK_K")}};
+  }
+};
+
+TEST_P(Schedules, TripCountsThatAreKnown) {
+  for (int64_t count : {1, 2, 3, 4, 5, 6, 9})
+    check(trips(count));
+}
+
+TEST_P(Schedules, UnalignedSizes) {
+  // Direct copies need rows of whole chunks.
+  check({{"M", 70}, {"N", 130}, {"K", GetParam().directCopies ? 200 : 197}});
+}
+
+TEST_P(Schedules, RowsThatAreKnownAtLaunch) {
+  check({{"M", 64}, {"N", 64}, {"K", 256}}, {"M", "N"},
+        {{{"M", 1}, {"N", 1}, {"K", 256}}, {{"M", 67}, {"N", 129}, {"K", 256}}});
+}
+
+TEST_P(Schedules, TripCountsThatAreKnownAtLaunch) {
+  if (GetParam().directCopies)
+    return; // Rows of unknown length go through registers.
+  std::vector<Sizes> further;
+  for (int64_t depth : {1, 63, 64, 65, 128, 192, 200, 256, 320, 576})
+    further.push_back({{"M", 33}, {"N", 65}, {"K", depth}});
+  check(trips(7), {"M", "N", "K"}, further);
+}
+
+TEST_P(Schedules, EveryPassIsRight) {
+  for (const Sizes &sizes : {trips(1), trips(2), trips(5)}) {
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    CompileOptions options = GetParam().options(sizes);
+    EmittedKernel emitted = emitKernel(GetParam().entry->build(*GetParam().variant), context,
+                                       {options.subs, options.dynamic, options.target, {}});
+    ASSERT_TRUE(emitted.module) << format(emitted.diagnostics);
+    (*emitted.module->getOps<wave::KernelOp>().begin()).setDirectCopies(GetParam().directCopies);
+    DiagnosticCollector collector(&context);
+    PassCheckOptions check;
+    check.build = [&](mlir::OpPassManager &pm) {
+      buildScheduledPipeline(pm, options.schedule);
+      buildMachinePipeline(pm);
+    };
+    EXPECT_TRUE(mlir::succeeded(checkPasses(*emitted.module, check))) << format(collector.diagnostics());
+  }
+}
+
+/// A schedule that is written to a file and read again gives the same program.
+TEST_P(Schedules, SurviveAFile) {
+  Sizes sizes = trips(8);
+  std::optional<CompileResult> direct = GetParam().compile(sizes, {}, {Artefact::machine});
+  ASSERT_TRUE(direct);
+  ASSERT_EQ(direct->loops.size(), 1U);
+  const sched::LoopReport &loop = direct->loops.front();
+  bool hasOnlyTheLoopsOps = std::ranges::all_of(
+      loop.problem.operations, [](const sched::Operation &op) { return op.origin.op >= 0 && op.origin.copy == 0; });
+  if (!hasOnlyTheLoopsOps || loop.problem.groups > 1)
+    return; // What a schedule puts in is in its C++ text, not in the file.
+  for (bool json : {false, true}) {
+    sched::ScheduleFile file = sched::toFile(loop.problem, loop.schedule);
+    CompileOptions options = GetParam().options(sizes);
+    options.schedule = {.file = json ? sched::printJson(file) : sched::printText(file)};
+    options.keep = {Artefact::machine};
+    CompileAttempt again = compileImage(GetParam().entry->build(*GetParam().variant), options, rt::ImageKind::emulator);
+    ASSERT_TRUE(again) << format(again.diagnostics);
+    EXPECT_EQ(again.result->loops.front().schedule.slots, loop.schedule.slots);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Schedules, testing::ValuesIn(scheduledCases()), caseName);
+
+//===-- What schedules give ------------------------------------------------------------------------------===//
+
+/// The schedule of the language's description and the algorithm of that name are the same program.
+TEST(ShippedSchedules, Seed000IsPrefetch) {
+  for (const char *target : {"gfx942", "gfx950"}) {
+    std::vector<std::string> codes;
+    for (const char *name : {"seed000", "prefetch"}) {
+      Case which = scheduled(*findTarget(target), name);
+      CompileOptions options = which.options({{"M", 256}, {"N", 256}, {"K", 256}});
+      options.keep = {Artefact::hsaco};
+      CompileAttempt attempt = compileImage(which.entry->build(*which.variant), options, rt::ImageKind::hsaco);
+      ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+      codes.push_back(attempt.result->artefacts.front().second);
+    }
+    EXPECT_TRUE(codes[0] == codes[1]) << target;
+  }
+}
+
+/// Kernels whose loops have two memory phases, transposed loads or reductions can be scheduled too.
+TEST(ShippedSchedules, OtherKernelsWithLoops) {
+  for (const Target *target : allTargets())
+    for (const char *kernel : {"gemm_nn"})
+      for (const char *name : {"prefetch", "four_stage", "modulo"}) {
+        Case which{kernels::findKernel(kernel), nullptr, target};
+        which.variant = &which.entry->variants.front();
+        which.schedule = name;
+        for (const Sizes &sizes : {Sizes{{"M", 128}, {"N", 128}, {"K", 128}}, Sizes{{"M", 65}, {"N", 33}, {"K", 77}}}) {
+          std::optional<CompileResult> compiled = which.compile(sizes);
+          ASSERT_TRUE(compiled);
+          checkOnEmulator(which, *compiled, sizes);
+        }
+      }
+}
+
+} // namespace
+} // namespace soliton::test

@@ -1,0 +1,108 @@
+// RUN: soliton-opt %s --verify-diagnostics --split-input-file
+
+func.func @conditional_c1_wave() {
+  // expected-error@+1 {{depends on `$WAVE`, expected workgroup ids, iterations of the loops around it and sizes}}
+  wave.conditional <"$WAVE < 4"> {
+  } else {
+  }
+  return
+}
+
+// -----
+
+func.func @conditional_c1_lane() {
+  // expected-error@+1 {{depends on `$LANE`}}
+  wave.conditional <"$LANE < T"> {
+  } else {
+  }
+  return
+}
+
+// -----
+
+func.func @conditional_c1_loop() {
+  wave.iterate "K" () {count = #wave.expr<"3">} : () -> () {
+    // expected-error@+1 {{depends on `$ARG_N`}}
+    wave.conditional <"$ARG_K < $ARG_N"> {
+    } else {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @conditional_c2(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{yields () from its second block, expected ('!wave.tile<[M], f32>') as its results}}
+  %0 = wave.conditional <"T < 4"> -> !wave.tile<[M], f32> {
+    wave.yield %a : !wave.tile<[M], f32>
+  } else {
+  }
+  return
+}
+
+// -----
+
+func.func @conditional_c2_arguments(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has 1 arguments in its first block, expected none}}
+  wave.conditional <"T < 4"> {
+  ^bb0(%x: !wave.tile<[M], f32>):
+  } else {
+  }
+  return
+}
+
+// -----
+
+func.func @barrier_c1() {
+  // expected-error@+1 {{names only its first wave, expected `first_wave` and `last_wave` or neither}}
+  wave.barrier {first_wave = 4 : i64}
+  return
+}
+
+// -----
+
+func.func @barrier_c1_order() {
+  // expected-error@+1 {{is for the waves 4 to 4, expected 0 <= first_wave < last_wave}}
+  wave.barrier {first_wave = 4 : i64, last_wave = 4 : i64}
+  return
+}
+
+// -----
+
+func.func @wait_c1() {
+  // expected-error@+1 {{has count -1, expected 0 to 2147483647}}
+  wave.wait vm, -1
+  return
+}
+
+// -----
+
+func.func @priority_c1() {
+  // expected-error@+1 {{has level 4, expected 0 to 3}}
+  wave.priority 4
+  return
+}
+
+// -----
+
+func.func @sched_barrier_c1() {
+  // expected-error@+1 {{has mask -1, expected 0 to 2147483647}}
+  wave.sched_barrier {mask = -1 : i64}
+  return
+}
+
+// -----
+
+func.func @sched_group_c1() {
+  // expected-error@+1 {{has count -4, expected 0 to 2147483647}}
+  wave.sched_group {mask = 8 : i64, count = -4 : i64}
+  return
+}
+
+// -----
+
+func.func @yield_parent(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{expects parent op to be one of 'wave.iterate, wave.conditional'}}
+  wave.yield %a : !wave.tile<[M], f32>
+}

@@ -1,0 +1,91 @@
+// RUN: soliton-opt %s | soliton-opt | FileCheck %s
+// RUN: soliton-opt %s --mlir-print-op-generic | soliton-opt | FileCheck %s
+// RUN: soliton-opt %s --canonicalize --cse | FileCheck %s --check-prefix=FOLDED
+
+// A schedule has decided the order.
+// CHECK-LABEL: wave.kernel @guarded attributes
+// CHECK-SAME: keep_order
+wave.kernel @guarded attributes {arg_names = ["a"], constraints = [], subs = {M = 64 : i64}, dynamic = ["T"], form = 5 : i32, keep_order} {
+^bb0(%a: !wave.memory<["M"], f32, global>):
+  %0 = wave.fill 1.0 : f32 -> !wave.tile<[M], f32, "lane = (64 M 1)">
+  %1 = wave.fill 2.0 : f32 -> !wave.tile<[M], f32, "lane = (64 M 1)">
+  // Two results, and nothing at all; the condition is about the launch or about an iteration.
+  // CHECK: %[[R:.*]]:2 = wave.conditional <"2 < T"> -> !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)"> {
+  // CHECK: wave.yield %{{.*}}, %{{.*}} :
+  // CHECK: } else {
+  // CHECK: wave.yield %{{.*}}, %{{.*}} :
+  %2:2 = wave.conditional <"T >= 3"> -> !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)"> {
+    wave.yield %0, %1 : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)">
+  } else {
+    wave.yield %1, %0 : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)">
+  }
+  // CHECK: wave.iterate "M"
+  wave.iterate "M" () {count = #wave.expr<"T">} : () -> () {
+    // CHECK: wave.conditional <"$ARG_M < $WG0"> attributes {tags = ["odd"]} {
+    // CHECK-NEXT: wave.barrier
+    // CHECK-NEXT: } else {
+    // CHECK-NEXT: wave.barrier
+    // CHECK-NEXT: }
+    wave.conditional <"$ARG_M < $WG0"> attributes {tags = ["odd"]} {
+      wave.barrier
+    } else {
+      wave.barrier
+    }
+  }
+  wave.write %2#0, %a {starts = [#wave.expr<"0">]} : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.memory<["M"], f32, global>
+}
+
+// CHECK-LABEL: wave.kernel @time
+wave.kernel @time attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 5 : i32} {
+  // CHECK-NEXT: wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
+  wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
+  // CHECK-NEXT: wave.commit cp_async
+  wave.commit cp_async
+  // CHECK-NEXT: wave.wait vm, 63
+  wave.wait vm, 63
+  // CHECK-NEXT: wave.wait shared, 4
+  wave.wait shared, 4
+  // CHECK-NEXT: wave.wait bulk, 0
+  wave.wait bulk, 0
+  // CHECK-NEXT: wave.wait mma, 1
+  wave.wait mma, 1
+  // CHECK-NEXT: wave.priority 3
+  wave.priority 3
+  // CHECK-NEXT: wave.sched_barrier
+  wave.sched_barrier
+  // CHECK-NEXT: wave.sched_barrier {mask = 8 : i64}
+  wave.sched_barrier {mask = 8 : i64}
+  // CHECK-NEXT: wave.sched_group {count = 4 : i64, group = 1 : i64, mask = 8 : i64}
+  wave.sched_group {mask = 8 : i64, count = 4 : i64, group = 1 : i64}
+}
+
+// A number decides at once, and what was common to both blocks is one op; nothing that orders is ever removed.
+// FOLDED-LABEL: wave.kernel @decided
+// FOLDED-NOT: wave.conditional <"
+// FOLDED: wave.priority 1
+// FOLDED-NOT: wave.priority
+// FOLDED: wave.barrier
+// FOLDED-NEXT: wave.barrier
+// FOLDED: %[[X:.*]] = wave.unary neg
+// FOLDED-NEXT: wave.conditional <"T < 2">
+// FOLDED: wave.yield %[[X]]
+wave.kernel @decided attributes {arg_names = ["a"], constraints = [], subs = {M = 64 : i64}, dynamic = ["T"], form = 5 : i32} {
+^bb0(%a: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %a {starts = [#wave.expr<"0">]} : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32, "lane = (64 M 1)">
+  wave.conditional <"3 < 4"> {
+    wave.priority 1
+  } else {
+    wave.priority 2
+  }
+  wave.barrier
+  wave.barrier
+  %1 = wave.unary neg %0 : !wave.tile<[M], f32, "lane = (64 M 1)"> -> !wave.tile<[M], f32, "lane = (64 M 1)">
+  %2 = wave.conditional <"T < 2"> -> !wave.tile<[M], f32, "lane = (64 M 1)"> {
+    %3 = wave.unary neg %0 : !wave.tile<[M], f32, "lane = (64 M 1)"> -> !wave.tile<[M], f32, "lane = (64 M 1)">
+    wave.yield %3 : !wave.tile<[M], f32, "lane = (64 M 1)">
+  } else {
+    wave.yield %0 : !wave.tile<[M], f32, "lane = (64 M 1)">
+  }
+  %4 = wave.binary add %1, %2 : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)"> -> !wave.tile<[M], f32, "lane = (64 M 1)">
+  wave.write %4, %a {starts = [#wave.expr<"0">]} : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.memory<["M"], f32, global>
+}
