@@ -3,8 +3,10 @@
 
   python3 bench/census.py --soliton build/bin/soliton --out bench/results/census.md
 
-Nothing is executed: there is no AMD GPU here. Wave's row is that of wave-lang 3.9.1's unscheduled code object for the same
-tile, counted the same way (8 LDS reads, 4 LDS writes, 4 global loads, 5 VALU, 2 barriers, 120 VGPRs, no spill).
+Nothing is executed: there is no AMD GPU here. Wave's rows are those of wave-lang 3.9.1's code objects for the same tile, unscheduled
+and with PREFETCH, counted the same way. The ping-pong kernel is also counted cluster by cluster (a cluster ends at a barrier), beside the
+static issue cost of what is in it: clocks of its busiest unit by the published tables (a 16x16x32 MFMA occupies the matrix unit for
+16, a conflict-free ds_read_b128 the LDS for 4, a vector instruction its issue port for 4).
 """
 import argparse
 import collections
@@ -18,7 +20,10 @@ import tempfile
 CLASSES = [("v_mfma", "mfma"), ("v_smfma", "mfma"), ("ds_read", "LDS reads"), ("ds_write", "LDS writes"),
            ("buffer_load", "global loads"), ("global_load", "global loads"), ("buffer_store", "global stores"),
            ("global_store", "global stores"), ("s_waitcnt", "waits"), ("s_barrier", "barriers"), ("v_", "VALU"), ("s_", "SALU")]
-COLUMNS = ["mfma", "LDS reads", "LDS writes", "global loads", "VALU", "barriers", "waits", "SALU"]
+COLUMNS = ["mfma", "LDS reads", "LDS writes", "global loads", "VALU", "barriers", "waits", "SALU", "all"]
+# Clocks of one wave, gfx950.
+CLOCKS = {"mfma": ("matrix", 16), "LDS reads": ("LDS", 4), "global loads": ("memory", 16), "VALU": ("issue", 4), "SALU": ("issue", 4),
+          "waits": ("issue", 4), "barriers": ("issue", 4)}
 
 
 def classify(mnemonic):
@@ -26,9 +31,9 @@ def classify(mnemonic):
 
 
 def loop_of(hsaco):
-    """Counts between the target of the backward branch that encloses most MFMAs and that branch."""
+    """The instructions between the target of the backward branch that encloses most MFMAs and that branch."""
     text = subprocess.run(["llvm-objdump-22", "-d", "--symbolize-operands", hsaco], capture_output=True, text=True, check=True).stdout
-    code, labels, best = [], {}, collections.Counter()
+    code, labels, best = [], {}, []
     for line in text.splitlines():
         label = re.match(r"^(?:[0-9a-f]+ )?<(L\d+)>:$", line.strip())
         if label:
@@ -36,12 +41,35 @@ def loop_of(hsaco):
             continue
         op = re.match(r"^([a-z]\w+)\b(.*?)(//.*)?$", line.strip())
         if op and line[:1] in "\t ":
-            code.append(op.group(1))
+            code.append((op.group(1), op.group(2).strip()))
             goal = re.search(r"<?(L\d+)>?", op.group(2)) if op.group(1).startswith(("s_cbranch", "s_branch")) else None
             if goal and goal.group(1) in labels:
-                counts = collections.Counter(map(classify, code[labels[goal.group(1)]:]))
-                best = max(best, counts, key=lambda c: c["mfma"])
+                best = max(best, code[labels[goal.group(1)]:], key=lambda c: sum(classify(m) == "mfma" for m, _ in c))
     return best
+
+
+def count(loop):
+    counts = collections.Counter(classify(mnemonic) for mnemonic, _ in loop)
+    counts["all"] = len(loop)
+    return counts
+
+
+def clusters(loop):
+    """The table of a loop, cluster by cluster; a cluster ends at a barrier, and the first begins where the loop does."""
+    parts = [[]]
+    for mnemonic, operands in loop:
+        parts[-1].append((mnemonic, operands))
+        if mnemonic == "s_barrier":
+            parts.append([])
+    rows = ["| cluster | mfma | LDS reads | direct copies | VALU | waits | clocks of the busiest unit |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    for number, part in enumerate(parts):
+        counts, units = count(part), collections.Counter()
+        for name, (unit, clocks) in CLOCKS.items():
+            units[unit] += counts[name] * clocks
+        waits = ", ".join(operands for mnemonic, operands in part if mnemonic == "s_waitcnt") or "none"
+        unit, clocks = units.most_common(1)[0]
+        rows.append(f"| {number} | {counts['mfma']} | {counts['LDS reads']} | {counts['global loads']} | {counts['VALU']} | {waits} | {clocks} ({unit}) |")
+    return rows
 
 
 def main():
@@ -49,21 +77,31 @@ def main():
     parser.add_argument("--soliton", default="build/bin/soliton")
     parser.add_argument("--out", default="")
     arguments = parser.parse_args()
-    lines = ["# Inner loop of the f16 GEMM, instructions per 32 MFMA", "",
+    lines = ["# Inner loop of the GEMM on AMD, instructions per 32 MFMA", "",
              f"{datetime.date.today()}; `{' '.join(sys.argv)}`; compiled and disassembled, never run on hardware.", "",
              "| code | " + " | ".join(COLUMNS) + " | VGPRs | spill bytes | bank conflicts (model) |", "| --- |" + " --- |" * (len(COLUMNS) + 3),
-             "| Wave 3.9.1, gfx942, 128x128x32, unscheduled | 32 | 8 | 4 | 4 | 5 | 2 | | | 120 | 0 | |"]
-    cases = [("gfx942", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"), ("gfx950", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"), ("gfx950", "BLOCK_M=256,BLOCK_N=256,BLOCK_K=64")]
-    for target, tile in cases:
+             "| Wave 3.9.1, gfx942 f16 128x128x32, none | 32 | 8 | 4 | 4 | 5 | 2 | | | | 120 | 0 | |",
+             "| Wave 3.9.1, gfx942 f16 128x128x32, prefetch | 32 | 8 | 4 | 4 | 6 | 2 | 6 | | 67 | 130 | 0 | |"]
+    small, large = "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32", "BLOCK_M=256,BLOCK_N=256,BLOCK_K=64"
+    eight = large + ",WAVES_M=2,WAVES_N=4"
+    cases = [("gfx942", "f16", small, "none"), ("gfx942", "f16", small, "prefetch"), ("gfx942", "f16", small, "modulo"), ("gfx950", "f16", small, "none"),
+             ("gfx950", "f16", large, "none"), ("gfx950", "bf16", eight, "two_pp_cluster"), ("gfx950", "bf16", eight, "async_two_pp_clusters")]
+    details = []
+    for target, dtype, tile, schedule in cases:
         with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
-            done = subprocess.run([arguments.soliton, "compile", "gemm", "--target", target, "--size", "M=4096,N=4096,K=4096", "--set", tile,
-                                   "--emit", "hsaco", "-o", file.name, "--json"], capture_output=True, text=True, check=True)
+            done = subprocess.run([arguments.soliton, "compile", "gemm", "--target", target, "--dtype", dtype, "--size", "M=4096,N=4096,K=4096", "--set", tile,
+                                   "--schedule", schedule, "--emit", "hsaco", "-o", file.name, "--json"], capture_output=True, text=True, check=True)
             report = json.loads(done.stdout)
-            counts = loop_of(file.name)
+            loop = loop_of(file.name)
+        counts = count(loop)
         scale = 32 / counts["mfma"]
         conflicts = sum(entry["conflicts"] for entry in report["bank_conflicts"])
         cells = [f"{counts[c] * scale:g}" for c in COLUMNS]
-        lines.append(f"| Soliton, {target}, {tile} | " + " | ".join(cells) + f" | {report['vgprs']} | {report['spill_bytes']} | {conflicts} |")
+        name = f"{target} {dtype} {'x'.join(re.findall(r'BLOCK_.=([0-9]+)', tile))}, {schedule}"
+        lines.append(f"| Soliton, {name} | " + " | ".join(cells) + f" | {report['vgprs']} | {report['spill_bytes']} | {conflicts} |")
+        if schedule.startswith("async"):
+            details += ["", f"## Clusters of {name}", ""] + clusters(loop)
+    lines += details
     text = "\n".join(lines)
     print(text)
     if arguments.out:

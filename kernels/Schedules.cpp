@@ -90,8 +90,8 @@ static Halves splitByCopies(ScheduleContext &s, const Gemm &gemm) {
 //===- Prefetch ---------------------------------------------------------------------===//
 
 /// Memory of the next iteration beside the arithmetic of this one.
-static PipelinedLoop prefetchStages(ScheduleContext &s, const Gemm &gemm) {
-  auto p = s.pipeline(gemm.loop);
+static PipelinedLoop prefetchStages(ScheduleContext &s, const Gemm &gemm, const PipelineOptions &options = {}) {
+  auto p = s.pipeline(gemm.loop, options);
   p.set_stage({{gemm.loads}, {gemm.writes}});
   p.set_stage({{gemm.shared}, {gemm.mma}});
   return p;
@@ -122,11 +122,12 @@ static ScheduleCluster compute(ScheduleContext &s, const Nodes &mma) {
 static void twoPpCluster(ScheduleContext &s) {
   Gemm gemm(s);
   Halves halves = splitAlong(s, gemm, "K");
-  auto p = prefetchStages(s, gemm);
+  // Without an epilogue, whose second copy of the body would take more registers than the loop.
+  auto p = prefetchStages(s, gemm, {.eliminate_epilogue = true, .multi_buffer_count = 2});
   SchedulingBarrier fence;
-  s.reorder_graph(p.KERNEL, {s.cluster({halves.shared0, fence, gemm.loadA, fence, halves.shared1, fence, gemm.loadB,
-                                        fence, WorkgroupBarrier(), fence}),
-                             compute(s, halves.mma0), s.cluster({gemm.writes, fence, WorkgroupBarrier(), fence}),
+  s.reorder_graph(p.KERNEL, {s.cluster({halves.shared0, fence, gemm.loads, fence, WorkgroupBarrier(), fence}),
+                             compute(s, halves.mma0),
+                             s.cluster({halves.shared1, fence, gemm.writes, fence, WorkgroupBarrier(), fence}),
                              compute(s, halves.mma1)});
   s.stagger(p.KERNEL);
 }

@@ -133,7 +133,7 @@ TEST(Schedules, TwoPpClusterIsStaggeredWithItsFourBarriersOnly) {
   EXPECT_EQ(plan.problem.stagger, (std::vector{0, 1}));
   EXPECT_EQ(plan.groupStart, (std::vector{0, 4}));
   EXPECT_EQ(kernelBarriers(plan), 4);
-  EXPECT_EQ(buffersOf(plan, "tile_a"), 1);
+  EXPECT_EQ(buffersOf(plan, "tile_a"), 2);
   EXPECT_EQ(plan.schedule.interval, 4);
 }
 

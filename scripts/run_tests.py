@@ -150,6 +150,18 @@ def parse_unittest(code: int, output: str) -> Result:
     return result
 
 
+def parse_steps(code: int, output: str) -> Result:
+    """A script that says `ok: NAME` or `FAILED: NAME` about each thing that it checked."""
+    result = Result(output=output)
+    result.passed = len(re.findall(r"^ok: .+$", output, re.M))
+    result.failures = re.findall(r"^FAILED: (.+)$", output, re.M)
+    if code != 0 and not result.failures:
+        result.failures.append(f"exit code {code}")
+    elif result.count == 0:
+        result.failures.append("nothing was checked")
+    return result
+
+
 def check(name: str, *command: str, timeout: int = 900, alone: bool = False) -> Suite:
     def parse(code: int, output: str) -> Result:
         last = output.strip().splitlines()[-1] if output.strip() else "no reason given"
@@ -179,6 +191,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("headers", script("check_headers.sh"), alone=True),
         check("demonstration", python, script("run_demo.py"), "--soliton", str(build / "bin" / "soliton")),
         check("installed-package", script("check_install.sh"), str(build)),
+        Suite("tutorial", [python, script("run_tutorial.py"), "--build", str(build)], parse_steps),
         *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],
     ]
 

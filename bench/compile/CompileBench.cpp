@@ -1,7 +1,7 @@
 //===- CompileBench.cpp - How long the compiler takes ------------------------------------------===//
 //
-//   compile-bench machine TARGET BM BN BK [REPS]     from tracing to the machine form, f16 GEMM; one JSON line
-//   compile-bench hsaco TARGET BM BN BK [REPS]       down to a code object, with LLVM's share
+//   compile-bench machine TARGET BM BN BK [REPS [SCHEDULE]]     from tracing to the machine form, f16 GEMM; one JSON
+//   line compile-bench hsaco TARGET BM BN BK [REPS [SCHEDULE]]       down to a code object, with LLVM's share
 //   compile-bench chain N [REPS]                     a chain of N element-wise ops to the machine form
 //
 // The first compilation of the process is reported as cold, the median of the others as warm.
@@ -32,7 +32,9 @@ double median(std::vector<double> samples) {
 struct Sample {
   double front = 0; ///< trace to machine form
   double llvm = 0, total = 0;
-  int64_t machineOps = 0, matrixOps = 0;
+  /// Of the loops' schedules: to find them, and to prove them.
+  double schedule = 0, proof = 0;
+  int64_t machineOps = 0, matrixOps = 0, loopOps = 0;
 };
 
 Sample measure(const CompileAttempt &attempt) {
@@ -49,17 +51,24 @@ Sample measure(const CompileAttempt &attempt) {
       sample.front += phase.ms;
     sample.total += phase.ms;
   }
+  for (const sched::LoopReport &loop : attempt.result->loops) {
+    sample.schedule += loop.scheduleMs;
+    sample.proof += loop.verifyMs;
+    sample.loopOps += loop.problem.numOps();
+  }
   sample.machineOps = attempt.result->machineOps;
   sample.matrixOps = attempt.result->matrixOps;
   return sample;
 }
 
-Sample compileGemm(const std::string &target, int64_t bm, int64_t bn, int64_t bk, rt::ImageKind kind) {
+Sample compileGemm(const std::string &target, int64_t bm, int64_t bn, int64_t bk, rt::ImageKind kind,
+                   const std::string &schedule) {
   const kernels::KernelEntry &gemm = *kernels::findKernel("gemm");
   double start = now();
   Kernel kernel = gemm.build(gemm.variants.front());
   double traced = now() - start;
   CompileOptions options{.target = target};
+  options.schedule.name = schedule;
   for (auto [name, value] : {std::pair("M", int64_t(4096)),
                              {"N", int64_t(4096)},
                              {"K", int64_t(4096)},
@@ -96,8 +105,9 @@ int main(int argc, char **argv) {
   auto number = [&](int i, int64_t otherwise) { return i < argc ? std::atoll(argv[i]) : otherwise; };
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode != "machine" && mode != "hsaco" && mode != "chain") {
-    std::fprintf(stderr,
-                 "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS], or compile-bench chain N [REPS]\n");
+    std::fprintf(
+        stderr,
+        "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS [SCHEDULE]], or compile-bench chain N [REPS]\n");
     return 2;
   }
   bool chain = mode == "chain";
@@ -105,21 +115,25 @@ int main(int argc, char **argv) {
   auto once = [&] {
     return chain ? compileChain(number(2, 2000))
                  : compileGemm(argv[2], number(3, 128), number(4, 128), number(5, 32),
-                               mode == "hsaco" ? rt::ImageKind::hsaco : rt::ImageKind::emulator);
+                               mode == "hsaco" ? rt::ImageKind::hsaco : rt::ImageKind::emulator,
+                               argc > 7 ? argv[7] : "none");
   };
   if (!chain && argc < 6)
     return std::fprintf(stderr, "compile-bench: found %d arguments, expected TARGET BM BN BK\n", argc - 2), 2;
   Sample cold = once();
-  std::vector<double> front, llvm, total;
+  std::vector<double> front, llvm, total, schedule, proof;
   for (int64_t i = 0; i < repetitions; ++i) {
     Sample sample = once();
     front.push_back(sample.front);
     llvm.push_back(sample.llvm);
     total.push_back(sample.total);
+    schedule.push_back(sample.schedule);
+    proof.push_back(sample.proof);
   }
   std::printf("{\"mode\": \"%s\", \"front_ms\": %.3f, \"front_cold_ms\": %.3f, \"llvm_ms\": %.3f, \"total_ms\": %.3f, "
+              "\"schedule_ms\": %.3f, \"proof_ms\": %.3f, \"loop_ops\": %lld, "
               "\"machine_ops\": %lld, \"matrix_ops\": %lld, \"repetitions\": %lld}\n",
-              mode.c_str(), median(front), cold.front, median(llvm), median(total),
-              static_cast<long long>(cold.machineOps), static_cast<long long>(cold.matrixOps),
-              static_cast<long long>(repetitions));
+              mode.c_str(), median(front), cold.front, median(llvm), median(total), median(schedule), median(proof),
+              static_cast<long long>(cold.loopOps), static_cast<long long>(cold.machineOps),
+              static_cast<long long>(cold.matrixOps), static_cast<long long>(repetitions));
 }

@@ -66,6 +66,12 @@ class Checks(unittest.TestCase):
         result = run_tests.parse_unittest(1, text)
         self.assertEqual((result.passed, result.failures), (2, ["test_b (x.A)"]))
 
+    def test_scripts_that_count_their_steps(self):
+        result = run_tests.parse_steps(1, "ok: line 3: make\nFAILED: a.svg\n    ok: not a step\n1 passed, 1 failed\n")
+        self.assertEqual((result.passed, result.failures), (1, ["a.svg"]))
+        self.assertEqual(run_tests.parse_steps(0, "0 passed").failures, ["nothing was checked"])
+        self.assertEqual(run_tests.parse_steps(2, "ok: a\nTraceback").failures, ["exit code 2"])
+
     def test_a_command_that_does_not_exist(self):
         result, _ = run_tests.run(run_tests.check("gone", "/nonexistent/tool"))
         self.assertEqual(len(result.failures), 1)

@@ -49,6 +49,8 @@ TEST_P(Order, IsTheProgramsLineForLine) {
   EXPECT_LE(compiled.code.vgprs, 112u);
   EXPECT_EQ(compiled.code.spilledRegisters, 0u);
   EXPECT_EQ(compiled.listing.count(Kind::scratch), 0u);
+  for (const Instruction &i : compiled.listing.instructions)
+    EXPECT_FALSE(i.mnemonic.starts_with("v_accvgpr")) << i.text();
 }
 
 TEST_P(Order, IsLlvmsOwnWithoutTheAttribute) {
@@ -139,6 +141,26 @@ TEST(Order950, ABarrierForSomeWavesIsAScalarBranch) {
   EXPECT_EQ(compiled.listing.count(Kind::barrier), program.count<machine::BarrierOp>());
   for (const Instruction &i : compiled.listing.instructions)
     EXPECT_EQ(i.text().find("exec"), std::string::npos) << i.text() << "\n" << print(compiled.listing);
+}
+
+TEST_P(Order, AccumulatorsHaveRegistersApartOnlyWhereTheyMust) {
+  // 320 registers are alive at the barrier, more than an instruction can name: some go where accumulators would.
+  std::string body = "  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 1048576 : i64\n"
+                     "  %c16 = arith.constant 16 : i32\n  %lane = machine.id lane\n"
+                     "  %offset = arith.muli %lane, %c16 : i32\n  %from = machine.buffer %a[%zero], %bytes\n";
+  auto access = [](int i) {
+    return "%from [%offset] {immediate = " + std::to_string(i * 4096) +
+           " : i64, alignment = 16 : i64} : vector<4xf32>\n";
+  };
+  for (int i = 0; i < 80; ++i)
+    body += "  %v" + std::to_string(i) + " = machine.load " + access(i);
+  body += "  machine.barrier\n";
+  for (int i = 0; i < 80; ++i)
+    body += "  machine.store %v" + std::to_string(79 - i) + ", " + access(i);
+  Program program(kernelText(target(), "%a: !machine.ptr", body, 0, 4));
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(compiled.code.scratchBytes, 0u);
+  EXPECT_GT(compiled.code.agprs, 0u);
 }
 
 //===-- Waits and hints -------------------------------------------------------------===//

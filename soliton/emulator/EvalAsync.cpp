@@ -107,6 +107,8 @@ void evalWait(Wave &wave, const Instr &instr) {
 
 void retire(Wave &wave, Counter counter) {
   uint32_t done = wave.group.clocks.counter(agentOf(wave.index, counter)).done;
+  if (counter == Counter::Shared)
+    wave.finishShared(done);
   if (counter == Counter::Vm || counter == Counter::CpAsync) {
     auto isDone = [&](const PendingCopy &copy) { return copy.counter == counter && copy.access <= done; };
     for (const PendingCopy &copy : wave.copies)
@@ -140,6 +142,7 @@ void drain(Wave &wave) {
     finding.wave = wave.index;
     wave.group.reporter.add(std::move(finding));
   }
+  wave.finishAllShared();
   for (const PendingCopy &copy : wave.copies)
     apply(wave, copy);
   wave.copies.clear();

@@ -133,16 +133,10 @@ void fillSlot(Wave &wave, const Instr &instr, Word *to) {
 }
 
 template <typename Memory, typename Word>
-void evalLoad(Wave &wave, const Instr &instr) {
+void readInto(Wave &wave, const Instr &instr, const LaneAccess &access) {
   const SlotPlace &place = wave.prepared.slots[instr.dst];
   const SlotInfo &info = wave.program.slots[instr.dst];
-  LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.dst),
-                                   {.mask = instr.src[0], .uniform = place.lanes == 1, .flags = instr.flags});
   Word *to = wave.write<Word>(instr.dst);
-  uint64_t all = access.lanes == 1 ? 1 : wave.allLanes();
-  if (access.mask != all)
-    fillSlot(wave, instr, to);
-  judgeAccess(wave, instr, access, false, false);
   if constexpr (sizeof(Memory) == 1 && sizeof(Word) == 4)
     if (memoryBits(info.type) < 8)
       return loadPacked(access, to, info.count, place.lanes, memoryBits(info.type));
@@ -150,6 +144,23 @@ void evalLoad(Wave &wave, const Instr &instr) {
   if (info.type == DType::i1)
     for (uint32_t i = 0; i < place.words; ++i)
       to[i] = to[i] ? 1 : 0;
+}
+
+template <typename Memory, typename Word>
+void evalLoad(Wave &wave, const Instr &instr) {
+  const SlotPlace &place = wave.prepared.slots[instr.dst];
+  LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.dst),
+                                   {.mask = instr.src[0], .uniform = place.lanes == 1, .flags = instr.flags});
+  uint64_t all = access.lanes == 1 ? 1 : wave.allLanes();
+  if (access.mask != all)
+    fillSlot(wave, instr, wave.write<Word>(instr.dst));
+  judgeAccess(wave, instr, access, false, false);
+  if (!access.region->shared || !wave.prepared.lateShared)
+    return readInto<Memory, Word>(wave, instr, access);
+  auto finish = [](Wave &owner, const PendingShared &pending) {
+    readInto<Memory, Word>(owner, *pending.instr, pending.lanes);
+  };
+  wave.defer({0, &instr, access, finish, {}});
 }
 
 /// After a store every lane finds its own value, unless another lane of the same store wrote something else there.
@@ -174,18 +185,31 @@ void judgeLanes(Wave &wave, const Instr &instr, const LaneAccess &access, const 
 }
 
 template <typename Memory, typename Word>
-void evalStore(Wave &wave, const Instr &instr) {
+void writeFrom(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from) {
   const SlotInfo &info = wave.program.slots[instr.src[1]];
-  LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.src[1]),
-                                   {.mask = instr.src[0], .flags = instr.flags});
-  const Word *from = wave.read<Word>(instr.src[1], true, 1);
-  judgeAccess(wave, instr, access, true, false);
   if constexpr (sizeof(Memory) == 1 && sizeof(Word) == 4)
     if (memoryBits(info.type) < 8)
       return storePacked(access, from, info.count, wave.lanes, memoryBits(info.type));
   storeElements<Memory, Word>(access, from, info.count, wave.lanes);
   if (wave.group.checks)
     judgeLanes<Memory, Word>(wave, instr, access, from, info.count, wave.lanes);
+}
+
+template <typename Memory, typename Word>
+void evalStore(Wave &wave, const Instr &instr) {
+  LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.src[1]),
+                                   {.mask = instr.src[0], .flags = instr.flags});
+  const Word *from = wave.read<Word>(instr.src[1], true, 1);
+  judgeAccess(wave, instr, access, true, false);
+  if (!access.region->shared || !wave.prepared.lateShared)
+    return writeFrom<Memory, Word>(wave, instr, access, from);
+  size_t bytes = size_t(wave.program.slots[instr.src[1]].count) * wave.lanes * sizeof(Word);
+  auto finish = [](Wave &owner, const PendingShared &pending) {
+    writeFrom<Memory, Word>(owner, *pending.instr, pending.lanes, reinterpret_cast<const Word *>(pending.data.data()));
+  };
+  PendingShared pending{0, &instr, access, finish, std::vector<uint64_t>((bytes + 7) / 8)};
+  std::memcpy(pending.data.data(), from, bytes);
+  wave.defer(std::move(pending));
 }
 
 template <typename Memory, typename Word>

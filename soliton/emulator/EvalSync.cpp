@@ -45,7 +45,7 @@ void evalFence(Wave &wave, const Instr &instr) {
   switch (static_cast<FenceOp>(instr.sub)) {
   case FenceOp::Shared:
     clocks.complete(wave.index, Counter::Shared);
-    return;
+    return retire(wave, Counter::Shared);
   case FenceOp::Global:
     clocks.complete(wave.index, Counter::Vm);
     return retire(wave, Counter::Vm);

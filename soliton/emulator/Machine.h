@@ -33,7 +33,9 @@ struct LaunchConfig {
   uint64_t seed = 0;
   /// Judge races, initialisation, alignment, divergence. Bounds and deadlock are always judged.
   bool checks = false;
-  /// Asynchronous work completes as late as is legal; until then its destination holds NaN patterns.
+  /// Asynchronous work completes as late as is legal; until then its destination holds NaN patterns. So do ordinary
+  /// accesses of shared memory where no barrier completes them: stores when they are waited for, loads also when their
+  /// value is used; until then memory is as it was.
   bool adversarial = false;
   /// Count shared bank conflicts (lanes served in groups that fill the banks once).
   bool bankConflicts = false;

@@ -67,6 +67,7 @@ Prepared::Prepared(const Program &program, const LaunchConfig &config) : program
     hasMmaAsync |= instr.op == Op::MmaAsync;
   }
   late = config.adversarial || (config.checks && hasMmaAsync);
+  lateShared = config.adversarial && !program.rules.barrierCompletesShared;
 }
 
 Wave::Wave(Workgroup &group, uint32_t index)
@@ -85,6 +86,8 @@ void Wave::reset() {
   copies.clear();
   tileStores.clear();
   mmas.clear();
+  inFlight.clear();
+  loadOf.assign(prepared.lateShared ? program.slots.size() : 0, 0);
 }
 
 void Wave::run() {
@@ -106,6 +109,8 @@ void Wave::run() {
     ++group.counts[static_cast<size_t>(instr.op)];
     if (pending)
       checkPending(instr);
+    if (!inFlight.empty())
+      finishUsed(instr);
     handler(*this, instr);
   }
 }

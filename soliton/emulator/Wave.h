@@ -48,6 +48,8 @@ struct Prepared {
   bool hasMmaAsync = false;
   /// Asynchronous work is queued until its wait.
   bool late = false;
+  /// So are ordinary accesses of shared memory, which no barrier of the target completes.
+  bool lateShared = false;
   mutable std::mutex atomics;
 };
 
@@ -111,6 +113,17 @@ struct LaneAccess {
   std::array<int64_t, 64> at{};
 };
 
+/// An ordinary access of shared memory that is not done: a store until it is waited for, a load until then or until
+/// its value is used. All of a wave are done in order.
+struct PendingShared {
+  uint32_t access = 0;
+  const Instr *instr = nullptr;
+  LaneAccess lanes;
+  void (*finish)(Wave &, const PendingShared &) = nullptr;
+  /// What a store writes, as the slot had it.
+  std::vector<uint64_t> data;
+};
+
 struct Wave {
   Wave(Workgroup &group, uint32_t index);
 
@@ -146,6 +159,14 @@ struct Wave {
   /// mma_async bookkeeping of slots, where results are queued.
   void checkPending(const Instr &instr);
 
+  /// Queues the last numbered access of shared memory.
+  void defer(PendingShared pending);
+  /// Does the queued ones up to this number.
+  void finishShared(uint32_t access);
+  void finishAllShared() { finishShared(0xffffffffu); }
+  /// Does those whose values `instr` uses or replaces, and all before them.
+  void finishUsed(const Instr &instr);
+
   Workgroup &group;
   const Prepared &prepared;
   const Program &program;
@@ -163,6 +184,9 @@ struct Wave {
   std::deque<PendingCopy> copies;
   std::deque<PendingTile> tileStores;
   std::deque<PendingMma> mmas;
+  std::deque<PendingShared> inFlight;
+  /// By slot: the queued load that will write it, or 0.
+  std::vector<uint32_t> loadOf;
   uint32_t nextJob = 1;
 
 private:

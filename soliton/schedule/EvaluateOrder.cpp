@@ -30,40 +30,6 @@ std::optional<int> Evaluation::counterOf(const AddedOp::Part &part, const Place 
   return std::nullopt;
 }
 
-Operation Evaluation::makeAdded(const AddedOp::Part &part, int counter, const Place &place, GroupMask groups) {
-  std::string name(nameOf(part.kind));
-  if (part.kind == OpKind::Hint)
-    name = part.hint == HintKind::Priority       ? "set_wave_prio"
-           : part.hint == HintKind::SchedBarrier ? "scheduling_barrier"
-                                                 : "scheduling_group";
-  Operation op;
-  op.key = "schedule/" + name + "." + std::to_string(numAdded++);
-  op.place = place;
-  op.kind = part.kind;
-  op.latency = 0;
-  op.groups = groups;
-  op.counter = counter;
-  op.value = part.value;
-  op.pinned = false;
-  op.origin.type = name;
-  op.hint = part.hint;
-  op.arguments = part.arguments;
-  return op;
-}
-
-namespace {
-/// What is wrong with the numbers of an added op; empty if nothing.
-std::string wrongNumber(const AddedOp::Part &part) {
-  if (part.kind == OpKind::Wait && part.value < 0)
-    return "a wait for " + std::to_string(part.value) + " outstanding accesses";
-  if (part.hint == HintKind::Priority && (part.arguments[0] < 0 || part.arguments[0] > 3))
-    return "wave priority " + std::to_string(part.arguments[0]) + ", expected 0 to 3";
-  if (part.hint == HintKind::SchedGroup && part.arguments[1] < 1)
-    return "a scheduling group of " + std::to_string(part.arguments[1]) + " instructions";
-  return "";
-}
-} // namespace
-
 std::vector<int> Evaluation::add(const AddedOp &op, const Place &place, GroupMask groups) {
   const Place &where = op.place.known() ? op.place : place;
   std::vector<int> added;
@@ -71,12 +37,15 @@ std::vector<int> Evaluation::add(const AddedOp &op, const Place &place, GroupMas
     error(DiagId::ScheduleArgument, where, "a wait that names no counter, or a group of nothing",
           "say what may stay outstanding: `MemoryCounterWait({.load = 0})`");
   for (const AddedOp::Part &part : op.parts) {
-    if (std::string wrong = wrongNumber(part); !wrong.empty())
+    if (std::string wrong = wrongNumber(part.kind, part.hint, part.arguments, part.value); !wrong.empty())
       error(DiagId::ScheduleArgument, where, wrong, "give a number in range");
     std::optional<int> counter = -1;
     if (part.kind == OpKind::Wait && !(counter = counterOf(part, where)))
       continue;
-    added.push_back(plan.problem.addOperation(makeAdded(part, *counter, where, groups)));
+    Operation made = makeAdded(part.kind, part.hint, part.arguments, *counter, part.value, groups);
+    made.key = "schedule/" + made.origin.type + "." + std::to_string(numAdded++);
+    made.place = where;
+    added.push_back(plan.problem.addOperation(std::move(made)));
   }
   return added;
 }
@@ -90,7 +59,7 @@ void Evaluation::insertOutside(Phase phase, bool atStart, const AddedOp &op, con
       error(DiagId::ScheduleArgument, where, "a hint stands outside of the kernel", "put hints into the kernel only");
       continue;
     }
-    if (std::string wrong = wrongNumber(part); !wrong.empty())
+    if (std::string wrong = wrongNumber(part.kind, part.hint, part.arguments, part.value); !wrong.empty())
       error(DiagId::ScheduleArgument, where, wrong, "give a number in range");
     std::optional<int> counter = -1;
     if (part.kind == OpKind::Wait && !(counter = counterOf(part, where)))

@@ -7,18 +7,6 @@
 
 namespace soliton::sched {
 
-bool LoopPlan::ok() const {
-  return std::none_of(diagnostics.begin(), diagnostics.end(),
-                      [](const Diagnostic &diag) { return diag.severity == Severity::error; });
-}
-
-VerifyOptions LoopPlan::verifyOptions(std::optional<int> tripCount) const {
-  VerifyOptions options;
-  options.waivers = waivers;
-  options.tripCount = tripCount;
-  return options;
-}
-
 //===- The end of a function ---------------------------------------------------------===//
 
 LoopPlan Evaluation::finishUnrolled(int factor) {

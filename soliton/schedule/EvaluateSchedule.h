@@ -11,8 +11,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/schedule/Plan.h"
 #include "soliton/schedule/Synchronize.h"
-#include "soliton/schedule/Verify.h"
 #include "soliton/schedule/WaveSchedule.h"
 
 namespace soliton::sched {
@@ -28,44 +28,6 @@ struct ScheduleInput {
   /// Copies of the source's body that the problem holds (origin.copy tells them apart).
   int unrolled = 1;
   bool strict = false;
-};
-
-/// A barrier or wait outside of the kernel that the author put in.
-struct Insertion {
-  Phase phase = Phase::Prologue;
-  bool atStart = true;
-  EntryKind kind = EntryKind::Barrier;
-  int counter = -1;
-  int value = 0;
-  GroupMask groups = kAllGroups;
-  Place place;
-  /// Where the author ordered that part: in front of the first op of this rank or a higher one; -1: at start or end.
-  int rank = -1;
-};
-
-struct LoopPlan {
-  /// With what the author put in as further operations (pinned = false, origin.op = -1) and its wave groups.
-  Problem problem;
-  Schedule schedule;
-  /// False: the schedule does not speak of this loop; `schedule` is then the order of the source.
-  bool scheduled = false;
-  /// Not `ScheduleInput::unrolled`: unroll the source loop by this many in all and evaluate again. Nothing else holds.
-  int unrollFirst = 1;
-  /// Copies of the kernel after pipelining.
-  int unrollKernel = 1;
-  bool eliminateEpilogue = false;
-  bool strict = false;
-  /// The first wave of each group, ascending: {0} or {0, 4}.
-  std::vector<int> groupStart = {0};
-  std::vector<Insertion> insertions;
-  /// Order of the ops in prologue and epilogue by rank; empty: that of the kernel.
-  std::vector<int> prologueRank, epilogueRank;
-  std::vector<Waiver> waivers;
-  std::vector<Diagnostic> diagnostics;
-
-  /// No errors.
-  bool ok() const;
-  VerifyOptions verifyOptions(std::optional<int> tripCount = {}) const;
 };
 
 /// Never throws; mistakes are in `diagnostics`, each at the line of the schedule or of the kernel.

@@ -96,7 +96,6 @@ private:
   /// The parts that have an op as an operation of the problem; what the target does not need is left out.
   std::vector<int> add(const AddedOp &op, const Place &place, GroupMask groups = kAllGroups);
   std::optional<int> counterOf(const AddedOp::Part &part, const Place &place);
-  Operation makeAdded(const AddedOp::Part &part, int counter, const Place &place, GroupMask groups);
   Nodes makeNodes(std::vector<int> ops) const;
   std::vector<std::string> allTags() const;
   std::optional<GroupMask> groupsOf(WaveCondition condition, const Place &place);

@@ -165,7 +165,8 @@ std::vector<int> tagNumbers(const Problem &problem, std::vector<std::string> &ta
   std::map<std::string, int> numbers;
   std::vector<int> list;
   for (const Operation &op : problem.operations) {
-    bool sync = op.kind == OpKind::Barrier || op.kind == OpKind::Wait || op.kind == OpKind::Commit;
+    bool sync =
+        op.kind == OpKind::Barrier || op.kind == OpKind::Wait || op.kind == OpKind::Commit || op.kind == OpKind::Hint;
     std::string tag = sync ? "" : tagOf(op);
     auto [it, added] = numbers.emplace(tag, static_cast<int>(tags.size()));
     if (added && sync)

@@ -12,7 +12,7 @@ extern const char *const kPageScript;
 /// `<` and friends as entities.
 std::string escapeHtml(std::string_view text);
 
-/// Number of each tag, in the order of the source; colours go by it.
+/// Number of each op's tag, in the order of the source; colours go by it. -1: barriers, waits and hints have none.
 std::vector<int> tagNumbers(const Problem &problem, std::vector<std::string> &tags);
 
 /// What the script draws, as JSON that is safe inside a script element.

@@ -78,7 +78,7 @@ const x = (t) => LEFT + (t - view[0]) / (view[1] - view[0]) * (width - LEFT - RI
 const timeAt = (px) => view[0] + (px - LEFT) / (width - LEFT - RIGHT) * (view[1] - view[0]);
 const colourOf = (e) => {
   const op = ops[e.op], n = colourBy === "tag" ? op.tag : colourBy === "stage" ? op.stage : e.iteration;
-  return paint.tags[((n % 10) + 10) % 10];
+  return op.tag < 0 ? paint.faint : paint.tags[((n % 10) + 10) % 10];
 };
 const phaseName = (s) => s.phase === "kernel" ? "kernel, trip " + s.trip : s.phase;
 

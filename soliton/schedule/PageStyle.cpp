@@ -69,6 +69,7 @@ tr + tr td { border-top: 1px solid var(--line); }
 .tag.off { opacity: 0.35; }
 .t0 { --tag: var(--c0); } .t1 { --tag: var(--c1); } .t2 { --tag: var(--c2); } .t3 { --tag: var(--c3); }
 .t4 { --tag: var(--c4); } .t5 { --tag: var(--c5); } .t6 { --tag: var(--c6); } .t7 { --tag: var(--c7); }
+.hint { --tag: var(--faint); font-size: 12px; color: var(--soft); }
 .t8 { --tag: var(--c8); } .t9 { --tag: var(--c9); }
 .syncname { font: 600 13px ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 .syncname.barrier { color: var(--barrier); }

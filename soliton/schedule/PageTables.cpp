@@ -83,6 +83,10 @@ private:
             "</small></div><div class=\"name\">" + name + "</div><div class=\"note\">" + note + "</div></div>\n";
   }
 
+  bool isStaggered() const {
+    return std::any_of(problem.stagger.begin(), problem.stagger.end(), [](int amount) { return amount > 0; });
+  }
+
   /// What the schedule does, in two or three sentences.
   void story() {
     int stages = schedule.stages();
@@ -98,9 +102,8 @@ private:
               "</i>. ";
     if (problem.groups > 1)
       html += "The waves form " + std::to_string(problem.groups) + " groups" +
-              (std::any_of(problem.stagger.begin(), problem.stagger.end(), [](int amount) { return amount > 0; })
-                   ? ", started one after the other, so that one computes while another moves data. "
-                   : " that do different work. ");
+              (isStaggered() ? ", started one after the other, so that one computes while another moves data. "
+                             : " that do different work. ");
     if (summary.interval() > 0)
       html +=
           "A trip takes " + number(summary.modelled) + " cycles by the model; " +
@@ -119,7 +122,7 @@ private:
       tile(std::to_string(summary.bounds.lower()), "cycles", "at best",
            summary.provenBound && *summary.provenBound == schedule.interval
                ? "the plan is proven optimal"
-               : "this one reaches " + percent(std::min(share, 1.0)),
+               : "this one reaches " + percent(std::min(share, 1.0)) + (isStaggered() ? " in each group" : ""),
            share > 0.9 ? "good" : "");
     }
     tile(std::to_string(schedule.stages()), "", schedule.stages() == 1 ? "stage" : "stages",
@@ -158,9 +161,9 @@ private:
       keys += (i == 0 ? "" : "\n") + problem.operations[run.ops[i]].key;
     if (run.ops.size() > 16)
       keys += "\n…";
-    return "<span class=\"chip t" + std::to_string(std::max(tag, 0) % 10) + "\" title=\"" + escapeHtml(keys) + "\">" +
-           escapeHtml(run.label) + (run.ops.size() > 1 ? " <b>×" + std::to_string(run.ops.size()) + "</b>" : "") +
-           "</span>";
+    std::string colour = tag < 0 ? "hint" : "t" + std::to_string(tag % 10);
+    return "<span class=\"chip " + colour + "\" title=\"" + escapeHtml(keys) + "\">" + escapeHtml(run.label) +
+           (run.ops.size() > 1 ? " <b>×" + std::to_string(run.ops.size()) + "</b>" : "") + "</span>";
   }
 
   void kernel() {

@@ -15,9 +15,9 @@ bool isHazard(const Problem &problem, const Dependence &dep) {
   if (dep.counter < 0 || dep.region < 0)
     return false;
   CounterKind kind = problem.counters[dep.counter].kind;
-  // A register that a plain load writes is complete where it is used.
+  // A register that a plain load writes is complete where it is used, by a wait of the back end's or by ours.
   if (dep.space == Space::Register && isSimple(kind))
-    return false;
+    return problem.counters[dep.counter].saysRegisterWaits && dep.kind == DepKind::Raw;
   // What retires in order on one counter also takes effect in that order.
   return dep.counter != dep.toCounter || kind == CounterKind::OutOfOrder || kind == CounterKind::Phase;
 }
@@ -36,7 +36,7 @@ PathContext::PathContext(const Problem &problem, const Schedule &schedule)
       settledTrips = std::clamp(tripDistance(schedule, dep) + 2, settledTrips, kMostTrips);
     }
     if (dep.kind == DepKind::Raw && dep.space == Space::Register && dep.counter >= 0 &&
-        isSimple(problem.counters[dep.counter].kind))
+        isSimple(problem.counters[dep.counter].kind) && !problem.counters[dep.counter].saysRegisterWaits)
       inputs[dep.to].push_back({dep.from, dep.distance, dep.counter});
   }
 }
@@ -119,7 +119,6 @@ void Trace::useRegisters(int p) {
   std::vector<int> &list = positions[op];
   if (static_cast<int>(list.size()) <= instance.iteration)
     list.resize(instance.iteration + 1, -1);
-  repeated |= list[instance.iteration] >= 0;
   list[instance.iteration] = p;
 }
 

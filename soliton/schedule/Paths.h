@@ -58,8 +58,6 @@ public:
   }
   /// Last iteration of `op` that runs, + 1.
   int iterations(int op) const { return static_cast<int>(positions[op].size()); }
-  /// Iterations of `op` that run more than once, which no right program has.
-  bool repeats() const { return repeated; }
   int barriersBefore(int position) const { return barriers[position]; }
   int numBarriers() const { return static_cast<int>(barrierAt.size()); }
   /// Position of the k-th barrier, counted from 1; kNever if there is none.
@@ -86,7 +84,6 @@ private:
   std::vector<const Instance *> run;
   /// By op, by iteration.
   std::vector<std::vector<int>> positions;
-  bool repeated = false;
   std::vector<int> barriers, barrierAt;
   /// By counter: issued ticks after each position, retired index known after each position.
   std::vector<std::vector<int64_t>> issued, retired;

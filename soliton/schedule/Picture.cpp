@@ -28,6 +28,14 @@ bool isPiece(std::string_view part) {
   return true;
 }
 
+/// Characters of `.12` at the end of `scheduling_barrier.12`.
+size_t ordinalSize(std::string_view part) {
+  size_t dot = part.rfind('.');
+  bool ordinal = dot != std::string_view::npos && dot > 0 && dot + 1 < part.size() &&
+                 std::all_of(part.begin() + dot + 1, part.end(), isDigit);
+  return ordinal ? part.size() - dot : 0;
+}
+
 std::string stripped(std::string text) {
   size_t size = text.find_last_not_of("0123456789.");
   if (size != std::string::npos)
@@ -49,7 +57,7 @@ std::string labelOf(const Operation &op) {
     rest.remove_prefix(part.size());
     // `mma/mma` says no more than `mma`.
     if (!isPiece(part) && part != tag)
-      label += "/" + std::string(part);
+      label += "/" + std::string(part.substr(0, part.size() - ordinalSize(part)));
   }
   return label;
 }

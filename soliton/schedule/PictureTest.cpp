@@ -81,6 +81,7 @@ TEST(Label, PiecesOfOneOpShareIt) {
   EXPECT_EQ(label("mma/0.1.2"), "mma");
   EXPECT_EQ(label("mma/mma/M0.N1/copy1#2"), "mma");
   EXPECT_EQ(label("read_a/shared_load/HEAD3.K0"), "read_a/shared_load");
+  EXPECT_EQ(label("schedule/set_wave_prio.12"), "schedule/set_wave_prio");
   EXPECT_EQ(label("M000"), "M000");
   EXPECT_EQ(label("read_a/stage2b"), "read_a/stage2b");
   Operation tagged = makeOp("mma/0", OpKind::Mma, 1);

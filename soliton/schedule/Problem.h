@@ -84,6 +84,8 @@ struct Counter {
   CounterKind kind = CounterKind::InOrder;
   /// The largest value that a wait can name (63 for a six-bit field); 0: no limit.
   int limit = 0;
+  /// Waits for registers that are loaded on it are derived too. Otherwise the back end adds them where they are used.
+  bool saysRegisterWaits = false;
 };
 
 struct Tick {

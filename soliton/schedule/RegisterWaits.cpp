@@ -1,7 +1,6 @@
 #include "soliton/schedule/RegisterWaits.h"
 
 #include <algorithm>
-#include <map>
 
 namespace soliton::sched {
 namespace {
@@ -11,74 +10,44 @@ public:
 
   void run() {
     for (size_t i = 0; i < list.size(); ++i) {
-      if (startsRun(i))
-        if (std::optional<Entry> wait = waitFor(i))
-          result.push_back(*wait);
-      result.push_back(list[i]);
-      noteLoad(list[i]);
+      if (isWait(i) && (i == 0 || !isInRun(i - 1, list[i].counter)))
+        mergeFrom(i);
+      if (!dropped(i))
+        result.push_back(list[i]);
     }
     list = std::move(result);
   }
 
 private:
-  bool isA(const Entry &entry, OpKind kind) const {
-    return entry.kind == EntryKind::Op && problem.operations[entry.op].kind == kind;
+  bool isWait(size_t i) const {
+    const Entry &entry = list[i];
+    return entry.kind == EntryKind::Wait && entry.op < 0 && !entry.said &&
+           problem.counters[entry.counter].kind == CounterKind::InOrder;
   }
-  bool isStore(size_t i) const { return i < list.size() && isA(list[i], OpKind::SharedStore); }
-  bool startsRun(size_t i) const { return isStore(i) && isStore(i + 1) && (i == 0 || !isStore(i - 1)); }
-
-  int ticksOf(const Entry &entry, int counter) const {
-    int ticks = 0;
-    if (entry.kind == EntryKind::Op)
-      for (const Tick &tick : problem.operations[entry.op].ticks)
-        ticks += tick.counter == counter ? tick.amount : 0;
-    return ticks;
+  bool isStore(size_t i, int counter) const {
+    if (list[i].kind != EntryKind::Op || problem.operations[list[i].op].kind != OpKind::SharedStore)
+      return false;
+    const std::vector<Tick> &ticks = problem.operations[list[i].op].ticks;
+    return std::none_of(ticks.begin(), ticks.end(), [&](const Tick &tick) { return tick.counter == counter; });
   }
+  bool isInRun(size_t i, int counter) const { return isStore(i, counter) || (isWait(i) && list[i].counter == counter); }
+  bool dropped(size_t i) const { return std::binary_search(gone.begin(), gone.end(), i); }
 
-  void noteLoad(const Entry &entry) {
-    if (!isA(entry, OpKind::GlobalLoad) || problem.operations[entry.op].ticks.empty())
-      return;
-    for (const Access &access : problem.operations[entry.op].accesses)
-      if (access.write && problem.regions[access.region].space == Space::Register)
-        loads[{access.region, entry.iteration + access.offset}] = result.size() - 1;
-  }
-
-  /// Place of the youngest load of the run that starts at `i`; nothing if one of them is not in this list.
-  std::optional<size_t> youngestLoad(size_t i) const {
-    std::optional<size_t> youngest;
-    for (; isStore(i); ++i)
-      for (const Access &access : problem.operations[list[i].op].accesses) {
-        if (access.write || problem.regions[access.region].space != Space::Register)
-          continue;
-        auto load = loads.find({access.region, list[i].iteration + access.offset});
-        if (load == loads.end())
-          return std::nullopt;
-        youngest = std::max(youngest.value_or(0), load->second);
+  /// The wait at `first` takes the place of all further ones of its run.
+  void mergeFrom(size_t first) {
+    int counter = list[first].counter;
+    for (size_t i = first + 1; i < list.size() && isInRun(i, counter); ++i)
+      if (isWait(i)) {
+        list[first].value = std::min(list[first].value, list[i].value);
+        gone.push_back(i);
       }
-    return youngest;
-  }
-
-  std::optional<Entry> waitFor(size_t i) const {
-    std::optional<size_t> youngest = youngestLoad(i);
-    if (!youngest)
-      return std::nullopt;
-    Entry wait = list[i];
-    wait.kind = EntryKind::Wait;
-    wait.op = -1;
-    wait.counter = problem.operations[result[*youngest].op].ticks.front().counter;
-    wait.value = 0;
-    for (size_t j = *youngest + 1; j < result.size(); ++j)
-      wait.value += ticksOf(result[j], wait.counter);
-    const Counter &counter = problem.counters[wait.counter];
-    bool canSay = counter.kind == CounterKind::InOrder && wait.value <= counter.limit;
-    return canSay ? std::optional(wait) : std::nullopt;
   }
 
   const Problem &problem;
   std::vector<Entry> &list;
   std::vector<Entry> result;
-  /// Where in `result` a register region was loaded, by region and instance.
-  std::map<std::pair<int, int>, size_t> loads;
+  /// Waits that others have taken over, ascending.
+  std::vector<size_t> gone;
 };
 } // namespace
 

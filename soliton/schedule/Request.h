@@ -3,14 +3,14 @@
 // What the compiler is asked for, and what it found: one report per loop, with all that a table or a picture needs.
 //
 //   ScheduleRequest request{.name = "modulo"};            // an algorithm
-//   ScheduleRequest request{.file = text};                 // a schedule file, text or JSON
+//   ScheduleRequest request{.file = text};                 // a schedule file: text, JSON or Wave's
 //   ScheduleRequest request{.written = &seed000};          // a schedule that was written in C++
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "soliton/schedule/Algorithms.h"
-#include "soliton/schedule/Verify.h"
+#include "soliton/schedule/Plan.h"
 
 #include <functional>
 #include <memory>
@@ -21,10 +21,8 @@ struct WaveSchedule;
 
 namespace soliton::sched {
 
-/// A loop of the kernel as it was scheduled.
-struct LoopReport {
-  Problem problem;
-  Schedule schedule;
+/// A loop of the kernel as it was scheduled: the plan, and what was made of it.
+struct LoopReport : LoopPlan {
   Program program;
   Report verified;
   /// What the algorithm knows about the interval.

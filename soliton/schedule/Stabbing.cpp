@@ -28,7 +28,7 @@ public:
     int most = std::accumulate(input.capacity.begin(), input.capacity.end(), 0);
     for (int total = lowerBound(); total <= most; ++total)
       if (std::optional<std::vector<int>> points = solve(total, -1))
-        return best(total, *points);
+        return slide(best(total, *points));
     return std::nullopt;
   }
 
@@ -107,6 +107,43 @@ private:
             chosen = *points;
           }
     return chosen;
+  }
+
+  /// Does every interval have the points that it demands?
+  bool satisfies(const std::vector<int> &points) const {
+    std::vector<int> before(2 * size + 1, 0);
+    for (int i = 0; i < 2 * size; ++i)
+      before[i + 1] = before[i] + points[i % size];
+    return std::all_of(intervals.begin(), intervals.end(), [&](const Interval &interval) {
+      int laps = (interval.end - interval.begin) / size, end = interval.end - laps * size;
+      int first = interval.begin % size, last = end - (interval.begin - first);
+      return before[last + 1] - before[first] + laps * before[size] >= interval.demand;
+    });
+  }
+
+  /// Solutions above have points at right ends only. A point that may lie elsewhere moves to the cheapest such slot,
+  /// the nearest one on its left where several are.
+  std::vector<int> slide(std::vector<int> points) const {
+    if (input.cost.empty())
+      return points;
+    for (int at = 0; at < size; ++at) {
+      if (points[at] <= input.fixed[at])
+        continue;
+      int best = at;
+      for (int step = 1; step < size; ++step) {
+        int slot = (at - step + size) % size;
+        if (input.cost[slot] >= input.cost[best] || points[slot] >= input.capacity[slot])
+          continue;
+        std::vector<int> moved = points;
+        --moved[at];
+        ++moved[slot];
+        if (satisfies(moved))
+          best = slot;
+      }
+      --points[at];
+      ++points[best];
+    }
+    return points;
   }
 
   std::tuple<int64_t, int64_t, std::vector<int>> scoreOf(const std::vector<int> &points) const {

@@ -2,6 +2,7 @@
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Paths.h"
 #include "soliton/schedule/Verify.h"
+#include "soliton/schedule/VerifyPeeling.h"
 
 #include <algorithm>
 #include <set>
@@ -12,8 +13,7 @@ class ProgramVerifier {
 public:
   ProgramVerifier(const Problem &problem, const Schedule &schedule, const Program &program,
                   const VerifyOptions &options, Report &report)
-      : context(problem, schedule), problem(problem), schedule(schedule), program(program), options(options),
-        report(report) {}
+      : context(problem, schedule), problem(problem), program(program), options(options), report(report) {}
 
   void run() {
     checkWaits();
@@ -21,7 +21,7 @@ public:
       worst.push_back({hazard, HazardClass::Proven, 0, 0, 0, false, {}});
     for (int trips : tripsToCheck(context, program, options.tripCount)) {
       Path path(context, program, trips);
-      if (!checkConservation(path) || !checkBarriers(path))
+      if (!say(findLostInstance(context, program, path)) || !say(findDivergence(context, program, path)))
         return;
       checkOrder(path);
       checkPhases(path);
@@ -37,6 +37,12 @@ private:
   void error(DiagId id, Place place, std::string message, std::string hint, std::vector<Note> notes = {}) {
     report.diagnostics.push_back(
         {Severity::error, id, std::move(place), std::move(message), std::move(hint), std::move(notes)});
+  }
+  /// False if there was something to say.
+  bool say(std::optional<Diagnostic> found) {
+    if (found)
+      report.diagnostics.push_back(std::move(*found));
+    return !found;
   }
   Place placeOf(const Entry &entry) const { return entry.op >= 0 ? op(entry.op).place : Place{}; }
 
@@ -55,39 +61,6 @@ private:
       }
   }
 
-  /// Every op runs for every iteration exactly once.
-  bool checkConservation(const Path &path) {
-    int expected = program.exactTrips.value_or(path.trips + program.peeled);
-    bool mayOverrun =
-        std::any_of(program.kernel.begin(), program.kernel.end(), [](const Entry &entry) { return entry.overruns; });
-    for (int i = 0; i < problem.numOps(); ++i) {
-      OpKind kind = op(i).kind;
-      bool sync = kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
-      if (sync || !schedule.slots[i].scheduled())
-        continue;
-      for (int group = 0; group < problem.groups; ++group) {
-        if (!(op(i).groups >> group & 1))
-          continue;
-        const Trace &trace = path.traces[group];
-        int missing = 0;
-        while (missing < expected && trace.position(i, missing) >= 0)
-          ++missing;
-        bool tooMany = !mayOverrun && trace.iterations(i) > expected;
-        if (missing == expected && !tooMany && !trace.repeats())
-          continue;
-        error(DiagId::ScheduleMissingOp, op(i).place,
-              trace.repeats() ? "an op runs twice for one iteration in the peeled program"
-              : tooMany       ? "`" + op(i).key + "` runs for iteration " + std::to_string(trace.iterations(i) - 1) +
-                                    " of a loop of " + std::to_string(expected)
-                              : "`" + op(i).key + "` does not run for iteration " + std::to_string(missing) +
-                                    " of a loop of " + std::to_string(expected),
-              "peel the schedule again");
-        return false;
-      }
-    }
-    return true;
-  }
-
   /// Inside one wave, instructions stand in the order of their dependences.
   void checkOrder(const Path &path) {
     for (const Dependence &dep : context.dependences)
@@ -104,32 +77,6 @@ private:
                   {{op(dep.from).place, "`" + op(dep.from).key + "` comes first"}});
           break;
         }
-  }
-
-  /// The k-th barrier of every group is the same event, so all groups must pass equally many.
-  bool checkBarriers(const Path &path) {
-    for (int group = 1; group < problem.groups; ++group) {
-      int first = path.traces[0].numBarriers(), other = path.traces[group].numBarriers();
-      if (first == other)
-        continue;
-      int behind = first < other ? 0 : group;
-      error(DiagId::ScheduleBarriers, divergentPlace(),
-            "wave group 0 passes " + std::to_string(first) + " barriers, wave group " + std::to_string(group) +
-                " passes " + std::to_string(other) + ", with " + std::to_string(path.trips) + " trips of the kernel",
-            "let wave group " + std::to_string(behind) + " pass " + std::to_string(std::abs(first - other)) +
-                " more, or drop the condition of the others");
-      return false;
-    }
-    return true;
-  }
-
-  Place divergentPlace() const {
-    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
-      for (const Entry &entry : program.list(phase))
-        if (entry.kind == EntryKind::Barrier && (entry.groups & problem.allGroups()) != problem.allGroups() &&
-            placeOf(entry).known())
-          return placeOf(entry);
-    return {};
   }
 
   /// A wave that waits for its own later arrival waits for ever.
@@ -234,7 +181,6 @@ private:
 
   PathContext context;
   const Problem &problem;
-  const Schedule &schedule;
   const Program &program;
   const VerifyOptions &options;
   Report &report;

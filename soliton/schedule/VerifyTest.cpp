@@ -247,6 +247,64 @@ TEST(Verify, AdditionsAreRemarks) {
   EXPECT_GT(waits, 0);
 }
 
+/// Registers are an estimate that the compiler takes for a warning: the program must be judged all the same.
+TEST(Verify, TooManyRegistersDoNotHideAHazard) {
+  Problem problem = chain();
+  Schedule schedule = prefetch(problem);
+  assignBuffers(problem, schedule);
+  Program program = synchronize(problem, schedule).program;
+  problem.limits.registers = 1;
+  EXPECT_EQ(only(verify(problem, schedule, program)).id, DiagId::ScheduleRegisters);
+  for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+    std::erase_if(program.list(phase), [](const Entry &entry) { return entry.kind == EntryKind::Barrier; });
+  Report report = verify(problem, schedule, program);
+  EXPECT_GT(report.diagnostics.size(), 1u);
+  EXPECT_FALSE(report.hazards.empty());
+}
+
+TEST(Verify, AnInstanceOfTheWrongIterationNamesWhoNeedsIt) {
+  Problem problem = chain();
+  Schedule schedule = prefetch(problem);
+  assignBuffers(problem, schedule);
+  Program program = synchronize(problem, schedule).program;
+  int store = problem.find("read_a/0/shared_store");
+  for (Entry &entry : program.kernel)
+    entry.iteration -= entry.kind == EntryKind::Op && entry.op == store;
+  Report report = verify(problem, schedule, program);
+  Diagnostic shifted = only(report);
+  EXPECT_EQ(shifted.id, DiagId::ScheduleMissingOp);
+  EXPECT_EQ(shifted.place, problem.operations[store].place);
+  EXPECT_EQ(shifted.message, "`read_a/0/shared_store` does not run for iteration 1 of a loop of 2");
+  EXPECT_EQ(shifted.hint, "let `read_a/0/shared_store` in the kernel run for the iteration 1 behind (it now runs twice "
+                          "for iteration 0)");
+  ASSERT_EQ(shifted.notes.size(), 1u);
+  EXPECT_NE(shifted.notes[0].message.find("`read_a/shared_load/0.0`"), std::string::npos) << shifted.notes[0].message;
+  EXPECT_TRUE(shifted.notes[0].place.known());
+  // Left out altogether.
+  std::erase_if(program.kernel, [&](const Entry &entry) { return entry.kind == EntryKind::Op && entry.op == store; });
+  Report again = verify(problem, schedule, program);
+  EXPECT_EQ(only(again).hint, "put `read_a/0/shared_store` of iteration 1 back where the peeled schedule has it");
+}
+
+TEST(Verify, AMissingStaggerSaysWhoWaitsForWhom) {
+  Problem problem = chain();
+  problem.groups = 2;
+  problem.stagger = {0, 1};
+  Schedule schedule = prefetch(problem);
+  assignBuffers(problem, schedule);
+  Program program = synchronize(problem, schedule).program;
+  std::erase_if(program.prologue, [](const Entry &entry) { return entry.stagger; });
+  Report report = verify(problem, schedule, program);
+  const Diagnostic &diag = only(report);
+  EXPECT_EQ(diag.id, DiagId::ScheduleBarriers);
+  EXPECT_TRUE(diag.place.known());
+  EXPECT_NE(diag.message.find("wave group 0 waits for ever"), std::string::npos) << diag.message;
+  EXPECT_EQ(diag.hint, "let wave group 1 pass 1 more at the start of the prologue (its stagger), or drop the condition "
+                       "of the others");
+  ASSERT_EQ(diag.notes.size(), 1u);
+  EXPECT_TRUE(diag.notes[0].place.known());
+}
+
 TEST(Verify, NoFalseAlarmsOnThreeHundredGoodSchedules) {
   int count = 0;
   std::mt19937 random(11);

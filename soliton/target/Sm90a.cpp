@@ -139,6 +139,7 @@ static Target build() {
                   .barrier = 20,
                   .mmaShadowStart = 0,
                   .mmaResultExtra = 16,
+                  .mmaChainExtra = 16,
                   .measured = false};
   target.matrixAccesses = matrixAccesses();
   target.mmas = mmas();

@@ -82,6 +82,8 @@ struct Costs {
   int64_t mmaShadowStart = 4;
   /// Added to a matrix instruction's clocks before something else may use its result.
   int64_t mmaResultExtra = 16;
+  /// The same before the next matrix instruction may add to its result.
+  int64_t mmaChainExtra = 0;
   bool measured = false;
 };
 

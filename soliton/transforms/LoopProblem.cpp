@@ -100,6 +100,8 @@ void ProblemBuilder::addMachine() {
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
                                                  each.grouped ? sched::CounterKind::Group : sched::CounterKind::InOrder,
                                                  static_cast<int>(each.maxPending));
+  if (int global = counter(CounterKind::vm); global >= 0)
+    problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
   // What other tiles take is not the loop's to use.
   int64_t others = 0;
@@ -145,7 +147,9 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
   switch (kind) {
   case OpKind::Mma: {
     int64_t clocks = mmaKindOf(cast<MmaOp>(op), target()).native.cycles;
-    return {mma, cycles(clocks), cycles(clocks + costs.mmaResultExtra)};
+    bool onlyAddedTo =
+        llvm::all_of(op->getResult(0).getUsers(), [](Operation *user) { return isa<MmaOp, YieldOp>(user); });
+    return {mma, cycles(clocks), cycles(clocks + (onlyAddedTo ? costs.mmaChainExtra : costs.mmaResultExtra))};
   }
   case OpKind::SharedLoad:
     return {lds, cycles(target().sharedAccess(bytesOf(tileOf(op)), false).clocks), cycles(costs.sharedLatency)};
@@ -396,6 +400,9 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
     sched::Access access;
     access.region = registers.lookup(value);
     access.write = true;
+    // Said here, so that the back end has nothing to add. Shared loads it knows better: fragments are used one by one.
+    if (entry.kind == OpKind::GlobalLoad && !entry.ticks.empty())
+      access.counter = entry.ticks.front().counter;
     entry.accesses.push_back(access);
   }
   return success();

@@ -376,6 +376,8 @@ LogicalResult Rebuilder::emitKernel() {
       auto found = values.find({computed.getAsOpaquePointer(), iteration});
       next.push_back(found != values.end() ? found->second : carriedValue(value, distance - options.unroll));
     }
+  if (llvm::is_contained(next, Value()))
+    return unsound(loop.getLoc());
   YieldOp::create(builder, loop.getLoc(), next);
   bindLoop(kernel.getResults());
   values.clear();

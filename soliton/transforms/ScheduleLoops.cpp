@@ -63,6 +63,7 @@ private:
   LogicalResult choose();
   LogicalResult chooseFromFile();
   LogicalResult chooseByAlgorithm();
+  int copiesForLoads();
   LogicalResult evaluateWritten();
   void dropUnrolled();
   sched::ScheduleInput scheduleInput();
@@ -133,7 +134,22 @@ LogicalResult LoopScheduler::chooseByAlgorithm() {
   if (!result.schedule)
     return say(result.diagnostics);
   plan.schedule = std::move(*result.schedule);
+  plan.unrollKernel = copiesForLoads();
   return success();
+}
+
+/// A loaded value that is still needed when the next one is loaded would be moved to another register, and the move
+/// would wait for the load. With as many copies of the kernel as such values live at once, nothing moves.
+int LoopScheduler::copiesForLoads() {
+  constexpr int kMostCopies = 4;
+  sched::assignBuffers(plan.problem, plan.schedule);
+  int copies = 1;
+  for (const sched::Operation &op : plan.problem.operations)
+    if (op.kind == sched::OpKind::GlobalLoad || op.kind == sched::OpKind::SharedLoad)
+      for (const sched::Access &access : op.accesses)
+        if (access.write && plan.problem.regions[access.region].space == sched::Space::Register)
+          copies = std::max(copies, plan.schedule.buffers[access.region]);
+  return std::min(copies, kMostCopies);
 }
 
 sched::ScheduleInput LoopScheduler::scheduleInput() {

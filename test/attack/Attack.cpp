@@ -1,5 +1,9 @@
 #include "test/attack/Attack.h"
 
+#include "soliton/schedule/RegisterWaits.h"
+#include "soliton/schedule/Synchronize.h"
+#include "soliton/schedule/Verify.h"
+
 #include <algorithm>
 #include <random>
 
@@ -30,7 +34,14 @@ public:
     case Mutation::SwapStages:
       return swapStages();
     case Mutation::WrongDistance:
+      if (pick(2) == 0)
+        if (std::shared_ptr<sched::Tampering> damage = derivedFromWrongDistance())
+          return damage;
       return wrongDistance();
+    case Mutation::MissingStagger:
+      if (pick(4) == 0)
+        return noStagger();
+      break;
     default:
       break;
     }
@@ -53,6 +64,16 @@ private:
       into = program;
     };
     return damage;
+  }
+
+  /// All groups of waves start together and end together.
+  std::shared_ptr<sched::Tampering> noStagger() {
+    sched::Program program = base.loop.program;
+    size_t dropped = 0;
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+      dropped += std::erase_if(program.list(phase), [](const Entry &entry) { return entry.stagger; });
+    what = "dropped all barriers of the stagger";
+    return dropped > 0 ? replacing(base.loop.schedule, std::move(program)) : nullptr;
   }
 
   /// Fewer buffers of a tile than its barriers and waits were made for.
@@ -113,6 +134,37 @@ private:
     return replacing(base.loop.schedule, std::move(program));
   }
 
+  /// Barriers and waits are derived as if one access of a tile belonged to the iteration before or behind.
+  std::shared_ptr<sched::Tampering> derivedFromWrongDistance() {
+    std::vector<std::pair<int, size_t>> found;
+    for (int op = 0; op < problem.numOps(); ++op)
+      for (size_t i = 0; i < problem.operations[op].accesses.size(); ++i)
+        if (problem.regions[problem.operations[op].accesses[i].region].space == sched::Space::Shared)
+          found.emplace_back(op, i);
+    if (found.empty() || problem.groups > 1)
+      return nullptr;
+    // What the author put outside of the kernel, and eliminated epilogues, are not in the schedule.
+    sched::Program right = derive(problem);
+    if (right.peeled != base.loop.program.peeled || !verify(problem, base.loop.schedule, right).ok())
+      return nullptr;
+    auto [op, access] = found[pick(found.size())];
+    int by = pick(2) == 0 ? 1 : -1;
+    sched::Problem wrong = problem;
+    wrong.operations[op].accesses[access].offset += by;
+    sched::Program program = derive(wrong);
+    if (program == right)
+      return nullptr;
+    what = "derived barriers and waits as if `" + problem.operations[op].key + "` touched the iteration " +
+           (by > 0 ? "behind" : "before");
+    return replacing(base.loop.schedule, std::move(program));
+  }
+
+  sched::Program derive(const sched::Problem &from) const {
+    sched::Program program = sched::synchronize(from, base.loop.schedule).program;
+    sched::mergeRegisterWaits(from, program);
+    return program;
+  }
+
   const Base &base;
   const sched::Problem &problem;
   Mutation kind;
@@ -120,10 +172,19 @@ private:
   std::mt19937 random;
 };
 
-bool isComplete(const Diagnostic &diagnostic) {
-  return diagnostic.place.known() && !diagnostic.hint.empty() &&
-         std::any_of(diagnostic.notes.begin(), diagnostic.notes.end(),
-                     [](const Note &note) { return note.place.known(); });
+/// Both ops by name, both places, and what to do.
+bool isComplete(const Base &base, const Diagnostic &diagnostic) {
+  std::string text = diagnostic.message;
+  bool placed = false;
+  for (const Note &note : diagnostic.notes) {
+    text += "\n" + note.message;
+    placed |= note.place.known();
+  }
+  int named = 0;
+  for (const sched::Operation &op : base.loop.problem.operations)
+    for (size_t at = text.find("`" + op.key + "`"); at != std::string::npos; at = text.find("`" + op.key + "`", at + 1))
+      ++named;
+  return named >= 2 && placed && diagnostic.place.known() && !diagnostic.hint.empty();
 }
 
 bool isComplete(const emu::Finding &finding) {
@@ -135,11 +196,14 @@ void askVerifier(const Base &base, const sched::Tampering &damage, Attempt &atte
   std::vector<Diagnostic> wrong;
   auto proven = std::make_shared<sched::Tampering>(damage);
   proven->buildUnproven = false;
-  attempt.byVerifier = !compileUnder(base.setting, proven, wrong);
-  if (wrong.empty())
+  bool refused = !compileUnder(base.setting, proven, wrong);
+  // That it needs too much room, say, would not do: another schedule of the kind may not.
+  auto first = std::find_if(wrong.begin(), wrong.end(), isAboutOrder);
+  if (!refused || first == wrong.end())
     return;
-  attempt.complete |= isComplete(wrong.front());
-  attempt.report += format(wrong.front()) + "\n";
+  attempt.byVerifier = true;
+  attempt.complete |= isComplete(base, *first);
+  attempt.report += format(*first) + "\n";
 }
 
 void askEmulator(const Base &base, const emu::Program &program, Attempt &attempt) {
@@ -154,7 +218,9 @@ void askEmulator(const Base &base, const emu::Program &program, Attempt &attempt
 } // namespace
 
 Attempt attack(const Base &base, Mutation kind, uint32_t seed) {
-  Attempt attempt{.kind = kind, .base = base.setting.name()};
+  Attempt attempt;
+  attempt.kind = kind;
+  attempt.base = base.setting.name();
   Saboteur saboteur(base, kind, seed);
   std::shared_ptr<sched::Tampering> damage = saboteur.run();
   if (!damage)

@@ -45,9 +45,12 @@ struct Attempt {
 
 Attempt attack(const Base &base, sched::Mutation kind, uint32_t seed);
 
+enum class Origin : uint8_t { Given, Interval, Edited };
+
 /// A right schedule, where it came from, and what was said against it.
 struct Good {
   std::string name;
+  Origin origin = Origin::Given;
   /// Such a kernel cannot be had (too much shared memory, no direct copies of such rows); says why.
   std::string notApplicable;
   /// Said by the verifier, found by the emulator, or a wrong result; empty: no alarm.

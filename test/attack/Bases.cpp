@@ -47,7 +47,8 @@ std::shared_ptr<const Data> dataOf(const kernels::Sizes &sizes) {
 std::string Setting::name() const {
   return target + " " + (file.empty() ? schedule : "file of " + schedule) + (directCopies ? " direct " : " ") +
          std::to_string(blockM) + "x" + std::to_string(blockN) + "x" + std::to_string(blockK) + ", " +
-         std::to_string(wavesM * wavesN) + " waves, " + std::to_string(trips) + " trips";
+         std::to_string(wavesM * wavesN) + " waves, " + std::to_string(trips) + " trips" +
+         (dynamic ? " known at launch" : "");
 }
 
 CompileOptions Setting::options() const {
@@ -61,13 +62,32 @@ CompileOptions Setting::options() const {
     options.schedule.written = std::make_shared<WaveSchedule>(shipped->schedule);
   auto set = [&](const char *name, int64_t value) { options.subs.emplace_back(sym::Expr::symbol(name), value); };
   for (const auto &[name, value] : sizesOf(*this))
-    set(name.c_str(), value);
+    if (dynamic && name == "K")
+      options.dynamic.push_back(sym::Expr::symbol(name));
+    else
+      set(name.c_str(), value);
   set("BLOCK_M", blockM);
   set("BLOCK_N", blockN);
   set("BLOCK_K", blockK);
   set("WAVES_M", wavesM);
   set("WAVES_N", wavesN);
   return options;
+}
+
+bool isAboutOrder(const Diagnostic &diagnostic) {
+  switch (diagnostic.id) {
+  case DiagId::ScheduleBarriers:
+  case DiagId::ScheduleBuffers:
+  case DiagId::ScheduleDependence:
+  case DiagId::ScheduleHazard:
+  case DiagId::ScheduleLatencyOnly:
+  case DiagId::ScheduleMissingOp:
+  case DiagId::ScheduleResource:
+  case DiagId::ScheduleWaitValue:
+    return true;
+  default:
+    return false;
+  }
 }
 
 std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::Tampering> damage,
@@ -97,6 +117,8 @@ Outcome run(const Base &base, const emu::Program &program, uint64_t seed, bool c
   std::vector<std::byte> a = base.data->a, b = base.data->b, c(base.data->c.size(), std::byte{0xff});
   emu::LaunchConfig config;
   config.buffers = {{a.data(), a.size()}, {b.data(), b.size()}, {c.data(), c.size()}};
+  if (base.setting.dynamic)
+    config.scalars = {static_cast<uint64_t>(base.setting.blockK * base.setting.trips)};
   config.seed = seed;
   config.checks = checks;
   config.adversarial = true;
@@ -134,11 +156,15 @@ std::vector<Tile> tilesFor(int waves) {
   return {{32, 32, 32, 1, 1}, {32, 64, 32, 1, 2}, {64, 32, 64, 2, 1}, {64, 64, 32, 2, 2}, {64, 64, 64, 2, 2}};
 }
 
+/// Rows of unknown length cannot be copied directly.
 void addSettings(std::vector<Setting> &list, const Target &target, const std::string &schedule, bool direct,
                  int waves) {
   for (const Tile &tile : tilesFor(waves))
-    for (int64_t trips : {4, 5, 6, 8})
-      list.push_back({target.name, schedule, {}, direct, tile.m, tile.n, tile.k, tile.wavesM, tile.wavesN, trips});
+    for (int64_t trips : {2, 3, 4, 5, 6, 8})
+      for (bool dynamic : {false, true})
+        if (!(dynamic && direct))
+          list.push_back(
+              {target.name, schedule, {}, direct, tile.m, tile.n, tile.k, tile.wavesM, tile.wavesN, trips, dynamic});
 }
 } // namespace
 
@@ -152,7 +178,8 @@ const std::vector<Setting> &allSettings() {
           addSettings(list, target, algorithm, direct, 0);
       for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
         for (bool direct : {false, true})
-          if (direct || !entry.directCopies)
+          // seed000 names the writes of tiles, which direct copies have not.
+          if (direct ? entry.name() != "seed000" : !entry.directCopies)
             addSettings(list, target, entry.name(), direct, entry.waves);
     }
     std::shuffle(list.begin(), list.end(), std::mt19937(2026));

@@ -26,6 +26,8 @@ struct Setting {
   int64_t blockM = 32, blockN = 32, blockK = 32;
   int64_t wavesM = 2, wavesN = 2;
   int64_t trips = 5;
+  /// The depth of the product is known only at launch.
+  bool dynamic = false;
 
   /// `gfx942 prefetch 32x32x32 2x2 waves, 5 trips`
   std::string name() const;
@@ -52,6 +54,9 @@ struct Outcome {
   /// `wrong result`, `hang`, `out of bounds`, or nothing if the result is right and the kernel has ended.
   std::string harm() const;
 };
+
+/// Is it about order, as opposed to the room that a schedule takes or what an author may say?
+bool isAboutOrder(const Diagnostic &diagnostic);
 
 /// Compiles under a damage (or none); `wrong` gets the errors where there are any.
 std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::Tampering> damage,

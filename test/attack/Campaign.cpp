@@ -28,14 +28,25 @@ private:
   std::map<size_t, std::unique_ptr<Base>> known;
 };
 
-/// Calls `work(i)` for i = 0, 1, … on some threads until it says that it is enough.
-void inParallel(int threads, const std::function<bool(uint32_t)> &work) {
+/// Hands `produce(i)` for i = 0, 1, … < most, made on some threads, to `consume`, in order, until that has enough: what
+/// comes out does not depend on the number of threads.
+template <typename Produce, typename Consume>
+void inOrder(int threads, uint32_t most, Produce produce, Consume consume) {
   std::atomic<uint32_t> next = 0;
   std::atomic<bool> enough = false;
+  std::mutex mutex;
+  uint32_t consumed = 0;
+  std::map<uint32_t, decltype(produce(0))> made;
   auto loop = [&] {
-    while (!enough)
-      if (!work(next++))
-        enough = true;
+    for (uint32_t number = next++; !enough && number < most; number = next++) {
+      auto result = produce(number);
+      std::lock_guard lock(mutex);
+      made.emplace(number, std::move(result));
+      for (auto it = made.find(consumed); it != made.end() && !enough; it = made.find(++consumed)) {
+        enough = !consume(std::move(it->second));
+        made.erase(it);
+      }
+    }
   };
   std::vector<std::thread> running;
   for (int i = 1; i < threads; ++i)
@@ -52,7 +63,10 @@ public:
       : campaign(campaign), bases(bases), options(options), kind(kind) {}
 
   void run() {
-    inParallel(options.threads, [this](uint32_t number) { return attempt(number); });
+    inOrder(
+        options.threads, kMostAttemptsPerMutant * static_cast<uint32_t>(options.mutants),
+        [this](uint32_t number) { return attempt(number); },
+        [this](Attempt attempt) { return count(std::move(attempt)); });
     tally.bases = static_cast<int>(broken.size());
     campaign.tallies[kind] = tally;
   }
@@ -61,73 +75,66 @@ private:
   /// Attempts that may be in vain: bases without stagger, values used before they are computed.
   static constexpr uint32_t kMostAttemptsPerMutant = 40;
 
-  bool attempt(uint32_t number) {
-    if (number >= kMostAttemptsPerMutant * static_cast<uint32_t>(options.mutants))
-      return false;
+  Attempt attempt(uint32_t number) {
     uint32_t mixed =
         (number + 1) * 0x9e3779b1U ^ options.seed * 0x85ebca6bU ^ static_cast<uint32_t>(kind) * 0xc2b2ae35U;
     mixed ^= mixed >> 15;
     const Base *base = bases.get(mixed % allSettings().size());
-    return !base || count(attack(*base, kind, mixed * 0x2c1b3c6dU + number));
+    return base ? attack(*base, kind, mixed * 0x2c1b3c6dU + number) : Attempt();
   }
 
+  /// False if there are enough.
   bool count(Attempt attempt) {
-    std::lock_guard lock(mutex);
-    auto isEnough = [&] {
-      return tally.mutants >= options.mutants || (options.harmful > 0 && tally.harmful >= options.harmful);
-    };
-    if (isEnough())
-      return false;
     if (attempt.verdict == Verdict::NoPlace || !seen.insert(attempt.base + ": " + attempt.what).second)
       return true;
     if (attempt.verdict == Verdict::Unbuildable)
       return ++tally.unbuildable, true;
     ++tally.mutants;
     broken.insert(attempt.base);
-    if (attempt.verdict == Verdict::Harmful) {
-      ++tally.harmful;
-      tally.verifier += attempt.byVerifier;
-      tally.emulator += attempt.byEmulator;
-      tally.complete += attempt.complete;
-      tally.missed += attempt.missed();
-      if (attempt.missed())
-        campaign.missed.push_back(std::move(attempt));
-      else if (!attempt.complete)
-        campaign.incomplete.push_back(std::move(attempt));
-    }
-    return !isEnough();
+    if (attempt.verdict == Verdict::Harmful)
+      countHarmful(std::move(attempt));
+    return tally.mutants < options.mutants && (options.harmful == 0 || tally.harmful < options.harmful);
+  }
+
+  void countHarmful(Attempt attempt) {
+    ++tally.harmful;
+    tally.verifier += attempt.byVerifier;
+    tally.emulator += attempt.byEmulator;
+    tally.complete += attempt.complete;
+    tally.missed += attempt.missed();
+    if (attempt.missed())
+      campaign.missed.push_back(std::move(attempt));
+    else if (!attempt.complete)
+      campaign.incomplete.push_back(std::move(attempt));
+    else if (!attempt.byVerifier)
+      campaign.unproven.push_back(std::move(attempt));
   }
 
   Campaign &campaign;
   Bases &bases;
   const CampaignOptions &options;
   sched::Mutation kind;
-  std::mutex mutex;
   Tally tally;
   std::set<std::string> seen, broken;
 };
 
 void runGoods(Campaign &campaign, const CampaignOptions &options) {
-  std::mutex mutex;
   std::set<std::string> seen;
-  uint32_t most = static_cast<uint32_t>(options.goods) * 8;
-  inParallel(options.threads, [&](uint32_t number) {
-    if (number >= most || options.goods == 0)
-      return false;
-    Good good = tryGood(number, options.seed);
-    std::lock_guard lock(mutex);
-    if (campaign.goods >= options.goods)
-      return false;
+  auto count = [&](Good good) {
     if (!good.notApplicable.empty()) {
       ++campaign.notApplicable;
       ++campaign.reasons[good.notApplicable];
     } else if (seen.insert(good.name).second) {
       ++campaign.goods;
+      ++campaign.origins[good.origin];
       if (!good.alarm.empty())
         campaign.falseAlarms.push_back(std::move(good));
     }
     return campaign.goods < options.goods;
-  });
+  };
+  inOrder(
+      options.threads, static_cast<uint32_t>(options.goods) * 8,
+      [&](uint32_t number) { return tryGood(number, options.seed); }, count);
 }
 
 std::string row(const std::string &name, const Tally &tally) {
@@ -175,11 +182,17 @@ std::string table(const Campaign &campaign) {
     text += row(std::string(nameOf(kind)), tally);
   Tally sum = campaign.total();
   text += row("all", sum);
-  char line[200];
-  std::snprintf(line, sizeof line, "\nreported: %d of %d harmful (%.2f %%)\ngood schedules: %d, false alarms: %zu\n",
+  auto from = [&](Origin origin) {
+    auto found = campaign.origins.find(origin);
+    return found == campaign.origins.end() ? 0 : found->second;
+  };
+  char line[300];
+  std::snprintf(line, sizeof line,
+                "\nreported: %d of %d harmful (%.2f %%)\n"
+                "good schedules: %d (%d as they are, %d modulo with longer intervals, %d edited), false alarms: %zu\n",
                 sum.harmful - sum.missed, sum.harmful,
                 sum.harmful ? 100.0 * (sum.harmful - sum.missed) / sum.harmful : 100.0, campaign.goods,
-                campaign.falseAlarms.size());
+                from(Origin::Given), from(Origin::Interval), from(Origin::Edited), campaign.falseAlarms.size());
   return text + line;
 }
 

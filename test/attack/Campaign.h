@@ -1,6 +1,6 @@
 //===- Campaign.h - Many attempts, counted -----------------------------------------===//
 //
-//   Campaign campaign = run({.mutants = 200, .goods = 400, .seed = 1});
+//   Campaign campaign = run({.mutants = 400, .goods = 400, .seed = 1});
 //   std::cout << table(campaign);
 //
 //   kind          mutants  unbuildable  harmful  verifier  emulator  complete  missed
@@ -18,10 +18,10 @@ namespace soliton::attack {
 
 struct CampaignOptions {
   /// Mutants of each kind that are built.
-  int mutants = 200;
+  int mutants = 400;
   /// Stop a kind where this many harmful ones were found; 0: never.
   int harmful = 0;
-  int goods = 320;
+  int goods = 400;
   uint32_t seed = 1;
   /// Only these kinds; empty: all.
   std::vector<sched::Mutation> kinds = {};
@@ -40,9 +40,10 @@ struct Tally {
 
 struct Campaign {
   std::map<sched::Mutation, Tally> tallies;
-  /// What nobody noticed, and what was noticed without both ops, both lines and a fix.
-  std::vector<Attempt> missed, incomplete;
+  /// What nobody noticed, what was noticed without both ops, both lines and a fix, and what only the emulator saw.
+  std::vector<Attempt> missed, incomplete, unproven;
   int goods = 0, notApplicable = 0;
+  std::map<Origin, int> origins;
   std::map<std::string, int> reasons;
   std::vector<Good> falseAlarms;
 

@@ -11,28 +11,11 @@ namespace {
 using sched::Dependence;
 using sched::Schedule;
 
-/// That a kernel is impossible for reasons that no proof is about.
-bool isImpossible(const Diagnostic &diagnostic) {
-  switch (diagnostic.id) {
-  case DiagId::ScheduleDependence:
-  case DiagId::ScheduleHazard:
-  case DiagId::ScheduleLatencyOnly:
-  case DiagId::ScheduleBuffers:
-  case DiagId::ScheduleBarriers:
-  case DiagId::ScheduleWaitValue:
-  case DiagId::ScheduleMissingOp:
-  case DiagId::ScheduleResource:
-    return false;
-  default:
-    return true;
-  }
-}
-
 void judge(const Setting &setting, Good &good) {
   std::vector<Diagnostic> wrong;
   std::optional<Base> base = makeBase(setting, wrong);
   if (!base) {
-    bool impossible = !wrong.empty() && std::all_of(wrong.begin(), wrong.end(), isImpossible);
+    bool impossible = !wrong.empty() && std::none_of(wrong.begin(), wrong.end(), isAboutOrder);
     (impossible ? good.notApplicable : good.alarm) = wrong.empty() ? "no loop" : format(wrong.front());
     return;
   }
@@ -53,10 +36,12 @@ public:
   Editor(const sched::Problem &problem, Schedule schedule, uint32_t seed)
       : problem(problem), schedule(std::move(schedule)), random(seed) {}
 
-  Schedule run() {
+  /// Nothing if no edit was possible.
+  std::optional<Schedule> run() {
     // Whoever edits leaves the number of buffers to the compiler.
     schedule.buffers.clear();
-    for (int edit = 1 + static_cast<int>(random() % 3); edit > 0; --edit)
+    const Schedule before = schedule;
+    for (int edit = 2 + static_cast<int>(random() % 6); edit > 0; --edit)
       switch (random() % 3) {
       case 0:
         widen();
@@ -67,7 +52,7 @@ public:
       default:
         reorder();
       }
-    return schedule;
+    return schedule == before ? std::nullopt : std::optional(schedule);
   }
 
 private:
@@ -154,6 +139,7 @@ Good tryGood(uint32_t number, uint32_t seed) {
   std::string how;
   std::optional<Schedule> schedule = derived(base->loop, number % 4 == 1, static_cast<uint32_t>(random()), how);
   good.name = setting.name() + how;
+  good.origin = number % 4 == 1 ? Origin::Edited : Origin::Interval;
   if (!schedule) {
     good.notApplicable = "no schedule";
     return good;

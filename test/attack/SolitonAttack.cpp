@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
   print("missed", campaign.missed);
   if (arguments.verbose) {
     print("incomplete", campaign.incomplete);
+    print("only the emulator reports", campaign.unproven);
     for (const auto &[reason, count] : campaign.reasons)
       std::cerr << "not applicable, " << count << " times: " << reason << "\n";
   }

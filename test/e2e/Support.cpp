@@ -178,4 +178,31 @@ std::vector<Case> allCases() {
   return cases;
 }
 
+Case scheduled(const Target &target, const std::string &schedule, const char *variant) {
+  Case which{kernels::findKernel("gemm"), nullptr, &target};
+  which.variant = which.entry->findVariant(variant);
+  which.schedule = schedule;
+  which.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"BLOCK_K", 64}};
+  if (const kernels::ScheduleEntry *shipped = kernels::findSchedule(schedule)) {
+    which.directCopies = shipped->directCopies;
+    if (shipped->waves == 8)
+      which.tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 64}, {"WAVES_M", 2}, {"WAVES_N", 4}};
+    // Three buffers of two such tiles take 96 KiB.
+    if (shipped->waves == 8 && target.sharedBytes < 96 << 10)
+      which.tiles["BLOCK_K"] = 32;
+  }
+  return which;
+}
+
+std::vector<Case> scheduledCases() {
+  std::vector<std::string> names = {"prefetch", "four_stage", "list", "modulo"};
+  for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
+    names.push_back(entry.name());
+  std::vector<Case> cases;
+  for (const Target *target : allTargets())
+    for (const std::string &name : names)
+      cases.push_back(scheduled(*target, name));
+  return cases;
+}
+
 } // namespace soliton::test

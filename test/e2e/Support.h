@@ -54,6 +54,11 @@ std::vector<Case> allCases();
 /// The matrix products, with direct copies.
 std::vector<Case> directCases();
 
+/// `gemm` for a target under a schedule: two matrix instructions along K at least, as many waves as the schedule wants.
+Case scheduled(const Target &target, const std::string &schedule, const char *variant = "f16");
+/// The matrix product under every algorithm and every schedule that ships, on every target.
+std::vector<Case> scheduledCases();
+
 /// How a test's parameter is called.
 inline std::string caseName(const testing::TestParamInfo<Case> &info) {
   return info.param.name();

@@ -88,6 +88,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   schedule.choice.schedule = "modulo";
   addChoice(*scheduleApp, schedule.choice, &schedule.targetGiven);
   scheduleApp->add_option("--html", schedule.html, "write a page for a browser: the timeline and what it means");
+  scheduleApp->add_option("--svg", schedule.svg, "write a still picture of the timeline, for documents");
   scheduleApp->add_option("--trace", schedule.trace, "write a trace for ui.perfetto.dev");
   scheduleApp->add_option("-o,--output", schedule.output, "write the schedule, to be edited and given to --schedule");
   scheduleApp->add_option("--diff", schedule.diff, "compare with this schedule file instead of printing the table");

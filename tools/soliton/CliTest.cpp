@@ -288,6 +288,86 @@ TEST_F(Cli, OutputThatCannotBeWritten) {
               {"cannot write `"});
 }
 
+//===-- schedule ----------------------------------------------------------------------------------------===//
+
+TEST_F(Cli, ScheduleIsATable) {
+  Said said = soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", "prefetch"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  for (const char *words : {"prefetch · gemm · gfx942", "bound", "registers", "stage 0 (n+1)", "mma ×32", "── barrier",
+                            "barriers and waits", "has written it", "modelled"})
+    EXPECT_NE(said.out.find(words), std::string::npos) << words << " in\n" << said.out;
+}
+
+TEST_F(Cli, ScheduleOfEveryAlgorithmAsJson) {
+  for (const char *schedule : {"none", "prefetch", "four_stage", "list", "modulo"}) {
+    Said said = soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", schedule, "--json"});
+    ASSERT_EQ(said.code, 0) << said.err;
+    EXPECT_EQ(std::ranges::count(said.out, '\n'), 1);
+    json report = said.parsed();
+    EXPECT_EQ(report.at("ok"), true);
+    ASSERT_EQ(report.at("loops").size(), 1u);
+    const json &loop = report.at("loops")[0];
+    EXPECT_EQ(loop.at("algorithm"), schedule);
+    EXPECT_EQ(loop.at("ok"), true);
+    auto isSync = [](const json &point) { return point.at("phase") == "kernel"; };
+    EXPECT_EQ(loop.at("operations").size() + std::ranges::count_if(loop.at("synchronisation"), isSync),
+              loop.at("program").at("kernel").size());
+    EXPECT_GE(loop.at("modelled_interval").get<double>(), loop.at("bound").at("lower").get<double>());
+    for (const json &hazard : loop.at("hazards"))
+      EXPECT_EQ(hazard.at("class"), "proven");
+  }
+}
+
+TEST_F(Cli, ScheduleWritesPagePictureTraceAndFile) {
+  Said said = soliton({"schedule", "gemm", "--schedule", "modulo", "--html", path("page.html"), "--trace",
+                       path("trace.json"), "--svg", path("still.svg"), "-o", path("modulo.schedule")});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("wrote " + path("page.html")), std::string::npos);
+  EXPECT_TRUE(read("page.html").starts_with("<!doctype html>"));
+  EXPECT_TRUE(read("still.svg").starts_with("<svg "));
+  EXPECT_FALSE(json::parse(read("trace.json")).at("traceEvents").empty());
+  EXPECT_TRUE(read("modulo.schedule").starts_with("soliton-schedule 1"));
+}
+
+TEST_F(Cli, SchedulePageShowsBothWaveGroups) {
+  Said said = soliton(
+      {"schedule", "gemm", "--target", "gfx942", "--schedule", "two_pp_cluster", "--html", path("groups.html")});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("2 wave groups"), std::string::npos) << said.out;
+  EXPECT_NE(read("groups.html").find("\"stagger\":[0,1]"), std::string::npos);
+}
+
+TEST_F(Cli, ScheduleThatWasWrittenIsReadEditedAndCompared) {
+  std::string file = path("gemm.schedule");
+  ASSERT_EQ(soliton({"schedule", "gemm", "--schedule", "prefetch", "-o", file}).code, 0);
+  Said same = soliton({"schedule", "gemm", "--schedule", file, "--diff", file});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_NE(same.out.find("is scheduled as in " + file), std::string::npos) << same.out;
+  EXPECT_EQ(soliton({"run", "gemm", "--schedule", file, "--size", "M=64,N=64,K=96"}).code, 0);
+  Said other = soliton({"schedule", "gemm", "--schedule", "four_stage", "--diff", file});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_NE(other.out.find("~ interval 2 -> 1\n"), std::string::npos) << other.out;
+  Said machine = soliton({"schedule", "gemm", "--schedule", "four_stage", "--diff", file, "--json"});
+  EXPECT_EQ(machine.parsed().at("loops")[0].at("diff")[0], "~ interval 2 -> 1");
+  // An op that is gone is an error with its name, never left out silently.
+  std::string text = read("gemm.schedule");
+  size_t begin = text.find("op \"mma"), end = text.find('\n', begin);
+  Said missing =
+      soliton({"schedule", "gemm", "--schedule", write("less.schedule", text.erase(begin, end + 1 - begin))});
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_NE(missing.err.find("[schedule-missing-op]"), std::string::npos) << missing.err;
+}
+
+TEST_F(Cli, ScheduleThatCannotBeShown) {
+  expectUsage({"schedule", "copy", "--schedule", "modulo"}, {"`copy` has no loop"});
+  expectUsage({"schedule", "gemm", "--schedule", "modullo"}, {"unknown schedule `modullo`", "did you mean `modulo`?"});
+  expectUsage({"schedule", "gemm", "--html", path("no/such/folder")}, {"cannot write `"});
+  expectUsage({"schedule", "gemm", "--diff", path("nothing")}, {"cannot read `"});
+  Said noise = soliton({"schedule", "gemm", "--diff", write("noise", "noise")});
+  EXPECT_EQ(noise.code, 2);
+  EXPECT_NE(noise.err.find("soliton-schedule 1"), std::string::npos) << noise.err;
+}
+
 //===-- Wrong words -------------------------------------------------------------------------------------===//
 
 TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {

@@ -59,6 +59,7 @@ struct BenchCommand {
 struct ScheduleCommand {
   KernelChoice choice;
   std::string html;
+  std::string svg;
   std::string trace;
   /// Where the schedule goes as text, to be edited and given to `--schedule`.
   std::string output;

@@ -4,6 +4,7 @@
 
 #include "soliton/schedule/Page.h"
 #include "soliton/schedule/ScheduleFile.h"
+#include "soliton/schedule/Svg.h"
 #include "soliton/schedule/Table.h"
 #include "soliton/schedule/Trace.h"
 
@@ -58,6 +59,7 @@ public:
     };
     sched::Picture picture = pictureOf(loop);
     write(command.html, [&] { return sched::printPage(picture); });
+    write(command.svg, [&] { return sched::printSvg(picture); });
     write(command.trace, [&] { return sched::printTrace(picture); });
     write(command.output, [&] { return sched::printText(sched::toFile(picture.problem, picture.schedule)); });
     return written;
@@ -106,25 +108,27 @@ int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream
   for (const Diagnostic &warning : result.warnings)
     err << format(warning) << "\n";
   LoopPrinter printer(command, result);
-  Json loops = Json::array(), files = Json::array();
-  for (size_t loop = 0; loop < result.loops.size(); ++loop) {
+  // Files first: nothing is printed if one of them cannot be written.
+  std::vector<std::string> files;
+  for (size_t loop = 0; loop < result.loops.size(); ++loop)
+    for (std::string &file : printer.writeFiles(loop))
+      files.push_back(std::move(file));
+  Json loops = Json::array();
+  for (size_t loop = 0; loop < result.loops.size(); ++loop)
     if (command.choice.json)
       loops.push_back(printer.json(loop));
     else
       printer.text(loop, out);
-    for (const std::string &file : printer.writeFiles(loop)) {
-      files.push_back(file);
-      if (!command.choice.json)
-        out << "wrote " << file << "\n";
-    }
-  }
+  for (const std::string &file : files)
+    if (!command.choice.json)
+      out << "wrote " << file << "\n";
   if (command.choice.json)
     out << line({{"ok", true},
                  {"kernel", command.choice.kernel},
                  {"target", result.image.target},
                  {"schedule", command.choice.schedule},
                  {"loops", std::move(loops)},
-                 {"files", std::move(files)}});
+                 {"files", files}});
   return 0;
 }
 

@@ -155,10 +155,26 @@ static llvm::LogicalResult checkSchedule(Job &job) {
          << "LLVM changed the schedule of `" << job.kernel.getSymName() << "`: " << *wrong;
 }
 
-mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
-  if (failed(checkTarget(kernel, target, Vendor::amd)))
-    return failure();
-  initializeTargets();
+/// The most accumulator registers of a lane that matrix instructions of one block hold.
+static int64_t accumulatorRegisters(machine::KernelOp kernel) {
+  llvm::DenseMap<mlir::Block *, int64_t> registers;
+  int64_t most = 0;
+  kernel.walk([&](machine::MmaOp op) {
+    auto before = op.getAcc().getDefiningOp<machine::MmaOp>();
+    if (before && before->getBlock() == op->getBlock())
+      return;
+    auto type = llvm::cast<mlir::VectorType>(op.getAcc().getType());
+    int64_t &sum = registers[op->getBlock()];
+    sum += llvm::divideCeil(type.getNumElements() * type.getElementTypeBitWidth(), 32);
+    most = std::max(most, sum);
+  });
+  return most;
+}
+
+/// `accumulatorsApart` lets LLVM put accumulators into registers of their own, beyond the 256 that every instruction
+/// can name, at the price of copies wherever another instruction needs one of them.
+static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Target &target, const Options &options,
+                                              bool accumulatorsApart) {
   std::shared_lock generating(optionsMutex());
   OwnedJob owned(new Job(kernel, target, options));
   Job &job = *owned;
@@ -168,7 +184,11 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   const bool keep = keepsOrder(kernel);
   if (keep)
     keepOrder(job.context);
-  if (failed(translate<AmdTranslator>(job)) || failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
+  if (failed(translate<AmdTranslator>(job)))
+    return failure();
+  if (!accumulatorsApart)
+    job.module.getFunction(job.code.entry)->addFnAttr("amdgpu-agpr-alloc", "0");
+  if (failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
     return failure();
   generating.unlock();
   {
@@ -197,6 +217,19 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   if (!job.messages.warnings.empty())
     addWarning(code, kernel, DiagId::BackendFailed, job.messages.warnings);
   return std::move(code);
+}
+
+mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
+  constexpr int64_t half = 128; // of the registers that every instruction can name
+  if (failed(checkTarget(kernel, target, Vendor::amd)))
+    return failure();
+  initializeTargets();
+  bool apart = accumulatorRegisters(kernel) > half;
+  mlir::FailureOr<CodeObject> code = buildHsaco(kernel, target, options, apart);
+  if (failed(code) || apart || code->scratchBytes == 0)
+    return code;
+  mlir::FailureOr<CodeObject> other = buildHsaco(kernel, target, options, /*accumulatorsApart=*/true);
+  return succeeded(other) && other->scratchBytes < code->scratchBytes ? std::move(other) : std::move(code);
 }
 
 mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target &target, const Options &options) {

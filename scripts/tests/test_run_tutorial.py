@@ -1,0 +1,94 @@
+"""A small page: its files, its commands, its pictures."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+import run_tutorial  # noqa: E402
+
+PAGE = """# Words
+
+```cpp a.txt
+one
+two
+```
+
+```console
+$ cat a.txt
+one
+two
+$ cp a.txt a.svg
+```
+
+![alt](pictures/a.svg)
+
+```
+$ false
+```
+"""
+
+
+class Page(unittest.TestCase):
+    def execute(self, page: str, picture: str = "one\ntwo\n", update: bool = False):
+        """(passed, failed, the page afterwards, the picture afterwards)"""
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            root = Path(folder).resolve()
+            (root / "work").mkdir()
+            (root / "pictures").mkdir()
+            kept = root / "pictures" / "a.svg"
+            kept.write_text(picture)
+            runner = run_tutorial.Runner(run_tutorial.parse(page), root / "work", root)
+            runner.steps()
+            runner.pictures(root / "page.md", update)
+            return runner.passed, runner.failed, runner.updated(), kept.read_text()
+
+    def test_files_commands_and_pictures(self):
+        self.assertEqual(self.execute(PAGE), (3, 0, PAGE, "one\ntwo\n"))
+
+    def test_another_output_is_a_failure_and_can_be_written(self):
+        passed, failed, page, _ = self.execute(PAGE.replace("$ cat a.txt\none\n", "$ cat a.txt\n1\n"))
+        self.assertEqual((passed, failed, page), (2, 1, PAGE))
+
+    def test_missing_output_is_a_failure(self):
+        self.assertEqual(self.execute(PAGE.replace("$ cat a.txt\none\ntwo\n", "$ cat a.txt\n"))[:3], (2, 1, PAGE))
+
+    def test_a_command_that_fails_is_a_failure(self):
+        passed, failed, page, _ = self.execute(PAGE.replace("cat a.txt", "cat b.txt"))
+        self.assertEqual((passed, failed), (2, 1))
+        self.assertIn("cat b.txt\none\n", page)
+
+    def test_another_picture_is_a_failure_and_can_be_written(self):
+        self.assertEqual(self.execute(PAGE, "old")[:2], (2, 1))
+        self.assertEqual(self.execute(PAGE, "old", update=True), (3, 0, PAGE, "one\ntwo\n"))
+
+    def test_a_picture_that_nobody_draws_is_a_failure(self):
+        self.assertEqual(self.execute(PAGE.replace("cp a.txt a.svg", "true"))[:2], (2, 1))
+
+    def test_malformed_pages(self):
+        for text in ("```console\nout\n```", "```cpp a.txt\nopen"):
+            with self.assertRaises(ValueError):
+                run_tutorial.parse(text)
+
+
+class Placeholders(unittest.TestCase):
+    def test_in_a_line(self):
+        self.assertTrue(run_tutorial.matches(["took … ms, (a+b)"], ["took 1.5 ms, (a+b)"]))
+        self.assertFalse(run_tutorial.matches(["took … ms"], ["took 1.5 s"]))
+        self.assertFalse(run_tutorial.matches(["a … b"], ["a 1", "2 b"]))
+
+    def test_for_lines(self):
+        self.assertTrue(run_tutorial.matches(["a", "…", "z"], ["a", "z"]))
+        self.assertTrue(run_tutorial.matches(["a", "…", "z"], ["a", "b", "c", "z"]))
+        self.assertFalse(run_tutorial.matches(["a", "…", "z"], ["a", "b", "c"]))
+
+    def test_without(self):
+        self.assertTrue(run_tutorial.matches([], []))
+        self.assertFalse(run_tutorial.matches([], ["x"]))
+
+
+if __name__ == "__main__":
+    unittest.main()
