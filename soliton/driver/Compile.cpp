@@ -70,6 +70,8 @@ private:
     CompileAttempt attempt;
     if (module && mlir::succeeded(run(*module)))
       attempt.result = std::move(result);
+    else
+      attempt.loops = std::move(result.loops);
     attempt.diagnostics = std::move(early);
     for (Diagnostic &diagnostic : collector.take())
       attempt.diagnostics.push_back(std::move(diagnostic));
@@ -223,9 +225,11 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     (*kernels.begin()).setDirectCopies(true);
   sched::ScheduleRequest schedule = options.schedule;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
-  if (mlir::failed(runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule); })))
-    return mlir::failure();
+  mlir::LogicalResult transformed =
+      runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule); });
   result.loops = std::move(*schedule.reports);
+  if (mlir::failed(transformed))
+    return mlir::failure();
   lap("transform");
   wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);

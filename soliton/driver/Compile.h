@@ -73,6 +73,8 @@ struct CompileResult {
 struct CompileAttempt {
   std::optional<CompileResult> result;
   std::vector<Diagnostic> diagnostics;
+  /// Without a result: the loops that were scheduled until then, the last one being that which the verifier refused.
+  std::vector<sched::LoopReport> loops;
   explicit operator bool() const { return result.has_value(); }
 };
 

@@ -60,6 +60,12 @@ std::vector<Use> collectUses(const Program &program) {
     add(op.elementsPerThread, op.place, "`elements_per_thread`", Use::tile);
     if (op.kind == OpKind::applyExpr)
       add(op.expr, op.place, "the expression of `apply_expr`");
+    // A loop whose constraint counts its iterations needs no size.
+    if (op.kind == OpKind::iterate) {
+      auto *tiling = program.findFor<TilingConstraint>(op.expr);
+      if (!tiling || !tiling->options.iters)
+        add(op.expr, op.place, "the loop's axis", Use::size);
+    }
     for (Expr index : op.indices.value_or(std::vector<Expr>()))
       add(index, op.place, "the mapping");
     if (op.bounds)

@@ -12,6 +12,8 @@
 
 #include "soliton/runtime/KernelImage.h"
 
+#include <filesystem>
+
 namespace soliton::rt {
 
 /// SHA-256 of the parts.

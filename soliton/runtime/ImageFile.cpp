@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -349,7 +350,7 @@ KernelImage deserialize(std::span<const std::byte> file) {
   }
 }
 
-void writeImage(const std::filesystem::path &path, const KernelImage &image) {
+void writeImage(const std::string &path, const KernelImage &image) {
   std::vector<std::byte> bytes = serialize(image);
   std::filesystem::path temporary = path;
   static std::atomic<unsigned> writers = 0; // Threads of one process must not share a name either.
@@ -363,15 +364,15 @@ void writeImage(const std::filesystem::path &path, const KernelImage &image) {
   if (!out || error) {
     std::error_code ignored;
     std::filesystem::remove(temporary, ignored);
-    fail(DiagId::ImageFile, "cannot write `" + path.string() + "`" + (error ? ": " + error.message() : ""));
+    fail(DiagId::ImageFile, "cannot write `" + path + "`" + (error ? ": " + error.message() : ""));
   }
 }
 
-KernelImage readImage(const std::filesystem::path &path) {
+KernelImage readImage(const std::string &path) {
   std::ifstream in(path, std::ios::binary);
   std::vector<char> bytes((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
   if (!in)
-    fail(DiagId::ImageFile, "cannot read `" + path.string() + "`");
+    fail(DiagId::ImageFile, "cannot read `" + path + "`");
   return deserialize(std::as_bytes(std::span(bytes)));
 }
 

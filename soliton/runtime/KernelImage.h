@@ -17,7 +17,6 @@
 
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -133,7 +132,7 @@ std::vector<std::byte> serialize(const KernelImage &image);
 KernelImage deserialize(std::span<const std::byte> file);
 
 /// Writes by rename, so that a reader never sees half a file.
-void writeImage(const std::filesystem::path &path, const KernelImage &image);
-KernelImage readImage(const std::filesystem::path &path);
+void writeImage(const std::string &path, const KernelImage &image);
+KernelImage readImage(const std::string &path);
 
 } // namespace soliton::rt

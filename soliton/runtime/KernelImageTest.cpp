@@ -2,6 +2,7 @@
 
 #include "soliton/runtime/TestSupport.h"
 
+#include <filesystem>
 #include <fstream>
 #include <random>
 

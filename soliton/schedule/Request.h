@@ -23,6 +23,14 @@ namespace soliton::sched {
 
 /// A loop of the kernel as it was scheduled: the plan, and what was made of it.
 struct LoopReport : LoopPlan {
+  // Out of line, so that a user's file does not compile what it takes to copy all of it.
+  LoopReport();
+  LoopReport(const LoopReport &);
+  LoopReport(LoopReport &&) noexcept;
+  LoopReport &operator=(const LoopReport &);
+  LoopReport &operator=(LoopReport &&) noexcept;
+  ~LoopReport();
+
   Program program;
   Report verified;
   /// What the algorithm knows about the interval.

@@ -1,387 +1,386 @@
-#include "soliton/schedule/ScheduleFile.h"
+//===- ScheduleFile.cpp - Between plans and schedule files -----------------===//
+//
+//   LoopPlan  --toFile-->  ScheduleFile  --printText, printJson-->  text
+//   text  --parseScheduleFile-->  ScheduleFile  --planFromFile (BindScheduleFile.cpp)-->  LoopPlan
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/schedule/ScheduleFileParts.h"
 
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <unordered_map>
+#include <bit>
+#include <set>
+#include <tuple>
 
 namespace soliton::sched {
-namespace {
-constexpr size_t kMostBytes = size_t{32} << 20;
-constexpr size_t kMostOps = 200000;
-constexpr size_t kMostKey = 4096;
-constexpr int kMostDepth = 8;
-constexpr int kMostValue = 1 << 24;
+using namespace files;
 
-using Diagnostics = std::vector<Diagnostic>;
+//===- Words -------------------------------------------------------------------------===//
 
-void fail(Diagnostics &diagnostics, const std::string &name, int line, std::string message, std::string hint = {}) {
-  diagnostics.push_back(
-      {Severity::error, DiagId::ScheduleFile, Place(name, line, 1), std::move(message), std::move(hint), {}});
+void files::fail(Diagnostics &diagnostics, const std::string &name, int line, std::string message, std::string hint) {
+  diagnostics.push_back({Severity::error,
+                         DiagId::ScheduleFile,
+                         Place(name, std::max(line, 1), 1),
+                         std::move(message),
+                         std::move(hint),
+                         {}});
 }
 
-std::string quoted(const std::string &text) {
-  // Keys may hold anything; invalid UTF-8 is replaced so that the file stays readable.
+std::string files::quoted(const std::string &text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-/// Words of one line of the text form: bare words, numbers and quoted strings.
-class LineReader {
-public:
-  explicit LineReader(std::string_view line) : rest(line) {}
-
-  bool atEnd() {
-    skip();
-    return rest.empty();
-  }
-  bool word(std::string_view &result) {
-    skip();
-    size_t end = std::min(rest.find_first_of(" \t#"), rest.size());
-    result = rest.substr(0, end);
-    rest.remove_prefix(end);
-    return !result.empty();
-  }
-  bool word(std::string_view expected, bool) {
-    std::string_view found;
-    return word(found) && found == expected;
-  }
-  bool number(int &value) {
-    std::string_view text;
-    if (!word(text))
-      return false;
-    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return failure == std::errc() && end == text.data() + text.size() && value >= 0 && value <= kMostValue;
-  }
-  bool text(std::string &result) {
-    skip();
-    if (rest.empty() || rest[0] != '"')
-      return false;
-    size_t end = 1;
-    while (end < rest.size() && rest[end] != '"')
-      end += rest[end] == '\\' ? 2 : 1;
-    if (end >= rest.size() || end > kMostKey)
-      return false;
-    nlohmann::json value = nlohmann::json::parse(rest.substr(0, end + 1), nullptr, false);
-    rest.remove_prefix(end + 1);
-    if (!value.is_string())
-      return false;
-    result = value.get<std::string>();
-    return true;
-  }
-
-private:
-  void skip() {
-    size_t begin = std::min(rest.find_first_not_of(" \t\r"), rest.size());
-    rest.remove_prefix(begin);
-    if (!rest.empty() && rest[0] == '#')
-      rest = {};
-  }
-  std::string_view rest;
-};
-
-/// One line of the text form; false if it is malformed.
-bool parseLine(LineReader &reader, ScheduleFile &file, int number) {
-  std::string_view head;
-  if (!reader.word(head))
-    return false;
-  if (head == "loop")
-    return reader.text(file.loop);
-  if (head == "algorithm")
-    return reader.text(file.algorithm);
-  if (head == "interval")
-    return reader.number(file.interval) && file.interval > 0;
-  if (head == "timing") {
-    std::string_view value;
-    bool known = reader.word(value) && (value == "order" || value == "cycles");
-    file.timing = value == "cycles" ? Timing::Cycles : Timing::Order;
-    return known;
-  }
-  if (head == "buffers") {
-    std::string region;
-    int count = 0;
-    return reader.text(region) && reader.number(count) && count > 0 && file.buffers.emplace(region, count).second;
-  }
-  if (head != "op" || file.lines.size() >= kMostOps)
-    return false;
-  ScheduleFile::Line line;
-  line.line = number;
-  if (!reader.text(line.key) || !reader.word("stage", true) || !reader.number(line.slot.stage) ||
-      !reader.word("cycle", true) || !reader.number(line.slot.cycle))
-    return false;
-  while (!reader.atEnd()) {
-    std::string_view field;
-    reader.word(field);
-    int *target = field == "cluster" ? &line.slot.cluster : field == "rank" ? &line.slot.rank : nullptr;
-    if (!target || !reader.number(*target))
-      return false;
-  }
-  file.lines.push_back(std::move(line));
-  return true;
+std::string_view files::wordOf(const ScheduleFile::Added &added) {
+  if (added.kind != OpKind::Hint)
+    return nameOf(added.kind);
+  return added.hint == HintKind::Priority       ? "priority"
+         : added.hint == HintKind::SchedBarrier ? "sched_barrier"
+                                                : "sched_group";
 }
 
-ScheduleFile parseText(std::string_view text, Diagnostics &diagnostics, ScheduleFile file) {
-  int number = 0;
-  bool header = false;
-  while (!text.empty()) {
-    size_t end = std::min(text.find('\n'), text.size());
-    LineReader reader(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-    ++number;
-    if (reader.atEnd())
-      continue;
-    if (!header) {
-      int version = 0;
-      header = reader.word("soliton-schedule", true) && reader.number(version) && version == 1 && reader.atEnd();
-      if (!header) {
-        fail(diagnostics, file.name, number, "the file does not begin with `soliton-schedule 1`");
-        return file;
-      }
-      continue;
-    }
-    if (!parseLine(reader, file, number) || !reader.atEnd()) {
-      fail(diagnostics, file.name, number,
-           "the line is no `loop`, `algorithm`, `interval`, `timing`, `buffers` or `op`",
-           "an op reads: op \"key\" stage 0 cycle 0 cluster 0 rank 0");
-      return file;
-    }
-  }
-  if (!header)
-    fail(diagnostics, file.name, 1, "the file is empty");
-  return file;
-}
-
-/// The parser builds what it reads, so the nesting is limited before it starts.
-bool tooDeep(std::string_view text) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (inString) {
-      i += c == '\\';
-      inString = c != '"';
-      continue;
-    }
-    inString = c == '"';
-    depth += c == '{' || c == '[';
-    depth -= c == '}' || c == ']';
-    if (depth > kMostDepth)
+bool files::parseWord(std::string_view word, ScheduleFile::Added &added) {
+  for (OpKind kind : {OpKind::Barrier, OpKind::Wait, OpKind::Commit})
+    if (word == nameOf(kind)) {
+      added.kind = kind;
       return true;
-  }
-  return false;
+    }
+  added.kind = OpKind::Hint;
+  added.hint = word == "priority"        ? HintKind::Priority
+               : word == "sched_barrier" ? HintKind::SchedBarrier
+               : word == "sched_group"   ? HintKind::SchedGroup
+                                         : HintKind::None;
+  added.arguments.assign(added.hint == HintKind::SchedGroup ? 3 : 1, 0);
+  return added.hint != HintKind::None;
 }
 
-bool readInt(const nlohmann::json &object, const char *key, int &value, bool required) {
-  auto it = object.find(key);
-  if (it == object.end())
-    return !required;
-  if (!it->is_number_integer())
-    return false;
-  int64_t wide = it->is_number_unsigned() && it->get<uint64_t>() > uint64_t{kMostValue} ? -1 : it->get<int64_t>();
-  value = static_cast<int>(wide);
-  return wide >= 0 && wide <= kMostValue;
+bool files::hasCounter(const ScheduleFile::Added &added) {
+  return added.kind == OpKind::Wait || added.kind == OpKind::Commit;
 }
 
-bool readText(const nlohmann::json &object, const char *key, std::string &value) {
-  auto it = object.find(key);
-  if (it == object.end())
-    return true;
-  if (!it->is_string() || it->get_ref<const std::string &>().size() > kMostKey)
-    return false;
-  value = it->get<std::string>();
-  return true;
+bool files::parsePart(std::string_view word, Phase &phase) {
+  phase = word == nameOf(Phase::Prologue) ? Phase::Prologue : Phase::Epilogue;
+  return word == nameOf(phase);
 }
 
-bool readOps(const nlohmann::json &root, ScheduleFile &file) {
-  auto ops = root.find("ops");
-  if (ops == root.end() || !ops->is_array() || ops->size() > kMostOps)
-    return false;
-  for (const nlohmann::json &op : *ops) {
-    ScheduleFile::Line line;
-    if (!op.is_object() || !op.contains("key") || !readText(op, "key", line.key) ||
-        !readInt(op, "stage", line.slot.stage, true) || !readInt(op, "cycle", line.slot.cycle, true) ||
-        !readInt(op, "cluster", line.slot.cluster, false) || !readInt(op, "rank", line.slot.rank, false))
-      return false;
-    file.lines.push_back(std::move(line));
-  }
-  return true;
+std::string files::describe(const std::vector<int> &numbers) {
+  std::string text;
+  for (int number : numbers)
+    text += (text.empty() ? "" : " ") + std::to_string(number);
+  return text;
 }
 
-bool readHead(const nlohmann::json &root, ScheduleFile &file) {
-  std::string timing = "order";
-  if (!readText(root, "loop", file.loop) || !readText(root, "algorithm", file.algorithm) ||
-      !readInt(root, "interval", file.interval, true) || file.interval < 1 || !readText(root, "timing", timing) ||
-      (timing != "order" && timing != "cycles"))
-    return false;
-  file.timing = timing == "cycles" ? Timing::Cycles : Timing::Order;
-  auto buffers = root.find("buffers");
-  if (buffers == root.end())
-    return true;
-  if (!buffers->is_object() || buffers->size() > kMostOps)
-    return false;
-  for (auto it = buffers->begin(); it != buffers->end(); ++it)
-    if (!readInt(*buffers, it.key().c_str(), file.buffers[it.key()], true) || file.buffers[it.key()] < 1)
-      return false;
-  return true;
+std::string files::describe(const ScheduleFile::Added &added) {
+  std::string text(wordOf(added));
+  bool bare = !added.counter.empty() && std::all_of(added.counter.begin(), added.counter.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+  if (hasCounter(added))
+    text += " " + (bare ? added.counter : quoted(added.counter));
+  if (added.kind == OpKind::Wait)
+    text += " " + std::to_string(added.value);
+  for (int64_t argument : added.arguments)
+    text += " " + std::to_string(argument);
+  if (added.groups != kAllGroups)
+    text += " groups " + std::to_string(std::countr_zero(added.groups));
+  return text;
 }
 
-ScheduleFile parseJson(std::string_view text, Diagnostics &diagnostics, ScheduleFile file) {
-  if (tooDeep(text)) {
-    fail(diagnostics, file.name, 1, "the JSON is nested more than " + std::to_string(kMostDepth) + " deep");
-    return file;
-  }
-  nlohmann::json root = nlohmann::json::parse(text, nullptr, false);
-  int version = 0;
-  std::string format;
-  if (!root.is_object() || !readText(root, "format", format) || format != "soliton-schedule" ||
-      !readInt(root, "version", version, true) || version != 1) {
-    fail(diagnostics, file.name, 1, "the JSON is no object of format `soliton-schedule`, version 1");
-    return file;
-  }
-  if (!readHead(root, file) || !readOps(root, file))
-    fail(diagnostics, file.name, 1, "a field is missing, has the wrong type or is out of range",
-         "an op reads: {\"key\": \"mma\", \"stage\": 0, \"cycle\": 0, \"cluster\": 0, \"rank\": 0}");
-  return file;
-}
-
-std::string slotText(const Slot &slot) {
+std::string files::describe(const Slot &slot) {
   return "stage " + std::to_string(slot.stage) + " cycle " + std::to_string(slot.cycle) + " cluster " +
          std::to_string(slot.cluster) + (slot.rank == 0 ? "" : " rank " + std::to_string(slot.rank));
 }
-} // namespace
 
-ScheduleFile toFile(const Problem &problem, const Schedule &schedule) {
-  ScheduleFile file;
+std::string files::describe(const ScheduleFile::Outside &insertion) {
+  std::string at = insertion.rank >= 0 ? "rank " + std::to_string(insertion.rank) : insertion.atStart ? "start" : "end";
+  return "insert " + std::string(nameOf(insertion.phase)) + " " + at + " " + describe(insertion.added);
+}
+
+std::string files::describe(const Waiver &waiver) {
+  return "waive " + quoted(waiver.from) + " " + quoted(waiver.to) + " " + quoted(waiver.region) + " " +
+         quoted(waiver.reason);
+}
+
+//===- From a plan -------------------------------------------------------------------===//
+
+namespace {
+ScheduleFile::Added addedOf(const Problem &problem, OpKind kind, int counter, int value, GroupMask groups) {
+  ScheduleFile::Added added;
+  added.kind = kind;
+  if (hasCounter(added))
+    added.counter = problem.counters[counter].name;
+  added.value = kind == OpKind::Wait ? value : 0;
+  bool all = (groups & problem.allGroups()) == problem.allGroups();
+  added.groups = all ? kAllGroups : groups & problem.allGroups();
+  return added;
+}
+
+void writeOrder(const LoopPlan &plan, Phase phase, ScheduleFile &file) {
+  const std::vector<int> &ranks = phase == Phase::Prologue ? plan.prologueRank : plan.epilogueRank;
+  if (ranks.empty())
+    return;
+  int last = plan.schedule.stages() - 1;
+  size_t begin = file.orders.size();
+  for (int op : emissionOrder(plan.schedule)) {
+    int stage = plan.schedule.slots[op].stage;
+    if (phase == Phase::Prologue ? stage < last : stage > 0)
+      file.orders.push_back({phase, plan.problem.operations[op].key, ranks[op], 0});
+  }
+  std::sort(file.orders.begin() + static_cast<std::ptrdiff_t>(begin), file.orders.end(),
+            [](const auto &a, const auto &b) { return std::tie(a.rank, a.key) < std::tie(b.rank, b.key); });
+}
+
+void writeSchedule(const Problem &problem, const Schedule &schedule, ScheduleFile &file) {
   file.loop = problem.loop;
   file.algorithm = schedule.algorithm;
   file.interval = schedule.interval;
   file.timing = schedule.timing;
+  std::vector<std::string> regions = regionKeys(problem);
   for (size_t region = 0; region < schedule.buffers.size() && region < problem.regions.size(); ++region)
     if (problem.regions[region].space == Space::Shared && problem.regions[region].rotating &&
         schedule.buffers[region] > 0)
-      file.buffers[problem.regions[region].name] = schedule.buffers[region];
-  for (int op : emissionOrder(schedule))
-    file.lines.push_back({problem.operations[op].key, schedule.slots[op], 0});
+      file.buffers[regions[region]] = schedule.buffers[region];
+  for (int index : emissionOrder(schedule)) {
+    const Operation &op = problem.operations[index];
+    ScheduleFile::Line &line = file.lines.emplace_back();
+    line.key = op.key;
+    line.slot = schedule.slots[index];
+    file.directCopies |= op.kind == OpKind::CopyAsync;
+    if (!isAdded(op))
+      continue;
+    line.added = addedOf(problem, op.kind, op.counter, op.value, op.groups);
+    line.added->hint = op.hint;
+    line.added->arguments = op.arguments;
+  }
+}
+} // namespace
+
+std::vector<std::string> files::regionKeys(const Problem &problem) {
+  std::map<std::string, int> seen;
+  std::vector<std::string> keys;
+  for (const Region &region : problem.regions) {
+    int number = ++seen[region.name];
+    keys.push_back(number == 1 ? region.name : region.name + "#" + std::to_string(number));
+  }
+  return keys;
+}
+
+ScheduleFile toFile(const Problem &problem, const Schedule &schedule) {
+  ScheduleFile file;
+  writeSchedule(problem, schedule, file);
   return file;
 }
 
-std::string printText(const ScheduleFile &file) {
-  std::string text = "soliton-schedule 1\nloop " + quoted(file.loop) + "\nalgorithm " + quoted(file.algorithm) +
-                     "\ninterval " + std::to_string(file.interval) + "\ntiming " + std::string(nameOf(file.timing)) +
-                     "\n";
-  for (const auto &[region, count] : file.buffers)
-    text += "buffers " + quoted(region) + " " + std::to_string(count) + "\n";
-  for (const ScheduleFile::Line &line : file.lines)
-    text += "op " + quoted(line.key) + " " + slotText(line.slot) + "\n";
-  return text;
-}
-
-std::string printJson(const ScheduleFile &file) {
-  std::string text = "{\n  \"format\": \"soliton-schedule\",\n  \"version\": 1,\n  \"loop\": " + quoted(file.loop) +
-                     ",\n  \"algorithm\": " + quoted(file.algorithm) +
-                     ",\n  \"interval\": " + std::to_string(file.interval) + ",\n  \"timing\": \"" +
-                     std::string(nameOf(file.timing)) + "\",\n  \"buffers\": {";
-  bool first = true;
-  for (const auto &[region, count] : file.buffers) {
-    text += (first ? "" : ", ") + quoted(region) + ": " + std::to_string(count);
-    first = false;
-  }
-  text += "},\n  \"ops\": [";
-  for (size_t i = 0; i < file.lines.size(); ++i) {
-    const Slot &slot = file.lines[i].slot;
-    text += (i == 0 ? "\n" : ",\n") + std::string("    {\"key\": ") + quoted(file.lines[i].key) +
-            ", \"stage\": " + std::to_string(slot.stage) + ", \"cycle\": " + std::to_string(slot.cycle) +
-            ", \"cluster\": " + std::to_string(slot.cluster) + ", \"rank\": " + std::to_string(slot.rank) + "}";
-  }
-  return text + "\n  ]\n}\n";
-}
-
-ScheduleFile parseScheduleFile(std::string_view text, Diagnostics &diagnostics, const std::string &name) {
+ScheduleFile toFile(const LoopPlan &plan) {
   ScheduleFile file;
-  file.name = name;
+  writeSchedule(plan.problem, plan.schedule, file);
+  file.unrolled = plan.unrollFirst;
+  file.kernelCopies = plan.unrollKernel;
+  file.eliminateEpilogue = plan.eliminateEpilogue;
+  file.strict = plan.strict;
+  file.groupStart = plan.groupStart;
+  file.stagger = plan.problem.stagger;
+  for (const Insertion &insertion : plan.insertions) {
+    OpKind kind = insertion.kind == EntryKind::Wait ? OpKind::Wait : OpKind::Barrier;
+    file.insertions.push_back({insertion.phase, insertion.rank >= 0 || insertion.atStart, insertion.rank,
+                               addedOf(plan.problem, kind, insertion.counter, insertion.value, insertion.groups), 0});
+  }
+  writeOrder(plan, Phase::Prologue, file);
+  writeOrder(plan, Phase::Epilogue, file);
+  file.waivers = plan.waivers;
+  return file;
+}
+
+//===- Reading -----------------------------------------------------------------------===//
+
+namespace {
+class NumberCheck {
+public:
+  NumberCheck(const ScheduleFile &file, Diagnostics &diagnostics) : file(file), diagnostics(diagnostics) {}
+
+  void run() {
+    atMost("the interval", file.interval, 1, kMostCycles);
+    atMost("`unrolled`", file.unrolled, 1, kMostCopies);
+    atMost("`kernel_copies`", file.kernelCopies, 1, kMostCopies);
+    for (const auto &[region, count] : file.buffers)
+      atMost("the number of buffers of `" + region + "`", count, 1, kMostBuffers);
+    groups();
+    size_t numAdded = 0;
+    for (const ScheduleFile::Line &line : file.lines) {
+      atMost("the stage of `" + line.key + "`", line.slot.stage, 0, kMostStages - 1, line.line);
+      atMost("the cycle of `" + line.key + "`", line.slot.cycle, 0, file.interval - 1, line.line);
+      if (line.added)
+        added(*line.added, line.line);
+      numAdded += line.added ? 1 : 0;
+    }
+    atMost("the number of added ops", static_cast<int>(numAdded), 0, kMostAdded);
+    for (const ScheduleFile::Outside &insertion : file.insertions) {
+      added(insertion.added, insertion.line);
+      if (insertion.added.kind != OpKind::Barrier && insertion.added.kind != OpKind::Wait)
+        wrong(insertion.line, "`" + std::string(wordOf(insertion.added)) + "` stands outside of the kernel",
+              "only barriers and waits can");
+    }
+  }
+
+private:
+  void wrong(int line, std::string message, std::string hint = {}) {
+    if (diagnostics.size() < 16)
+      fail(diagnostics, file.name, line, std::move(message), std::move(hint));
+  }
+  void atMost(const std::string &what, int value, int least, int most, int line = 1) {
+    if (value < least || value > most)
+      wrong(line, what + " is " + std::to_string(value) + ", expected " + std::to_string(least) + " to " +
+                      std::to_string(most));
+  }
+  void groups() {
+    bool ascending = !file.groupStart.empty() && file.groupStart.front() == 0 &&
+                     std::is_sorted(file.groupStart.begin(), file.groupStart.end(), std::less_equal<>());
+    if (!ascending || file.groupStart.size() > kMostGroups)
+      wrong(1, "the groups of waves begin at " + describe(file.groupStart),
+            "one split is possible: `groups 0 4`, the first wave of each");
+    if (!file.stagger.empty() && file.stagger.size() != file.groupStart.size())
+      wrong(1, std::to_string(file.stagger.size()) + " numbers of `stagger` for " +
+                   std::to_string(file.groupStart.size()) + " groups of waves");
+    for (int count : file.stagger)
+      atMost("a stagger", count, 0, kMostStagger);
+  }
+  void added(const ScheduleFile::Added &added, int line) {
+    if (std::string found = wrongNumber(added.kind, added.hint, added.arguments, added.value); !found.empty())
+      wrong(line, found, "give a number in range");
+    if (added.groups == kAllGroups)
+      return;
+    if (added.kind != OpKind::Barrier)
+      wrong(line, "`" + std::string(wordOf(added)) + "` is for some groups of waves only", "only barriers can be");
+    else if (file.groupStart.size() < 2 || added.groups >= GroupMask{1} << file.groupStart.size())
+      wrong(line, "the barrier is for a group of waves that is not there", "declare them: `groups 0 4`");
+  }
+
+  const ScheduleFile &file;
+  Diagnostics &diagnostics;
+};
+} // namespace
+
+void files::checkNumbers(const ScheduleFile &file, Diagnostics &diagnostics) {
+  NumberCheck(file, diagnostics).run();
+}
+
+std::vector<ScheduleFile> parseScheduleFiles(std::string_view text, Diagnostics &diagnostics, const std::string &name) {
   if (text.size() > kMostBytes) {
     fail(diagnostics, name, 1,
          "the file has " + std::to_string(text.size()) + " bytes, expected at most " + std::to_string(kMostBytes));
-    return file;
+    return {};
   }
   size_t begin = text.find_first_not_of(" \t\r\n");
-  bool json = begin != std::string_view::npos && text[begin] == '{';
-  return json ? parseJson(text, diagnostics, std::move(file)) : parseText(text, diagnostics, std::move(file));
+  bool json = begin != std::string_view::npos && (text[begin] == '{' || text[begin] == '[');
+  size_t before = diagnostics.size();
+  std::vector<ScheduleFile> result = json ? parseJson(text, diagnostics, name) : parseText(text, diagnostics, name);
+  for (const ScheduleFile &file : result)
+    if (diagnostics.size() == before)
+      checkNumbers(file, diagnostics);
+  return result;
 }
 
-Schedule bindSchedule(const Problem &problem, const ScheduleFile &file, Diagnostics &diagnostics) {
-  Schedule schedule = emptySchedule(problem, file.algorithm, file.interval, file.timing);
-  std::unordered_map<std::string_view, int> byKey;
-  std::vector<std::string> keys;
-  for (int op = 0; op < problem.numOps(); ++op) {
-    byKey.emplace(problem.operations[op].key, op);
-    keys.push_back(problem.operations[op].key);
-  }
-  auto unknown = [&](const Place &place, std::string message, std::string hint) {
-    diagnostics.push_back({Severity::error, DiagId::ScheduleUnknownOp, place, std::move(message), std::move(hint), {}});
-  };
-  for (const ScheduleFile::Line &line : file.lines) {
-    Place place(file.name, line.line, 1);
-    auto it = byKey.find(line.key);
-    if (it == byKey.end()) {
-      std::optional<std::string> meant = nearest(line.key, keys);
-      unknown(place, "the loop `" + problem.loop + "` has no op `" + line.key + "`",
-              meant ? "did you mean `" + *meant + "`?" : "");
-    } else if (schedule.slots[it->second].scheduled()) {
-      unknown(place, "`" + line.key + "` is scheduled twice", "keep one of the lines");
-    } else {
-      schedule.slots[it->second] = line.slot;
-    }
-  }
-  schedule.buffers.assign(file.buffers.empty() ? 0 : problem.regions.size(), 0);
-  for (const auto &[name, count] : file.buffers) {
-    auto region = std::find_if(problem.regions.begin(), problem.regions.end(),
-                               [&, wanted = name](const Region &r) { return r.name == wanted; });
-    if (region == problem.regions.end())
-      unknown(Place(file.name, 1, 1), "the loop `" + problem.loop + "` has no region `" + name + "`", "");
-    else
-      schedule.buffers[region - problem.regions.begin()] = count;
-  }
-  for (int op = 0; op < problem.numOps(); ++op)
-    if (!schedule.slots[op].scheduled() && problem.operations[op].kind != OpKind::Free)
-      diagnostics.push_back(
-          {Severity::error,
-           DiagId::ScheduleMissingOp,
-           problem.operations[op].place,
-           "`" + problem.operations[op].key + "` is in the loop `" + problem.loop + "` but not in `" + file.name + "`",
-           "add a line for it; nothing is left out silently",
-           {}});
-  return schedule;
+ScheduleFile parseScheduleFile(std::string_view text, Diagnostics &diagnostics, const std::string &name) {
+  size_t before = diagnostics.size();
+  std::vector<ScheduleFile> result = parseScheduleFiles(text, diagnostics, name);
+  if (result.size() > 1 && diagnostics.size() == before)
+    fail(diagnostics, name, 1, "the file holds schedules of " + std::to_string(result.size()) + " loops, expected 1");
+  return result.empty() ? ScheduleFile{} : std::move(result.front());
 }
+
+const ScheduleFile &fileOf(const Problem &problem, const std::vector<ScheduleFile> &files) {
+  std::set<std::string_view> keys;
+  for (const Operation &op : problem.operations)
+    keys.insert(op.key);
+  auto known = [&](const ScheduleFile &file) {
+    return std::count_if(file.lines.begin(), file.lines.end(),
+                         [&](const ScheduleFile::Line &line) { return !line.added && keys.contains(line.key); });
+  };
+  return *std::max_element(files.begin(), files.end(), [&](const ScheduleFile &a, const ScheduleFile &b) {
+    return std::pair(known(a), a.loop == problem.loop) < std::pair(known(b), b.loop == problem.loop);
+  });
+}
+
+//===- Comparing ---------------------------------------------------------------------===//
+
+namespace {
+std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
+  std::map<std::string, std::string> settings = {{"interval", std::to_string(file.interval)},
+                                                 {"timing", std::string(nameOf(file.timing))},
+                                                 {"unrolled", std::to_string(file.unrolled)},
+                                                 {"kernel_copies", std::to_string(file.kernelCopies)},
+                                                 {"eliminate_epilogue", file.eliminateEpilogue ? "on" : "off"},
+                                                 {"direct_copies", file.directCopies ? "on" : "off"},
+                                                 {"strict", file.strict ? "on" : "off"},
+                                                 {"groups", describe(file.groupStart)},
+                                                 {"stagger", file.stagger.empty() ? "0" : describe(file.stagger)}};
+  for (const ScheduleFile::Ordered &order : file.orders)
+    settings["order " + std::string(nameOf(order.phase)) + " " + order.key] = std::to_string(order.rank);
+  return settings;
+}
+
+/// What stands alone: insertions and waivers, each as often as it is there.
+std::multiset<std::string> othersOf(const ScheduleFile &file) {
+  std::multiset<std::string> others;
+  for (const ScheduleFile::Outside &insertion : file.insertions)
+    others.insert(describe(insertion));
+  for (const Waiver &waiver : file.waivers)
+    others.insert(describe(waiver));
+  return others;
+}
+
+void compare(const std::map<std::string, std::string> &before, const std::map<std::string, std::string> &after,
+             const std::string &absent, std::vector<std::string> &changes) {
+  std::map<std::string, std::string> all = before;
+  all.insert(after.begin(), after.end());
+  auto of = [&](const std::map<std::string, std::string> &map, const std::string &key) {
+    auto it = map.find(key);
+    return it == map.end() ? absent : it->second;
+  };
+  for (const auto &[key, unused] : all)
+    if (of(before, key) != of(after, key))
+      changes.push_back("~ " + key + " " + of(before, key) + " -> " + of(after, key));
+}
+
+std::map<std::string, std::string> buffersOf(const ScheduleFile &file) {
+  std::map<std::string, std::string> buffers;
+  for (const auto &[region, count] : file.buffers)
+    buffers["buffers " + region] = std::to_string(count);
+  return buffers;
+}
+
+std::string placeOf(const ScheduleFile::Line &line) {
+  return (line.added ? describe(*line.added) + " " : std::string()) + describe(line.slot);
+}
+} // namespace
 
 std::vector<std::string> diff(const ScheduleFile &before, const ScheduleFile &after) {
   std::vector<std::string> changes;
-  if (before.interval != after.interval)
-    changes.push_back("~ interval " + std::to_string(before.interval) + " -> " + std::to_string(after.interval));
-  std::map<std::string, int> buffers = before.buffers;
-  buffers.insert(after.buffers.begin(), after.buffers.end());
-  auto count = [](const ScheduleFile &file, const std::string &region) {
-    auto it = file.buffers.find(region);
-    return it == file.buffers.end() ? 0 : it->second;
-  };
-  for (const auto &[region, unused] : buffers)
-    if (count(before, region) != count(after, region))
-      changes.push_back("~ buffers " + region + " " + std::to_string(count(before, region)) + " -> " +
-                        std::to_string(count(after, region)));
-  std::map<std::string, Slot> old;
+  compare(settingsOf(before), settingsOf(after), "none", changes);
+  compare(buffersOf(before), buffersOf(after), "0", changes);
+  std::map<std::string, std::string> old;
   for (const ScheduleFile::Line &line : before.lines)
-    old[line.key] = line.slot;
+    old[line.key] = placeOf(line);
   for (const ScheduleFile::Line &line : after.lines) {
     auto it = old.find(line.key);
+    std::string place = placeOf(line);
     if (it == old.end())
-      changes.push_back("+ " + line.key + ": " + slotText(line.slot));
-    else if (!(it->second == line.slot))
-      changes.push_back("~ " + line.key + ": " + slotText(it->second) + " -> " + slotText(line.slot));
+      changes.push_back("+ " + line.key + ": " + place);
+    else if (it->second != place)
+      changes.push_back("~ " + line.key + ": " + it->second + " -> " + place);
     if (it != old.end())
       old.erase(it);
   }
-  for (const auto &[key, slot] : old)
-    changes.push_back("- " + key + ": " + slotText(slot));
+  for (const auto &[key, place] : old)
+    changes.push_back("- " + key + ": " + place);
+  std::multiset<std::string> gone = othersOf(before);
+  for (const std::string &other : othersOf(after))
+    if (auto it = gone.find(other); it != gone.end())
+      gone.erase(it);
+    else
+      changes.push_back("+ " + other);
+  for (const std::string &other : gone)
+    changes.push_back("- " + other);
   return changes;
 }
 

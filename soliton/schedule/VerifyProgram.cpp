@@ -5,6 +5,7 @@
 #include "soliton/schedule/VerifyPeeling.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace soliton::sched {
@@ -27,6 +28,7 @@ public:
       checkPhases(path);
       forEachHazard(context, path, [&](const HazardInstance &at) { classify(at); });
     }
+    sayWaits();
     for (Hazard &hazard : worst)
       reportHazard(hazard);
     report.hazards = std::move(worst);
@@ -109,7 +111,9 @@ private:
     hazard.fromGroup = at.fromGroup;
     hazard.toGroup = at.toGroup;
     hazard.iteration = at.iteration;
-    hazard.fix = fixFor(at);
+    size_t index = at.hazard - context.hazards.data();
+    waits.erase(index);
+    hazard.fix = fixFor(at, index);
   }
 
   /// With both waves in step since the last barrier they share, the model has X done before Y takes effect.
@@ -126,7 +130,7 @@ private:
   }
 
   /// What is missing: the phase, the wait, or the barrier.
-  std::string fixFor(const HazardInstance &at) const {
+  std::string fixFor(const HazardInstance &at, size_t index) {
     const Dependence &hazard = *at.hazard;
     if (protectedByPhase(problem, hazard))
       return "wait for the phase of `" + problem.regions[hazard.region].name + "` in front of `" + op(hazard.to).key +
@@ -144,9 +148,31 @@ private:
     int64_t value = counter.kind == CounterKind::OutOfOrder
                         ? 0
                         : std::max<int64_t>(0, at.from->issuedSince(at.fromPosition, last, hazard.counter));
-    return "`wait " + counter.name + " " + std::to_string(value) + "` in front of " +
-           (hazard.crossWave ? "the barrier" : "`" + op(hazard.to).key + "`") + " in the " +
-           std::string(nameOf(at.from->at(last).where.phase));
+    Location where = at.from->at(last).where;
+    waits[index] = {hazard.counter, where, value};
+    return {};
+  }
+
+  /// A wait that is missing, for one hazard.
+  struct MissingWait {
+    int counter = 0;
+    /// The barrier, or the second op, in front of which it is missing.
+    Location where;
+    int64_t value = 0;
+  };
+
+  /// One wait in front of one barrier serves all hazards that lack one there: the strictest.
+  void sayWaits() {
+    for (const auto &[index, wait] : waits) {
+      int64_t value = wait.value;
+      for (const auto &[other, same] : waits)
+        if (same.counter == wait.counter && same.where == wait.where)
+          value = std::min(value, same.value);
+      const Dependence &hazard = worst[index].dependence;
+      worst[index].fix = "`wait " + problem.counters[wait.counter].name + " " + std::to_string(value) +
+                         "` in front of " + (hazard.crossWave ? "the barrier" : "`" + op(hazard.to).key + "`") +
+                         " in the " + std::string(nameOf(wait.where.phase));
+    }
   }
 
   bool isWaived(const Dependence &hazard) const {
@@ -185,6 +211,8 @@ private:
   const VerifyOptions &options;
   Report &report;
   std::vector<Hazard> worst;
+  /// By hazard.
+  std::map<size_t, MissingWait> waits;
   bool deadlocked = false;
   std::set<std::pair<int, int>> disordered;
 };

@@ -275,8 +275,8 @@ TEST(Verify, AnInstanceOfTheWrongIterationNamesWhoNeedsIt) {
   EXPECT_EQ(shifted.id, DiagId::ScheduleMissingOp);
   EXPECT_EQ(shifted.place, problem.operations[store].place);
   EXPECT_EQ(shifted.message, "`read_a/0/shared_store` does not run for iteration 1 of a loop of 2");
-  EXPECT_EQ(shifted.hint, "let `read_a/0/shared_store` in the kernel run for the iteration 1 behind (it now runs twice "
-                          "for iteration 0)");
+  EXPECT_EQ(shifted.hint, "let `read_a/0/shared_store` in the kernel run 1 iteration later (it now runs twice for "
+                          "iteration 0)");
   ASSERT_EQ(shifted.notes.size(), 1u);
   EXPECT_NE(shifted.notes[0].message.find("`read_a/shared_load/0.0`"), std::string::npos) << shifted.notes[0].message;
   EXPECT_TRUE(shifted.notes[0].place.known());

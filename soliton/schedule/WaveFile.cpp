@@ -137,6 +137,36 @@ private:
 };
 } // namespace
 
+bool isWaveFile(std::string_view text) {
+  for (text = text.substr(0, kMostBytes); !text.empty();) {
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string line = trimmed(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (!line.empty() && line[0] != '#')
+      return line.starts_with("Initiation Interval:") || line.starts_with("Number of Stages:");
+  }
+  return false;
+}
+
+std::vector<std::string> lostInWave(const LoopPlan &plan) {
+  std::vector<std::string> lost;
+  auto add = [&](bool there, std::string what) {
+    if (there)
+      lost.push_back(std::move(what));
+  };
+  auto count = std::count_if(plan.problem.operations.begin(), plan.problem.operations.end(), isAdded);
+  add(count > 0, std::to_string(count) + " added barriers, waits and hints");
+  add(!plan.insertions.empty(), "what is put in front of and behind the kernel");
+  add(std::any_of(plan.schedule.slots.begin(), plan.schedule.slots.end(), [](const Slot &s) { return s.cluster > 0; }),
+      "clusters");
+  add(plan.unrollFirst > 1, "the unrolled loop");
+  add(plan.eliminateEpilogue, "the eliminated epilogue");
+  add(plan.groupStart.size() > 1, "groups of waves");
+  add(!plan.prologueRank.empty() || !plan.epilogueRank.empty(), "the order of prologue and epilogue");
+  add(!plan.waivers.empty(), "waivers");
+  return lost;
+}
+
 std::string printWave(const Problem &problem, const Schedule &schedule) {
   std::string text = "Initiation Interval: " + std::to_string(schedule.interval) +
                      "\nNumber of Stages: " + std::to_string(schedule.stages()) +

@@ -23,6 +23,13 @@ static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
     return report(loop.getLoc(), DiagId::IterateWithoutTiling)
                .hint("add `TilingConstraint(" + loop.getAxis().str() + ", …)` to the kernel's constraints")
            << "a loop walks `" << loop.getAxis() << "`, which has no tiling constraint";
+  for (sym::Expr symbol : sym::symbolsOf(axis.loopCount))
+    if (!symbol.symbolName().starts_with("$") &&
+        !llvm::is_contained(loop->getParentOfType<KernelOp>().getDynamic().getAsValueRange<StringAttr>(),
+                            StringRef(symbol.symbolName())))
+      return report(loop.getLoc(), DiagId::SymbolUnbound).hint("bind it in `subs` or list it among the dynamic symbols")
+             << "the iterations over `" << loop.getAxis() << "` mention `" << std::string(symbol.symbolName())
+             << "`, which has no value";
   loop.setCountAttr(exprAttr(loop.getContext(), sym::simplify(axis.loopCount, geometry.facts())));
   return success();
 }

@@ -53,22 +53,25 @@ private:
 
 class LoopScheduler {
 public:
-  LoopScheduler(KernelOp kernel, const Geometry &geometry, const sched::ScheduleRequest &request)
-      : kernel(kernel), geometry(geometry), request(request) {}
+  LoopScheduler(KernelOp kernel, const Geometry &geometry, const sched::ScheduleRequest &request, size_t numLoops)
+      : kernel(kernel), geometry(geometry), request(request), numLoops(numLoops) {}
 
   LogicalResult run(IterateOp loop);
 
 private:
   LogicalResult say(const std::vector<Diagnostic> &diagnostics);
   LogicalResult choose();
+  FailureOr<sched::ScheduleFile> readFile(bool wave);
   LogicalResult chooseFromFile();
   LogicalResult chooseByAlgorithm();
   int copiesForLoads();
   LogicalResult evaluateWritten();
+  LogicalResult unrollTo(int factor);
   void dropUnrolled();
   sched::ScheduleInput scheduleInput();
   void orderBarriers(sched::SyncOptions &options) const;
   LogicalResult prove(std::optional<int> tripCount);
+  void handOut();
   sym::Expr guard();
   LogicalResult replace(OpBuilder &builder);
   FailureOr<SmallVector<Value>> buildPipelined(OpBuilder &builder, int rest = 0);
@@ -83,6 +86,8 @@ private:
   KernelOp kernel;
   const Geometry &geometry;
   const sched::ScheduleRequest &request;
+  /// Of the kernel, that are scheduled.
+  size_t numLoops;
   /// The loop as it was, and the one that is scheduled: the same, or with copies of its body.
   IterateOp source, loop;
   int unrolled = 1;
@@ -105,12 +110,45 @@ static bool isAboutRegisters(const Diagnostic &diagnostic) {
   return diagnostic.id == DiagId::ScheduleRegisters;
 }
 
-LogicalResult LoopScheduler::chooseFromFile() {
+/// The file, or that part of it which is about this loop.
+FailureOr<sched::ScheduleFile> LoopScheduler::readFile(bool wave) {
   std::vector<Diagnostic> diagnostics;
-  sched::ScheduleFile file = sched::parseScheduleFile(request.file, diagnostics, request.fileName);
-  if (diagnostics.empty())
-    plan.schedule = sched::bindSchedule(plan.problem, file, diagnostics);
-  return say(diagnostics);
+  std::vector<sched::ScheduleFile> files;
+  if (wave) {
+    files = {
+        sched::toFile(found.problem, sched::parseWave(found.problem, request.file, diagnostics, request.fileName))};
+    files.front().name = request.fileName;
+  } else {
+    files = sched::parseScheduleFiles(request.file, diagnostics, request.fileName);
+  }
+  if (failed(say(diagnostics)))
+    return failure();
+  if (files.size() > numLoops)
+    return soliton::report(kernel.getLoc(), DiagId::ScheduleFile)
+               .hint("remove those that no loop of the kernel is meant by")
+           << "`" << request.fileName << "` holds " << files.size() << " schedules, the kernel has " << numLoops
+           << (numLoops == 1 ? " loop" : " loops");
+  return sched::fileOf(found.problem, files);
+}
+
+/// What a file says; where it was made for an unrolled loop, about the unrolled loop.
+LogicalResult LoopScheduler::chooseFromFile() {
+  bool wave = sched::isWaveFile(request.file);
+  FailureOr<sched::ScheduleFile> file = readFile(wave);
+  if (failed(file))
+    return failure();
+  auto waves = static_cast<int>(geometry.waveCount());
+  plan = sched::planFromFile(found.problem, *file, unrolled, waves);
+  if (plan.ok() && plan.unrollFirst != unrolled) {
+    if (failed(unrollTo(plan.unrollFirst)))
+      return failure();
+    plan = sched::planFromFile(found.problem, *file, unrolled, waves);
+  }
+  if (failed(say(plan.diagnostics)))
+    return failure();
+  if (wave)
+    plan.unrollKernel = copiesForLoads();
+  return success();
 }
 
 LogicalResult LoopScheduler::chooseByAlgorithm() {
@@ -189,6 +227,18 @@ void LoopScheduler::dropUnrolled() {
   });
 }
 
+/// The loop with that many copies of its body, and its problem.
+LogicalResult LoopScheduler::unrollTo(int factor) {
+  dropUnrolled();
+  unrolled = factor;
+  loop = unrollLoop(source, unrolled);
+  FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry, source);
+  if (failed(problem))
+    return failure();
+  found = std::move(*problem);
+  return success();
+}
+
 /// Runs what the author wrote; where it wants the loop unrolled, on the unrolled loop.
 LogicalResult LoopScheduler::evaluateWritten() {
   constexpr int kAttempts = 4;
@@ -198,13 +248,8 @@ LogicalResult LoopScheduler::evaluateWritten() {
       return failure();
     if (plan.unrollFirst == unrolled)
       return success();
-    dropUnrolled();
-    unrolled = plan.unrollFirst;
-    loop = unrollLoop(source, unrolled);
-    FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry, source);
-    if (failed(problem))
+    if (failed(unrollTo(plan.unrollFirst)))
       return failure();
-    found = std::move(*problem);
   }
   return soliton::report(loop.getLoc(), DiagId::ScheduleMalformed)
          << "the schedule asks for another unrolling each time it is evaluated";
@@ -371,6 +416,13 @@ LogicalResult LoopScheduler::replace(OpBuilder &builder) {
   return success();
 }
 
+void LoopScheduler::handOut() {
+  if (!request.reports)
+    return;
+  static_cast<sched::LoopPlan &>(report) = std::move(plan);
+  request.reports->push_back(std::move(report));
+}
+
 LogicalResult LoopScheduler::run(IterateOp original) {
   source = loop = original;
   Stopwatch watch;
@@ -385,17 +437,17 @@ LogicalResult LoopScheduler::run(IterateOp original) {
     return success();
   report.scheduleMs = watch.lap();
   std::optional<int64_t> trips = loop.getCount()->getValue().constantValue();
-  if (failed(prove(trips ? std::optional<int>(static_cast<int>(*trips)) : std::nullopt)))
-    return failure();
+  bool proven = succeeded(prove(trips ? std::optional<int>(static_cast<int>(*trips)) : std::nullopt));
   report.verifyMs = watch.lap();
+  if (!proven) {
+    handOut(); // those who want to look at it can
+    return failure();
+  }
   placeBuffers();
   OpBuilder builder(source);
   if (failed(replace(builder)))
     return failure();
-  report.problem = std::move(plan.problem);
-  report.schedule = std::move(plan.schedule);
-  if (request.reports)
-    request.reports->push_back(std::move(report));
+  handOut();
   return success();
 }
 
@@ -419,7 +471,7 @@ struct ScheduleLoopsPass final : impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
           loops.push_back(loop);
       });
       for (IterateOp loop : loops)
-        if (failed(LoopScheduler(kernel, *geometry, request).run(loop)))
+        if (failed(LoopScheduler(kernel, *geometry, request, loops.size()).run(loop)))
           return signalPassFailure();
       kernel.setKeepOrder(true);
     }

@@ -172,19 +172,17 @@ private:
   std::mt19937 random;
 };
 
-/// Both ops by name, both places, and what to do.
+/// Both sides, each with its op by name and its place (one op where two groups of waves or two iterations of it are the
+/// sides), and what to do.
 bool isComplete(const Base &base, const Diagnostic &diagnostic) {
-  std::string text = diagnostic.message;
-  bool placed = false;
-  for (const Note &note : diagnostic.notes) {
-    text += "\n" + note.message;
-    placed |= note.place.known();
-  }
-  int named = 0;
-  for (const sched::Operation &op : base.loop.problem.operations)
-    for (size_t at = text.find("`" + op.key + "`"); at != std::string::npos; at = text.find("`" + op.key + "`", at + 1))
-      ++named;
-  return named >= 2 && placed && diagnostic.place.known() && !diagnostic.hint.empty();
+  auto namesAnOp = [&](const std::string &text) {
+    const std::vector<sched::Operation> &ops = base.loop.problem.operations;
+    return std::any_of(ops.begin(), ops.end(),
+                       [&](const sched::Operation &op) { return text.find("`" + op.key + "`") != std::string::npos; });
+  };
+  bool other = std::any_of(diagnostic.notes.begin(), diagnostic.notes.end(),
+                           [&](const Note &note) { return note.place.known() && namesAnOp(note.message); });
+  return other && diagnostic.place.known() && namesAnOp(diagnostic.message) && !diagnostic.hint.empty();
 }
 
 bool isComplete(const emu::Finding &finding) {

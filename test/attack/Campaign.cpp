@@ -97,6 +97,7 @@ private:
   }
 
   void countHarmful(Attempt attempt) {
+    campaign.examples.try_emplace(kind, attempt);
     ++tally.harmful;
     tally.verifier += attempt.byVerifier;
     tally.emulator += attempt.byEmulator;

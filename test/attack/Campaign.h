@@ -42,6 +42,8 @@ struct Campaign {
   std::map<sched::Mutation, Tally> tallies;
   /// What nobody noticed, what was noticed without both ops, both lines and a fix, and what only the emulator saw.
   std::vector<Attempt> missed, incomplete, unproven;
+  /// The first harmful one of each kind.
+  std::map<sched::Mutation, Attempt> examples;
   int goods = 0, notApplicable = 0;
   std::map<Origin, int> origins;
   std::map<std::string, int> reasons;

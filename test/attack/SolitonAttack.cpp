@@ -18,14 +18,14 @@ using namespace soliton::attack;
 
 namespace {
 constexpr const char *kUsage = "usage: SolitonAttack [--mutants N] [--harmful N] [--good N] [--seed N] [--threads N] "
-                               "[--kind NAME] [--json] [-v]\n";
+                               "[--kind NAME] [--json] [--examples] [-v]\n";
 
 /// Of harmful mutants, those that may be missed: one in a hundred.
 constexpr int kMissedOneIn = 100;
 
 struct Arguments {
   CampaignOptions options;
-  bool json = false, verbose = false;
+  bool json = false, verbose = false, examples = false;
 };
 
 bool parseNumber(const char *text, int &to) {
@@ -54,6 +54,8 @@ bool parse(int argc, char **argv, Arguments &arguments) {
       arguments.json = true;
     else if (name == "-v")
       arguments.verbose = true;
+    else if (name == "--examples")
+      arguments.examples = true;
     else if (i + 1 == argc)
       return false;
     else if (name == "--kind" ? !parseKind(argv[++i], arguments.options)
@@ -91,6 +93,12 @@ int main(int argc, char **argv) {
   for (const Good &good : campaign.falseAlarms)
     std::cerr << "false alarm: " << good.name << "\n" << good.alarm << "\n";
   std::cout << (arguments.json ? json(campaign) : table(campaign));
+  for (const auto &[kind, attempt] : campaign.examples)
+    if (arguments.examples)
+      std::cout << "\n"
+                << nameOf(kind) << ": " << attempt.base << "\n  " << attempt.what << "; seed " << attempt.seed << ": "
+                << attempt.harm << "\n"
+                << attempt.report;
   Tally sum = campaign.total();
   return sum.missed * kMissedOneIn > sum.harmful || !campaign.falseAlarms.empty();
 }

@@ -90,9 +90,14 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   scheduleApp->add_option("--html", schedule.html, "write a page for a browser: the timeline and what it means");
   scheduleApp->add_option("--svg", schedule.svg, "write a still picture of the timeline, for documents");
   scheduleApp->add_option("--trace", schedule.trace, "write a trace for ui.perfetto.dev");
-  scheduleApp->add_option("-o,--output", schedule.output, "write the schedule, to be edited and given to --schedule");
+  scheduleApp->add_option("-o,--output", schedule.output,
+                          "write the schedules of all loops, to be edited and given to --schedule: text, or JSON for "
+                          ".json, or Wave's format for .wave");
+  scheduleApp->add_option("--certificate", schedule.certificate, "write the proof that `exact` gives for its interval");
+  scheduleApp->add_option("--check-certificate", schedule.check,
+                          "check such a proof on its own, against the kernel's loop alone");
   scheduleApp->add_option("--diff", schedule.diff, "compare with this schedule file instead of printing the table");
-  scheduleApp->footer("A kernel with several loops writes FILE, FILE-2, and so on.\n\n"
+  scheduleApp->footer("A kernel with several loops writes FILE, FILE-2, and so on; its schedules go to one file.\n\n"
                       "Examples:\n  soliton schedule gemm --target gfx942 --schedule prefetch --html gemm.html\n"
                       "  soliton schedule gemm --target gfx942 --schedule modulo -o modulo.schedule --json");
 

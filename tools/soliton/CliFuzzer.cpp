@@ -95,7 +95,7 @@ static std::vector<std::string> wordsOf(std::string_view text) {
 /// Words that could name a file to write, or ask for a code object, which takes LLVM a tenth of a second.
 static bool isUnwanted(const std::string &word) {
   return word.starts_with("-o") || word.starts_with("--o") || word.starts_with("--html") ||
-         word.starts_with("--trace") ||
+         word.starts_with("--trace") || word.starts_with("--svg") || word.starts_with("--cert") ||
          (word.starts_with("-") && !word.starts_with("--") && word.find('o') != std::string::npos);
 }
 

@@ -326,7 +326,7 @@ TEST_F(Cli, ScheduleWritesPagePictureTraceAndFile) {
   EXPECT_TRUE(read("page.html").starts_with("<!doctype html>"));
   EXPECT_TRUE(read("still.svg").starts_with("<svg "));
   EXPECT_FALSE(json::parse(read("trace.json")).at("traceEvents").empty());
-  EXPECT_TRUE(read("modulo.schedule").starts_with("soliton-schedule 1"));
+  EXPECT_TRUE(read("modulo.schedule").starts_with("soliton-schedule 2"));
 }
 
 TEST_F(Cli, SchedulePageShowsBothWaveGroups) {
@@ -358,6 +358,120 @@ TEST_F(Cli, ScheduleThatWasWrittenIsReadEditedAndCompared) {
   EXPECT_NE(missing.err.find("[schedule-missing-op]"), std::string::npos) << missing.err;
 }
 
+TEST_F(Cli, ScheduleFilesHoldWhatASchedulePutsIn) {
+  for (const char *schedule : {"two_pp_cluster", "gemm_unroll", "gemm_pipeline_then_unroll", "modulo"})
+    for (const char *name : {"all.schedule", "all.json"}) {
+      std::string file = path(name);
+      ASSERT_EQ(soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", schedule, "-o", file}).code, 0);
+      EXPECT_EQ(read(name).starts_with("{"), std::string_view(name).ends_with(".json"));
+      Said same = soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", file, "--diff", file});
+      EXPECT_EQ(same.code, 0) << schedule << same.err;
+      EXPECT_NE(same.out.find("is scheduled as in " + file), std::string::npos) << schedule << same.out;
+    }
+  // What was put in is compared too.
+  ASSERT_EQ(soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", "two_pp_cluster", "-o", path("pp")}).code,
+            0);
+  std::string text = read("pp");
+  EXPECT_NE(text.find("\nstagger 0 1\n"), std::string::npos) << text;
+  size_t begin = text.find("added \"schedule/set_wave_prio"), end = text.find('\n', begin);
+  ASSERT_NE(begin, std::string::npos) << text;
+  std::string without = text.substr(0, begin) + text.substr(end + 1);
+  Said less =
+      soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", write("less", without), "--diff", path("pp")});
+  EXPECT_EQ(less.code, 0) << less.err;
+  EXPECT_TRUE(less.out.starts_with("- schedule/set_wave_prio")) << less.out;
+  EXPECT_EQ(std::ranges::count(less.out, '\n'), 1) << less.out;
+}
+
+TEST_F(Cli, ScheduleFilesHoldAllLoopsOfAKernel) {
+  for (const char *name : {"two.schedule", "two.json"}) {
+    std::string file = path(name);
+    ASSERT_EQ(soliton({"schedule", "row_softmax", "--schedule", "prefetch", "-o", file}).code, 0);
+    Said same = soliton({"schedule", "row_softmax", "--schedule", file, "--diff", file});
+    EXPECT_EQ(same.code, 0) << same.err;
+    std::string line = "`N` is scheduled as in " + file + "\n";
+    EXPECT_EQ(same.out, line + line);
+    EXPECT_EQ(soliton({"run", "row_softmax", "--schedule", file}).code, 0);
+    Said other = soliton({"schedule", "gemm", "--schedule", file});
+    EXPECT_EQ(other.code, 2);
+    EXPECT_NE(other.err.find("holds 2 schedules, the kernel has 1 loop"), std::string::npos) << other.err;
+  }
+}
+
+TEST_F(Cli, ScheduleFileOfDirectCopiesAsksForThem) {
+  ASSERT_EQ(
+      soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", "async_two_pp_clusters", "-o", path("copies")})
+          .code,
+      0);
+  Said said =
+      soliton({"schedule", "gemm", "--target", "gfx942", "--schedule", path("copies"), "--diff", path("copies")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.out.find("is scheduled as in"), std::string::npos) << said.out;
+}
+
+TEST_F(Cli, ScheduleWithAProofThatIsCheckedAgain) {
+  std::string file = path("gemm.proof");
+  std::vector<std::string> small = {"schedule", "gemm", "--size", "M=64,N=64,K=256", "--set", "BLOCK_M=32,BLOCK_N=32"};
+  auto with = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), small.begin(), small.end());
+    return soliton(words);
+  };
+  ASSERT_EQ(with({"--schedule", "exact", "--certificate", file}).code, 0);
+  EXPECT_TRUE(read("gemm.proof").starts_with("soliton-certificate 1\n")) << read("gemm.proof");
+  Said holds = with({"--check-certificate", file});
+  EXPECT_EQ(holds.code, 0) << holds.err;
+  EXPECT_NE(holds.out.find("the proof holds"), std::string::npos) << holds.out;
+  std::string text = read("gemm.proof");
+  size_t interval = text.find("interval ") + 9;
+  Said wrong = with({"--check-certificate", write("bad.proof", text.replace(interval, 1, "9")), "--json"});
+  EXPECT_EQ(wrong.code, 1) << wrong.out;
+  EXPECT_FALSE(wrong.parsed().at("ok"));
+  EXPECT_EQ(with({"--schedule", "prefetch", "--certificate", file}).code, 2);
+}
+
+TEST_F(Cli, ScheduleFilesOfWave) {
+  std::string file = path("gemm.wave");
+  for (const char *schedule : {"prefetch", "four_stage", "modulo"}) {
+    Said wrote = soliton({"schedule", "gemm", "--schedule", schedule, "-o", file});
+    ASSERT_EQ(wrote.code, 0) << wrote.err;
+    EXPECT_TRUE(read("gemm.wave").starts_with("Initiation Interval: ")) << read("gemm.wave");
+    Said same = soliton({"schedule", "gemm", "--schedule", file, "--diff", file});
+    EXPECT_EQ(same.code, 0) << schedule << same.err;
+    EXPECT_NE(same.out.find("is scheduled as in " + file), std::string::npos) << same.out;
+    EXPECT_EQ(soliton({"run", "gemm", "--schedule", file, "--size", "M=64,N=64,K=96"}).code, 0) << schedule;
+  }
+  Said other = soliton({"schedule", "gemm", "--schedule", "prefetch", "--diff", file});
+  EXPECT_EQ(other.code, 0) << other.err;
+  EXPECT_TRUE(other.out.starts_with("~ interval ")) << other.out;
+  expectUsage({"schedule", "gemm", "--schedule", "two_pp_cluster", "-o", file},
+              {"no place for", "added barriers", "groups of waves", "gemm.schedule"});
+  Said damaged = soliton({"schedule", "gemm", "--schedule", write("bad.wave", "Initiation Interval: 2\nnonsense\n")});
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_NE(damaged.err.find("bad.wave:2"), std::string::npos) << damaged.err;
+}
+
+TEST_F(Cli, ScheduleThatIsRefusedIsShownAllTheSame) {
+  ASSERT_EQ(soliton({"schedule", "gemm", "--schedule", "prefetch", "-o", path("good")}).code, 0);
+  // All in stage 0: what is stored is loaded before.
+  std::string text = read("good");
+  for (size_t at = 0; (at = text.find(" stage 1 ", at)) != std::string::npos;)
+    text.replace(at, 9, " stage 0 ");
+  std::string bad = write("bad", text);
+  Said said = soliton({"schedule", "gemm", "--schedule", bad, "--html", path("bad.html"), "--trace", path("bad.trace"),
+                       "--svg", path("bad.svg")});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_NE(said.err.find("[schedule-dependence]"), std::string::npos) << said.err;
+  EXPECT_NE(said.out.find("wrote " + path("bad.html")), std::string::npos) << said.out;
+  EXPECT_NE(read("bad.html").find("<p class=\"problem\">"), std::string::npos);
+  EXPECT_FALSE(json::parse(read("bad.trace")).at("traceEvents").empty());
+  Said machine = soliton({"schedule", "gemm", "--schedule", bad, "--json"});
+  EXPECT_EQ(machine.code, 2);
+  EXPECT_EQ(machine.parsed().at("ok"), false);
+  EXPECT_EQ(machine.parsed().at("loops").size(), 1u);
+  EXPECT_FALSE(machine.parsed().at("diagnostics").empty());
+  EXPECT_EQ(soliton({"run", "gemm", "--schedule", bad, "--size", "M=64,N=64,K=96"}).code, 2);
+}
+
 TEST_F(Cli, ScheduleThatCannotBeShown) {
   expectUsage({"schedule", "copy", "--schedule", "modulo"}, {"`copy` has no loop"});
   expectUsage({"schedule", "gemm", "--schedule", "modullo"}, {"unknown schedule `modullo`", "did you mean `modulo`?"});
@@ -365,7 +479,7 @@ TEST_F(Cli, ScheduleThatCannotBeShown) {
   expectUsage({"schedule", "gemm", "--diff", path("nothing")}, {"cannot read `"});
   Said noise = soliton({"schedule", "gemm", "--diff", write("noise", "noise")});
   EXPECT_EQ(noise.code, 2);
-  EXPECT_NE(noise.err.find("soliton-schedule 1"), std::string::npos) << noise.err;
+  EXPECT_NE(noise.err.find("soliton-schedule 2"), std::string::npos) << noise.err;
 }
 
 //===-- Wrong words -------------------------------------------------------------------------------------===//

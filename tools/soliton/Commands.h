@@ -65,6 +65,8 @@ struct ScheduleCommand {
   std::string output;
   /// A schedule file to compare with.
   std::string diff;
+  /// Where the proof of the interval goes, and a proof to check again.
+  std::string certificate, check;
   bool targetGiven = false;
 };
 

@@ -3,6 +3,7 @@
 #include "tools/soliton/Commands.h"
 
 #include "kernels/Schedules.h"
+#include "soliton/schedule/ScheduleFile.h"
 
 #include <algorithm>
 #include <charconv>
@@ -58,6 +59,17 @@ std::vector<std::string> scheduleNames() {
   for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
     names.push_back(entry.name());
   return names;
+}
+
+/// A shipped schedule, or a file, that is about direct copies.
+bool wantsDirectCopies(const std::string &said, const sched::ScheduleRequest &request) {
+  if (const kernels::ScheduleEntry *shipped = kernels::findSchedule(said))
+    return shipped->directCopies;
+  std::vector<Diagnostic> reportedWhenItIsBound;
+  if (request.file.empty() || sched::isWaveFile(request.file))
+    return false;
+  return std::ranges::any_of(sched::parseScheduleFiles(request.file, reportedWhenItIsBound),
+                             &sched::ScheduleFile::directCopies);
 }
 
 } // namespace
@@ -118,9 +130,9 @@ Resolved resolve(const KernelChoice &choice) {
 
   resolved.options.target = choice.target;
   resolved.options.schedule = resolveSchedule(choice.schedule);
-  const kernels::ScheduleEntry *shipped = kernels::findSchedule(choice.schedule);
-  resolved.options.directCopies =
-      choice.directCopies.empty() ? shipped && shipped->directCopies : isOn("--direct-copies", choice.directCopies);
+  resolved.options.directCopies = choice.directCopies.empty()
+                                      ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
+                                      : isOn("--direct-copies", choice.directCopies);
   for (const std::string &name : choice.dynamic) {
     if (!resolved.sizes.contains(name))
       throw UsageError(unknown("size", name, namesOf(entry.sizes)));

@@ -2,6 +2,7 @@
 
 #include "tools/soliton/Commands.h"
 
+#include "soliton/schedule/Certificate.h"
 #include "soliton/schedule/Page.h"
 #include "soliton/schedule/ScheduleFile.h"
 #include "soliton/schedule/Svg.h"
@@ -38,15 +39,51 @@ std::string numbered(const std::string &path, size_t loop) {
 /// The lines that differ from the file; what is wrong with the file itself is thrown.
 std::vector<std::string> differences(const std::string &path, const sched::LoopReport &loop) {
   std::vector<Diagnostic> diagnostics;
-  sched::ScheduleFile before = sched::parseScheduleFile(readFile(path), diagnostics, path);
+  std::string text = readFile(path);
+  sched::ScheduleFile before, after = sched::toFile(loop);
+  if (sched::isWaveFile(text)) {
+    // That format holds stages and cycles, so nothing else is compared.
+    before = sched::toFile(loop.problem, sched::parseWave(loop.problem, text, diagnostics, path));
+    after = sched::toFile(
+        loop.problem, sched::parseWave(loop.problem, sched::printWave(loop.problem, loop.schedule), diagnostics, path));
+  } else {
+    std::vector<sched::ScheduleFile> files = sched::parseScheduleFiles(text, diagnostics, path);
+    if (diagnostics.empty())
+      before = sched::fileOf(loop.problem, files);
+  }
   if (!diagnostics.empty())
     throw CompileError(diagnostics);
-  return sched::diff(before, sched::toFile(loop.problem, loop.schedule));
+  return sched::diff(before, after);
+}
+
+/// Writes the schedules of all loops in the format that the name of the file asks for; returns what was written.
+std::vector<std::string> writeSchedules(const std::string &path, const std::vector<sched::LoopReport> &loops) {
+  std::filesystem::path extension = std::filesystem::path(path).extension();
+  if (extension != ".wave") {
+    std::vector<sched::ScheduleFile> files;
+    for (const sched::LoopReport &loop : loops)
+      files.push_back(sched::toFile(loop));
+    writeFile(path, extension == ".json" ? sched::printJson(files) : sched::printText(files));
+    return {path};
+  }
+  std::vector<std::string> written;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    std::string lost;
+    for (const std::string &what : sched::lostInWave(loops[i]))
+      lost += (lost.empty() ? "" : ", ") + what;
+    if (!lost.empty())
+      throw UsageError("Wave's format has no place for " + lost + " of `" + loops[i].schedule.algorithm + "`; write `" +
+                       std::filesystem::path(path).replace_extension(".schedule").string() + "` or `.json` instead");
+    written.push_back(numbered(path, i));
+    writeFile(written.back(), sched::printWave(loops[i].problem, loops[i].schedule));
+  }
+  return written;
 }
 
 class LoopPrinter {
 public:
-  LoopPrinter(const ScheduleCommand &command, const CompileResult &result) : command(command), result(result) {}
+  LoopPrinter(const ScheduleCommand &command, const std::vector<sched::LoopReport> &loops, std::string target)
+      : command(command), loops(loops), target(std::move(target)) {}
 
   /// Writes the files of a loop and returns their names.
   std::vector<std::string> writeFiles(size_t loop) const {
@@ -61,15 +98,15 @@ public:
     write(command.html, [&] { return sched::printPage(picture); });
     write(command.svg, [&] { return sched::printSvg(picture); });
     write(command.trace, [&] { return sched::printTrace(picture); });
-    write(command.output, [&] { return sched::printText(sched::toFile(picture.problem, picture.schedule)); });
+    write(command.certificate, [&] { return certificateOf(loop); });
     return written;
   }
 
   Json json(size_t loop) const {
     Json entry = Json::parse(sched::printTableJson(pictureOf(loop)));
-    entry["schedule_ms"] = result.loops[loop].scheduleMs;
+    entry["schedule_ms"] = loops[loop].scheduleMs;
     if (!command.diff.empty())
-      entry["diff"] = differences(command.diff, result.loops[loop]);
+      entry["diff"] = differences(command.diff, loops[loop]);
     return entry;
   }
 
@@ -78,58 +115,81 @@ public:
       out << (loop > 0 ? "\n" : "") << sched::printTable(pictureOf(loop));
       return;
     }
-    std::vector<std::string> changes = differences(command.diff, result.loops[loop]);
+    std::vector<std::string> changes = differences(command.diff, loops[loop]);
     for (const std::string &change : changes)
       out << change << "\n";
     if (changes.empty())
-      out << "`" << result.loops[loop].problem.loop << "` is scheduled as in " << command.diff << "\n";
+      out << "`" << loops[loop].problem.loop << "` is scheduled as in " << command.diff << "\n";
   }
 
 private:
+  const std::string &certificateOf(size_t loop) const {
+    if (loops[loop].certificate.empty())
+      throw UsageError("`" + command.choice.schedule + "` proves no interval, expected `--schedule exact`");
+    return loops[loop].certificate;
+  }
+
   sched::Picture pictureOf(size_t loop) const {
-    const sched::LoopReport &report = result.loops[loop];
-    return {report.problem,        report.schedule,     report.program,    report.verified,
-            command.choice.kernel, result.image.target, report.certificate};
+    const sched::LoopReport &report = loops[loop];
+    return {report.problem,        report.schedule, report.program,    report.verified,
+            command.choice.kernel, target,          report.certificate};
   }
 
   const ScheduleCommand &command;
-  const CompileResult &result;
+  const std::vector<sched::LoopReport> &loops;
+  std::string target;
 };
 
 } // namespace
 
+/// Adds a proof up again from the problem of the kernel's loop; who found it has no say.
+static int checkProof(const ScheduleCommand &command, const sched::LoopReport &loop, std::ostream &out) {
+  std::optional<std::string> wrong = sched::checkCertificate(loop.problem, readFile(command.check));
+  if (command.choice.json)
+    out << line({{"ok", !wrong}, {"loop", loop.problem.loop}, {"error", wrong.value_or("")}});
+  else
+    out << command.check << (wrong ? ": error: " + *wrong : ": the proof holds for loop " + loop.problem.loop) << "\n";
+  return wrong ? 1 : 0;
+}
+
+/// A schedule that the verifier refuses is shown too, with what is wrong, and is a failure all the same.
 int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream &err) {
   CompileAttempt attempt = compileForSchedule(command);
-  if (!attempt)
+  const std::vector<sched::LoopReport> &loops = attempt ? attempt.result->loops : attempt.loops;
+  if (!attempt && loops.empty())
     return reportFailure(attempt.diagnostics, command.choice.json, out, err);
-  const CompileResult &result = *attempt.result;
-  if (result.loops.empty())
+  if (loops.empty())
     throw UsageError("`" + command.choice.kernel + "` has no loop that `" + command.choice.schedule + "` schedules");
-  for (const Diagnostic &warning : result.warnings)
-    err << format(warning) << "\n";
-  LoopPrinter printer(command, result);
+  if (!command.check.empty())
+    return checkProof(command, loops.front(), out);
+  std::string target = attempt ? attempt.result->image.target : command.choice.target;
+  LoopPrinter printer(command, loops, target);
   // Files first: nothing is printed if one of them cannot be written.
   std::vector<std::string> files;
-  for (size_t loop = 0; loop < result.loops.size(); ++loop)
+  for (size_t loop = 0; loop < loops.size(); ++loop)
     for (std::string &file : printer.writeFiles(loop))
       files.push_back(std::move(file));
-  Json loops = Json::array();
-  for (size_t loop = 0; loop < result.loops.size(); ++loop)
+  if (!command.output.empty())
+    for (std::string &file : writeSchedules(command.output, loops))
+      files.push_back(std::move(file));
+  err << format(attempt ? attempt.result->warnings : attempt.diagnostics);
+  Json entries = Json::array();
+  for (size_t loop = 0; loop < loops.size(); ++loop)
     if (command.choice.json)
-      loops.push_back(printer.json(loop));
+      entries.push_back(printer.json(loop));
     else
       printer.text(loop, out);
   for (const std::string &file : files)
     if (!command.choice.json)
       out << "wrote " << file << "\n";
-  if (command.choice.json)
-    out << line({{"ok", true},
-                 {"kernel", command.choice.kernel},
-                 {"target", result.image.target},
-                 {"schedule", command.choice.schedule},
-                 {"loops", std::move(loops)},
-                 {"files", files}});
-  return 0;
+  if (command.choice.json) {
+    Json report = {{"ok", static_cast<bool>(attempt)},    {"kernel", command.choice.kernel}, {"target", target},
+                   {"schedule", command.choice.schedule}, {"loops", std::move(entries)},     {"files", files}};
+    if (!attempt)
+      report["diagnostics"] = diagnosticsJson(attempt.diagnostics);
+    out << line(report);
+  }
+  return attempt ? 0 : 2;
 }
 
 } // namespace soliton::cli
