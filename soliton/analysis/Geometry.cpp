@@ -241,6 +241,7 @@ void Geometry::learnFacts(KernelOp kernel) {
     if (!launchGrid[i].isConstant())
       known.assume(sym::lt(workgroupSymbol(i), launchGrid[i]));
   }
+  knownAtLaunch = known;
   for (const Distribution &dim : list)
     if (dim.loopTile) {
       sym::Expr iteration = inductionSymbol(dim.dim.name());

@@ -68,6 +68,9 @@ public:
 
   /// Ranges of lanes, waves, workgroups, iterations and sizes, and the author's assumptions.
   const sym::Facts &facts() const { return known; }
+  /// Those that hold whether or not a loop runs. The others say that each iteration is one of its loop's, and so that
+  /// there is one: nothing to decide by whether there is.
+  const sym::Facts &launchFacts() const { return knownAtLaunch; }
   /// What the subs bind, for expressions of the author's.
   sym::Expr bind(sym::Expr expr) const;
 
@@ -87,7 +90,7 @@ private:
   int64_t accessBytes = 16;
   std::optional<std::string> mma;
   sym::Substitution bound;
-  sym::Facts known;
+  sym::Facts known, knownAtLaunch;
 };
 
 /// The memory's size in elements along its dimensions and the row-major strides, all bound.

@@ -132,8 +132,8 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
 }
 
 LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
-  sym::Expr condition = sym::simplify(op.getCondition().getValue(), geometry.facts());
-  if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.facts())) {
+  sym::Expr condition = sym::simplify(op.getCondition().getValue(), geometry.launchFacts());
+  if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.launchFacts())) {
     Block &taken = *known ? op.thenBlock() : op.elseBlock();
     if (failed(lowerBlock(taken)))
       return failure();

@@ -399,7 +399,7 @@ sym::Expr LoopScheduler::guard() {
   sym::Expr divides = sym::eq(sym::mod(source.getCount()->getValue(), unrolled), 0);
   sym::Expr enough =
       report.program.exactTrips ? sym::Expr(1) : sym::ge(loop.getCount()->getValue(), report.program.peeled);
-  return sym::simplify(sym::logicalAnd(divides, enough), geometry.facts());
+  return sym::simplify(sym::logicalAnd(divides, enough), geometry.launchFacts());
 }
 
 LogicalResult LoopScheduler::replace(OpBuilder &builder) {
