@@ -117,7 +117,7 @@ LogicalResult Geometry::read(KernelOp kernel) {
           positiveNumber(kernel, *this, workgroup.getTile(), "the workgroup tile of `" + dim.dim.name() + "`");
       if (failed(tile))
         return failure();
-      dim.workgroupTile = *tile;
+      dim.workgroupTile.emplace(*tile);
       dim.workgroupDim = std::min<int64_t>(workgroup.getWorkgroupDim(), 2);
       sym::Expr id = workgroupSymbol(dim.workgroupDim);
       dim.workgroupStart = workgroup.getApply() ? sym::substitute(bind(workgroup.getApply().getValue()),
@@ -130,7 +130,7 @@ LogicalResult Geometry::read(KernelOp kernel) {
           positiveNumber(kernel, *this, tiling.getTile(), "the loop tile of `" + dim.dim.name() + "`");
       if (failed(tile))
         return failure();
-      dim.loopTile = *tile;
+      dim.loopTile.emplace(*tile);
       dim.loopStart = tiling.getStart() ? bind(tiling.getStart().getValue()) : sym::Expr(0);
       dim.loopCount = tiling.getIters() ? bind(tiling.getIters().getValue()) : sym::ceildiv(dim.size, *tile);
     } else if (auto hardware = dyn_cast<HardwareConstraintAttr>(attribute)) {

@@ -82,7 +82,7 @@ public:
     return apply(op, std::span(operands.begin(), operands.size()));
   }
 
-  std::span<const Step> steps() const { return program; }
+  std::span<const Step> steps() const { return {program.data(), program.size()}; }
   std::optional<int64_t> constantValue() const;
 
   /// Whether the program leaves exactly one value, within the limits, and names only symbols below `numSymbols`.

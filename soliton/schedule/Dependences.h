@@ -49,12 +49,16 @@ public:
   Graph(int numOps, std::span<const Dependence> dependences);
 
   int numOps() const { return static_cast<int>(outStart.size()) - 1; }
-  std::span<const Edge> edges() const { return out; }
+  std::span<const Edge> edges() const { return {out.data(), out.size()}; }
   /// Edges leaving and entering `op`.
-  std::span<const Edge> from(int op) const { return {out.data() + outStart[op], out.data() + outStart[op + 1]}; }
-  std::span<const Edge> to(int op) const { return {in.data() + inStart[op], in.data() + inStart[op + 1]}; }
+  std::span<const Edge> from(int op) const { return slice(out, outStart[op], outStart[op + 1]); }
+  std::span<const Edge> to(int op) const { return slice(in, inStart[op], inStart[op + 1]); }
 
 private:
+  static std::span<const Edge> slice(const std::vector<Edge> &list, int begin, int end) {
+    return {list.data() + begin, static_cast<size_t>(end - begin)};
+  }
+
   std::vector<Edge> out, in;
   std::vector<int> outStart, inStart;
 };

@@ -63,6 +63,8 @@ SchedulingGroupBarrier::SchedulingGroupBarrier(const std::vector<std::pair<Instr
     parts.push_back(hintPart(HintKind::SchedGroup, {static_cast<int64_t>(value), count, sync}));
 }
 
+ScheduleItem::ScheduleItem(Nodes nodes) : value(std::move(nodes)) {}
+ScheduleItem::ScheduleItem(AddedOp op) : value(std::move(op)) {}
 ScheduleItem::ScheduleItem(const ScheduleCluster &cluster) : value(std::make_shared<const ScheduleCluster>(cluster)) {}
 
 Nodes Nodes::operator+(const Nodes &other) const {

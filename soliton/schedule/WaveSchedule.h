@@ -209,8 +209,8 @@ struct ScheduleCluster;
 struct ScheduleItem {
   std::variant<Nodes, AddedOp, std::shared_ptr<const ScheduleCluster>> value;
 
-  ScheduleItem(Nodes nodes) : value(std::move(nodes)) {}
-  ScheduleItem(AddedOp op) : value(std::move(op)) {}
+  ScheduleItem(Nodes nodes);
+  ScheduleItem(AddedOp op);
   ScheduleItem(const ScheduleCluster &cluster);
 };
 

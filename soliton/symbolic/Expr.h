@@ -295,7 +295,7 @@ public:
   void set(Expr symbol, Expr value);
   const Expr *find(Expr symbol) const;
   bool empty() const { return list.empty(); }
-  std::span<const std::pair<Expr, Expr>> pairs() const { return list; }
+  std::span<const std::pair<Expr, Expr>> pairs() const { return {list.data(), list.size()}; }
   uint64_t symbols() const { return filter; }
 
 private:

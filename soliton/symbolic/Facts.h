@@ -45,9 +45,9 @@ public:
   /// The range known for a symbol.
   Range rangeOf(Expr symbol) const;
   const Entry *find(Expr symbol) const;
-  std::span<const Entry> entries() const { return list; }
+  std::span<const Entry> entries() const { return {list.data(), list.size()}; }
   /// Assumptions that are no fact about a single symbol, in simplified form.
-  std::span<const Expr> assumptions() const { return predicates; }
+  std::span<const Expr> assumptions() const { return {predicates.data(), predicates.size()}; }
   bool empty() const { return list.empty() && predicates.empty(); }
   /// Facts with the same version are equal; changes with every change. 0: nothing is known.
   uint64_t version() const { return id; }
