@@ -190,6 +190,21 @@ TEST(ResourceTable, FirstFitAgreesWithTryingEveryCycle) {
   }
 }
 
+TEST(Stabbing, APointMovesToACheaperSlotOfItsInterval) {
+  // One barrier anywhere in 2..5, another in slot 0 alone.
+  StabbingProblem problem{.slots = 6,
+                          .intervals = {{2, 5}, {0, 0}},
+                          .capacity = std::vector<int>(6, 1),
+                          .fixed = std::vector<int>(6, 0),
+                          .cost = {}};
+  EXPECT_EQ(stabIntervals(problem), (std::vector{1, 0, 0, 0, 0, 1}));
+  problem.cost = {1, 1, 1, 0, 1, 1};
+  EXPECT_EQ(stabIntervals(problem), (std::vector{1, 0, 0, 1, 0, 0}));
+  // A cheap slot outside of the interval is none.
+  problem.cost = {1, 0, 1, 1, 1, 1};
+  EXPECT_EQ(stabIntervals(problem), (std::vector{1, 0, 0, 0, 0, 1}));
+}
+
 TEST(Stabbing, AgreesWithTryingEverySubset) {
   std::mt19937 random(5);
   for (int round = 0; round < 400; ++round) {

@@ -4,7 +4,7 @@
 //
 //   ScheduleRequest request{.name = "modulo"};            // an algorithm
 //   ScheduleRequest request{.file = text};                 // a schedule file: text, JSON or Wave's
-//   ScheduleRequest request{.written = &seed000};          // a schedule that was written in C++
+//   ScheduleRequest request{.written = std::make_shared<WaveSchedule>(seed000)};   // one that was written in C++
 //
 //===----------------------------------------------------------------------===//
 #pragma once

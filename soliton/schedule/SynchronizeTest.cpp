@@ -5,6 +5,7 @@
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Model.h"
+#include "soliton/schedule/RegisterWaits.h"
 #include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
@@ -73,6 +74,38 @@ TEST(Synchronize, PrefetchHasTwoBarriersAndOneWait) {
       syncs.push_back(toString(problem, entry));
   // In front of the stores nothing is waited for: every fragment was used by an mma before.
   EXPECT_EQ(syncs, (std::vector<std::string>{"wait lgkm 0", "barrier", "barrier"}));
+}
+
+TEST(RegisterWaits, ARunOfStoresWaitsOnce) {
+  Problem problem;
+  int vm = problem.addCounter("vm", CounterKind::InOrder, 63),
+      lgkm = problem.addCounter("shared", CounterKind::InOrder, 15);
+  for (const char *key : {"store_a", "store_b"}) {
+    Operation store;
+    store.key = key;
+    store.kind = OpKind::SharedStore;
+    store.ticks = {{lgkm, 1}};
+    problem.addOperation(store);
+  }
+  auto wait = [](int counter, int value) {
+    Entry entry;
+    entry.kind = EntryKind::Wait;
+    entry.counter = counter;
+    entry.value = value;
+    return entry;
+  };
+  Entry a, b;
+  a.op = 0;
+  b.op = 1;
+  Program program;
+  program.kernel = {wait(vm, 1), a, wait(vm, 0), b};
+  mergeRegisterWaits(problem, program);
+  EXPECT_EQ(program.kernel, (std::vector{wait(vm, 0), a, b}));
+  // Stores tick this counter, so a wait between them is for the first of them: it stays.
+  program.kernel = {wait(lgkm, 1), a, wait(lgkm, 0), b};
+  std::vector<Entry> before = program.kernel;
+  mergeRegisterWaits(problem, program);
+  EXPECT_EQ(program.kernel, before);
 }
 
 TEST(Synchronize, CpAsyncGroupsAreCounted) {

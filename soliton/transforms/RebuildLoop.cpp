@@ -59,6 +59,9 @@ private:
 
   LogicalResult emitPrologue();
   LogicalResult emitKernel();
+  LogicalResult emitTrip();
+  SmallVector<Value> carriedAt(int base, llvm::function_ref<Value(Carried, int distance)> otherwise);
+  void bindCarried(ValueRange at);
   LogicalResult emitEpilogue();
   LogicalResult emit(const Entry &entry, Place place);
   void emitTime(const Entry &entry);
@@ -322,42 +325,33 @@ LogicalResult Rebuilder::emitPrologue() {
   return success();
 }
 
-LogicalResult Rebuilder::emitKernel() {
-  // What the trip before the first, the one before that, … would have computed.
-  SmallVector<Value> inits;
-  SmallVector<Type> types;
+/// Of each carried value, nearest first, what was computed `distance` trips before a trip whose first copy is `base`;
+/// null where nothing was.
+SmallVector<Value> Rebuilder::carriedAt(int base, llvm::function_ref<Value(Carried, int distance)> otherwise) {
+  SmallVector<Value> result;
   for (auto &[value, depth] : depths)
     for (int distance = 1; distance <= depth; ++distance) {
       auto argument = dyn_cast<BlockArgument>(value);
       Value computed = argument ? yielded(argument) : value;
-      int iteration = offsets.lookup(computed.getDefiningOp()) - distance;
+      int iteration = offsets.lookup(computed.getDefiningOp()) + base - distance;
       auto found = values.find({computed.getAsOpaquePointer(), iteration});
-      Value init = found != values.end() ? found->second : Value();
-      if (!init && argument && iteration < 0)
-        init = loop.getInits()[argument.getArgNumber()];
-      if (!init)
-        return unsound(value.getLoc());
-      inits.push_back(init);
-      types.push_back(value.getType());
+      result.push_back(found != values.end() ? found->second : otherwise(value, distance));
     }
-  Expr trips = sym::simplify(options.unroll == 1 ? count - peeled : sym::floordiv(count - peeled, options.unroll));
-  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits,
-                             exprAttr(builder.getContext(), trips), loop.getTagsAttr());
-  Block &body = kernel.getBody().emplaceBlock();
-  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
-  auto bindLoop = [&](ValueRange at) {
-    atLoop.clear();
-    size_t next = 0;
-    for (auto &[value, depth] : depths)
-      for (int distance = 1; distance <= depth; ++distance)
-        atLoop[{value.getAsOpaquePointer(), distance}] = at[next++];
-  };
-  bindLoop(body.getArguments());
+  return result;
+}
+
+/// From here on carried values are these, in the order of carriedAt; what was computed before is out of reach.
+void Rebuilder::bindCarried(ValueRange at) {
+  atLoop.clear();
+  size_t next = 0;
+  for (auto &[value, depth] : depths)
+    for (int distance = 1; distance <= depth; ++distance)
+      atLoop[{value.getAsOpaquePointer(), distance}] = at[next++];
   values.clear();
   copies.clear();
+}
 
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&body);
+LogicalResult Rebuilder::emitTrip() {
   int cluster = program.kernel.empty() ? 0 : program.kernel.front().cluster;
   for (int copy = 0; copy < options.unroll; ++copy)
     for (const Entry &entry : program.kernel) {
@@ -367,21 +361,36 @@ LogicalResult Rebuilder::emitKernel() {
       if (failed(emit(entry, {sched::Phase::Kernel, entry.iteration + copy})))
         return failure();
     }
-  SmallVector<Value> next;
-  for (auto &[value, depth] : depths)
-    for (int distance = 1; distance <= depth; ++distance) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      Value computed = argument ? yielded(argument) : value;
-      int iteration = offsets.lookup(computed.getDefiningOp()) + options.unroll - distance;
-      auto found = values.find({computed.getAsOpaquePointer(), iteration});
-      next.push_back(found != values.end() ? found->second : carriedValue(value, distance - options.unroll));
-    }
+  return success();
+}
+
+LogicalResult Rebuilder::emitKernel() {
+  // Before the first iteration an argument of the loop is what the loop began with.
+  SmallVector<Value> inits = carriedAt(0, [&](Carried value, int distance) -> Value {
+    auto argument = dyn_cast<BlockArgument>(value);
+    bool before = argument && offsets.lookup(yielded(argument).getDefiningOp()) < distance;
+    return before ? loop.getInits()[argument.getArgNumber()] : Value();
+  });
+  if (llvm::is_contained(inits, Value()))
+    return unsound(loop.getLoc());
+  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
+  Expr trips = sym::simplify(options.unroll == 1 ? count - peeled : sym::floordiv(count - peeled, options.unroll));
+  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits,
+                             exprAttr(builder.getContext(), trips), loop.getTagsAttr());
+  Block &body = kernel.getBody().emplaceBlock();
+  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
+  bindCarried(body.getArguments());
+
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(&body);
+  if (failed(emitTrip()))
+    return failure();
+  SmallVector<Value> next = carriedAt(
+      options.unroll, [&](Carried value, int distance) { return carriedValue(value, distance - options.unroll); });
   if (llvm::is_contained(next, Value()))
     return unsound(loop.getLoc());
   YieldOp::create(builder, loop.getLoc(), next);
-  bindLoop(kernel.getResults());
-  values.clear();
-  copies.clear();
+  bindCarried(kernel.getResults());
   return success();
 }
 
