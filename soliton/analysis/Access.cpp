@@ -33,14 +33,15 @@ static ArrayAttr attributeOf(Operation *op, StringRef name) {
 
 Access::Access(Operation *op, const Geometry &geometry) : Access(op, geometry, tileOf(op).layout()) {}
 
-Access::Access(Operation *op, const Geometry &geometry, const Layout &layout) : geometry(geometry), tileLayout(layout) {
+Access::Access(Operation *op, const Geometry &geometry, const Layout &layout)
+    : geometry(geometry), facts(geometry.factsAt(op)), tileLayout(layout) {
   read(op);
   findStrides();
 }
 
-/// The k-th dimension's symbol in the indices of a mapping.
-static sym::Expr iterator(size_t k) {
-  return sym::Expr::symbol("$index" + std::to_string(k));
+sym::Expr startOf(Operation *access, Dim dim, const Geometry &geometry) {
+  bool isTile = memoryOf(access).getDefiningOp<AllocateOp>() != nullptr;
+  return isTile ? sym::Expr(0) : sym::simplify(geometry.start(dim, access), geometry.factsAt(access));
 }
 
 void Access::read(Operation *op) {
@@ -50,22 +51,19 @@ void Access::read(Operation *op) {
   bytes = soliton::elementBytes(tile.getElementType());
   for (StringAttr dim : tile.getDims())
     dims.push_back(Dim(dim.getValue().str()));
+  ValueRange symbols = cast<IndexedOpInterface>(op).getSymbols();
   if (ArrayAttr known = attributeOf(op, "starts"))
-    starts = exprsOf(known);
+    starts = geometry.named(known, symbols);
   else
     for (Dim dim : dims)
-      starts.push_back(memoryType.isShared() ? sym::Expr(0) : geometry.start(dim, op));
+      starts.push_back(startOf(op, dim, geometry));
   if (ArrayAttr mapping = attributeOf(op, "indices"))
-    for (sym::Expr index : exprsOf(mapping))
-      indices.push_back(geometry.bind(index));
+    indices = geometry.named(mapping, symbols);
   else
     for (size_t k = 0; k < dims.size(); ++k)
-      indices.push_back(iterator(k));
-  bounds.resize(dims.size());
-  if (ArrayAttr limits = attributeOf(op, "bounds"))
-    for (auto [k, limit] : llvm::enumerate(limits))
-      if (auto expr = dyn_cast<ExprAttr>(limit))
-        bounds[k] = expr.getValue();
+      indices.push_back(placeSymbol(k));
+  if (ArrayAttr conditions = attributeOf(op, "guards"))
+    guards = geometry.named(conditions, symbols);
   if (auto copy = dyn_cast<CopyOp>(op))
     if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().swizzle.phases > 1)
       stored = map.getValue();
@@ -93,7 +91,7 @@ sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
   // The layout says where things are stored: the swizzle is in what is fetched.
   map.swizzle = {};
   sym::Expr offset = offsetExpr(map, coordinatesOf(copy.getTile().layout(), dims, 0));
-  return sym::simplify(offset * elementBytes(copy.getTile().getElementType()), geometry.facts());
+  return sym::simplify(offset * elementBytes(copy.getTile().getElementType()), geometry.factsAt(copy));
 }
 
 /// Bytes from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
@@ -128,7 +126,7 @@ void Access::findStrides() {
     return;
   SmallVector<sym::Expr> found(dims.size(), sym::Expr(0));
   for (auto [index, stride] : llvm::zip(indices, *inMemory)) {
-    auto k = llvm::find_if(llvm::seq<size_t>(0, dims.size()), [&](size_t k) { return index == iterator(k); });
+    auto k = llvm::find_if(llvm::seq<size_t>(0, dims.size()), [&](size_t k) { return index == placeSymbol(k); });
     if (k == llvm::seq<size_t>(0, dims.size()).end())
       return;
     found[*k] = found[*k] + stride;
@@ -139,7 +137,7 @@ void Access::findStrides() {
     offset = offset + (starts[k] + digitsExpr(tileLayout.lane, dims[k], laneSymbol()) +
                        digitsExpr(tileLayout.wave, dims[k], waveSymbol())) *
                           strides[k];
-  base = sym::simplify(offset, geometry.facts());
+  base = sym::simplify(offset, facts);
 }
 
 int64_t Access::registerPart(size_t k, int64_t reg) const {
@@ -162,10 +160,15 @@ sym::Expr Access::byteOffset(int64_t reg) const {
   return offset;
 }
 
-sym::Expr Access::generalOffset(int64_t reg) const {
+sym::Substitution Access::placesOf(int64_t reg) const {
   sym::Substitution places;
   for (size_t k = 0; k < dims.size(); ++k)
-    places.set(iterator(k), place(k, reg));
+    places.set(placeSymbol(k), place(k, reg));
+  return places;
+}
+
+sym::Expr Access::generalOffset(int64_t reg) const {
+  sym::Substitution places = placesOf(reg);
   sym::Expr offset = 0;
   MemoryType memory = memoryType;
   if (memory.isShared() && memory.getMap()) {
@@ -178,7 +181,7 @@ sym::Expr Access::generalOffset(int64_t reg) const {
     for (auto [index, stride] : llvm::zip(indices, *inMemory))
       offset = offset + sym::substitute(index, places) * stride;
   }
-  return sym::simplify(offset, geometry.facts());
+  return sym::simplify(offset, facts);
 }
 
 /// Where several lanes or waves hold the same element, one of them writes it.
@@ -197,27 +200,42 @@ sym::Expr Access::replicaMask() const {
 
 sym::Expr Access::mask(int64_t reg) const {
   sym::Expr mask = isWrite ? replicaMask() : sym::Expr(1);
-  for (size_t k = 0; k < dims.size(); ++k)
-    if (bounds[k])
-      mask = sym::logicalAnd(mask, sym::lt(place(k, reg), *bounds[k]));
-  return sym::simplify(mask, geometry.facts());
+  if (guards.empty())
+    return sym::simplify(mask, facts);
+  sym::Substitution places = placesOf(reg);
+  for (sym::Expr guard : guards)
+    mask = sym::logicalAnd(mask, sym::substitute(guard, places));
+  return sym::simplify(mask, facts);
 }
 
-/// Only the dimension that a group walks may tell its elements apart: its bound must fall between groups.
-bool Access::boundsFallBetweenGroups(int64_t first, int64_t width) const {
-  const sym::Facts &facts = geometry.facts();
-  for (size_t k = 0; k < dims.size(); ++k) {
-    if (!bounds[k] || registerPart(k, first + width - 1) == registerPart(k, first))
-      continue;
-    if (sym::divisorOf(sym::simplify(place(k, first), facts), facts) % width != 0 ||
-        sym::divisorOf(*bounds[k], facts) % width != 0)
+/// Whether `guard` has one value for all registers of a group. The only comparisons that may tell them apart are of
+/// something that grows by one with each register; then the bound must fall between groups.
+bool Access::holdsAlike(sym::Expr guard, int64_t first, int64_t width) const {
+  auto at = [&](sym::Expr e, int64_t reg) { return sym::simplify(sym::substitute(e, placesOf(reg)), facts); };
+  bool isComparison = guard.kind() == sym::Kind::lt || guard.kind() == sym::Kind::le;
+  if (!isComparison)
+    return llvm::all_of(llvm::seq<int64_t>(1, width),
+                        [&](int64_t i) { return at(guard, first + i) == at(guard, first); });
+  // a < b is a - b < 0 and a <= b is a - b - 1 < 0.
+  sym::Expr difference = guard.operand(0) - guard.operand(1) - (guard.kind() == sym::Kind::le ? 1 : 0);
+  sym::Expr begin = at(difference, first);
+  sym::Expr step = sym::simplify(at(difference, first + 1) - begin, facts);
+  for (int64_t i = 2; i < width; ++i)
+    if (!(sym::simplify(at(difference, first + i) - begin, facts) == step * i))
       return false;
-  }
-  return true;
+  if (step.isConstant(0))
+    return true;
+  // From a multiple of the width upwards, or from one below a multiple downwards, the sign does not change.
+  if (step.isConstant(1))
+    return sym::divisorOf(begin, facts) % width == 0;
+  return step.isConstant(-1) && sym::divisorOf(begin + 1, facts) % width == 0;
+}
+
+bool Access::guardsFallBetweenGroups(int64_t first, int64_t width) const {
+  return llvm::all_of(guards, [&](sym::Expr guard) { return holdsAlike(guard, first, width); });
 }
 
 bool Access::groupsAreByStrides(int64_t width) const {
-  const sym::Facts &facts = geometry.facts();
   int64_t unit = width * bytes;
   if (sym::divisorOf(base, facts) % unit != 0)
     return false;
@@ -243,11 +261,10 @@ bool Access::groupsAre(int64_t width) const {
   int64_t regs = tileLayout.regs();
   if (regs % width != 0)
     return false;
-  const sym::Facts &facts = geometry.facts();
   if (!strides.empty() && !groupsAreByStrides(width))
     return false;
   for (int64_t first = 0; first < regs; first += width) {
-    if (!boundsFallBetweenGroups(first, width))
+    if (!guardsFallBetweenGroups(first, width))
       return false;
     if (!strides.empty())
       continue;
@@ -279,7 +296,7 @@ std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry 
   std::vector<DimExtent> ordered;
   for (sym::Expr index : exprsOf(mapping))
     for (size_t k = 0; k < extents->size(); ++k)
-      if (index == iterator(k))
+      if (index == placeSymbol(k))
         ordered.push_back((*extents)[k]);
   if (ordered.size() != extents->size())
     return std::nullopt;
@@ -296,7 +313,7 @@ Layout layoutInMemory(Operation *op) {
     for (sym::Expr index : exprsOf(mapping)) {
       std::optional<int64_t> apart =
           index.kind() == sym::Kind::floordiv ? index.operand(1).constantValue() : std::nullopt;
-      if (!apart || !(index.operand(0) == iterator(k)))
+      if (!apart || !(index.operand(0) == placeSymbol(k)))
         continue;
       for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
         for (Digit &digit : layout.digits(axis))

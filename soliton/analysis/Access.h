@@ -32,7 +32,7 @@ public:
   sym::Expr byteOffset(int64_t reg) const;
   /// Where register `reg`'s element lies along the k-th dimension of the tile, in the whole tensor.
   sym::Expr place(size_t k, int64_t reg) const;
-  /// Holds where register `reg`'s element is inside the bounds and this lane is the one that writes it; 1 if always.
+  /// Holds where the guards allow register `reg`'s element and this lane is the one that writes it; 1 if always.
   sym::Expr mask(int64_t reg) const;
 
   /// Registers that one instruction moves: the largest power of two, at most `maxBytes` bytes, for which every group is
@@ -44,20 +44,25 @@ private:
   void findStrides();
   bool groupsAre(int64_t width) const;
   bool groupsAreByStrides(int64_t width) const;
-  bool boundsFallBetweenGroups(int64_t first, int64_t width) const;
+  bool guardsFallBetweenGroups(int64_t first, int64_t width) const;
+  bool holdsAlike(sym::Expr guard, int64_t first, int64_t width) const;
+  /// The places of register `reg`, for the placeholders of indices and guards.
+  sym::Substitution placesOf(int64_t reg) const;
   sym::Expr replicaMask() const;
   /// The coordinate of register `reg` without what lane and wave add: a number.
   int64_t registerPart(size_t k, int64_t reg) const;
   sym::Expr generalOffset(int64_t reg) const;
 
   const Geometry &geometry;
+  /// What is known where the access stands.
+  const sym::Facts &facts;
   Layout tileLayout;
   wave::MemoryType memoryType;
   SmallVector<Dim> dims;
   SmallVector<sym::Expr> starts;
   SmallVector<sym::Expr> indices;
-  /// One per dimension; nothing where there is no bound.
-  SmallVector<std::optional<sym::Expr>> bounds;
+  /// What must hold for an element to be touched.
+  SmallVector<sym::Expr> guards;
   int64_t bytes = 1;
   bool isWrite = false;
   /// Of a copy into a swizzled tile: the coordinate of a place is what this map stores there.
@@ -79,6 +84,9 @@ FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool 
 /// The access' layout over the indices of its memory instead of the tile's coordinates: they differ where coordinates
 /// that lie apart are stored side by side (`floordiv($index0, 64)`).
 Layout layoutInMemory(Operation *op);
+
+/// Where the tile of an access starts along `dim`: in the whole tensor, or, of a tile in shared memory, at 0.
+sym::Expr startOf(Operation *access, Dim dim, const Geometry &geometry);
 
 /// Bytes from one buffer of a placed shared tile to the next.
 int64_t bytesPerBuffer(wave::AllocateOp allocation);

@@ -5,22 +5,6 @@
 namespace soliton {
 using namespace wave;
 
-sym::Expr laneSymbol() {
-  static const sym::Expr symbol = sym::Expr::symbol("$LANE");
-  return symbol;
-}
-sym::Expr waveSymbol() {
-  static const sym::Expr symbol = sym::Expr::symbol("$WAVE");
-  return symbol;
-}
-sym::Expr workgroupSymbol(int64_t dim) {
-  static const sym::Expr symbols[] = {sym::Expr::symbol("$WG0"), sym::Expr::symbol("$WG1"), sym::Expr::symbol("$WG2")};
-  return symbols[dim];
-}
-sym::Expr inductionSymbol(StringRef axis) {
-  return sym::Expr::symbol("$ARG_" + axis.str());
-}
-
 std::optional<int64_t> Distribution::tile() const {
   if (loopTile)
     return loopTile;
@@ -30,233 +14,75 @@ std::optional<int64_t> Distribution::tile() const {
 }
 
 const Distribution &Geometry::operator[](Dim dim) const {
-  for (const Distribution &entry : list)
-    if (entry.dim == dim)
-      return entry;
-  static const Distribution none{Dim("?"), 1, {}, 0, 0, 1, {}, 0, 1, 0, 1};
+  if (auto found = places.find(dim); found != places.end())
+    return list[found->second];
+  static const Distribution none{Dim("?"), 1, {}, 0, 0, {}, 0, 1, "?", 0, 1, Dim("?")};
   return none;
 }
 
-Distribution &Geometry::entry(Dim dim) {
-  for (Distribution &entry : list)
-    if (entry.dim == dim)
-      return entry;
-  Distribution fresh{dim, bind(sym::Expr::symbol(dim.name())), {}, 0, 0, 1, {}, 0, 1, 0, 1};
-  return list.emplace_back(fresh);
-}
-
-sym::Expr Geometry::bind(sym::Expr expr) const {
-  return sym::substitute(expr, bound);
-}
-
-LogicalResult Geometry::bindSymbols(KernelOp kernel) {
-  // A bound symbol may stand for an expression of others; two rounds resolve one level, and the loop all of them.
-  std::vector<std::pair<sym::Expr, sym::Expr>> pairs;
-  for (mlir::NamedAttribute sub : kernel.getSubs()) {
-    sym::Expr symbol = sym::Expr::symbol(sub.getName().strref());
-    if (auto number = dyn_cast<mlir::IntegerAttr>(sub.getValue()))
-      pairs.emplace_back(symbol, number.getInt());
-    else if (auto expr = dyn_cast<ExprAttr>(sub.getValue()))
-      pairs.emplace_back(symbol, expr.getValue());
+void Geometry::read(GeometryAttr attribute) {
+  auto number = [](int64_t value) { return value ? std::optional(value) : std::nullopt; };
+  for (DimensionAttr dim : attribute.getDims().getAsRange<DimensionAttr>()) {
+    places.emplace(Dim(dim.getDim().str()), list.size());
+    list.push_back({Dim(dim.getDim().str()), dim.getSize().getValue(), number(dim.getWorkgroupTile()),
+                    dim.getWorkgroupDim(), dim.getStart().getValue(), number(dim.getLoopTile()),
+                    dim.getLoopStart().getValue(), dim.getLoopCount().getValue(), dim.getAxis().str(),
+                    dim.getWaveTile(), dim.getWaves(), Dim(dim.getWavesOf().str())});
   }
-  sym::Substitution direct;
-  for (auto &[symbol, value] : pairs)
-    direct.set(symbol, value);
-  for (size_t round = 0; round <= pairs.size(); ++round) {
-    bool changed = false;
-    for (auto &[symbol, value] : pairs) {
-      sym::Expr next = sym::substitute(value, direct);
-      changed |= !(next == value);
-      value = next;
-    }
-    if (!changed)
-      break;
-    if (round == pairs.size())
-      return report(kernel.getLoc(), DiagId::SubstitutionInvalid)
-             << "the values of the bound symbols refer to each other in a cycle";
-  }
-  for (auto &[symbol, value] : pairs)
-    bound.set(symbol, value);
-  return success();
+  for (auto [to, from] : llvm::zip(gridSizes, attribute.getGrid().getAsRange<ExprAttr>()))
+    to = from.getValue();
+  for (auto [to, from] : llvm::zip(waveGrid, attribute.getWaves().asArrayRef()))
+    to = from;
+  linear = attribute.getLinear();
+  laneCount = attribute.getWaveSize();
+  accessBytes = attribute.getAccessBytes();
+  if (attribute.getMma())
+    mma = attribute.getMma().str();
 }
 
-/// The number that a tile expression must be once symbols are bound.
-static FailureOr<int64_t> positiveNumber(KernelOp kernel, const Geometry &geometry, ExprAttr expr, StringRef what) {
-  std::optional<int64_t> value;
-  try {
-    value = sym::simplify(geometry.bind(expr.getValue())).constantValue();
-  } catch (const sym::ExprError &error) {
-    return report(kernel.getLoc(), DiagId::DivisionInexact)
-               .hint("choose sizes for which the division leaves no remainder")
-           << what << " `" << sym::toString(expr.getValue()) << "` has no value: " << error.what();
-  }
-  if (!value)
-    return report(kernel.getLoc(), DiagId::SymbolUnbound).hint("bind its symbols in `subs`")
-           << what << " is `" << sym::toString(expr.getValue()) << "`, expected a number at compile time";
-  if (*value <= 0)
-    return report(kernel.getLoc(), DiagId::SizeNotPositive)
-           << what << " is " << *value << ", expected a positive number";
-  return *value;
-}
-
-LogicalResult Geometry::read(KernelOp kernel) {
-  if (!kernel.getTarget())
-    return report(kernel.getLoc(), DiagId::UnknownTarget) << "the kernel names no target";
-  chip = findTarget(kernel.getTarget()->str());
-  if (!chip)
-    return report(kernel.getLoc(), DiagId::UnknownTarget).hint("the targets are " + listOf(targetNames()))
-           << "found target `" << *kernel.getTarget() << "`";
-  laneCount = chip->waveSize;
-  if (failed(bindSymbols(kernel)))
-    return failure();
-
-  for (Attribute attribute : kernel.getConstraints()) {
-    if (auto workgroup = dyn_cast<WorkgroupConstraintAttr>(attribute)) {
-      Distribution &dim = entry(Dim(workgroup.getDim().getValue().str()));
-      FailureOr<int64_t> tile =
-          positiveNumber(kernel, *this, workgroup.getTile(), "the workgroup tile of `" + dim.dim.name() + "`");
-      if (failed(tile))
-        return failure();
-      dim.workgroupTile.emplace(*tile);
-      dim.workgroupDim = std::min<int64_t>(workgroup.getWorkgroupDim(), 2);
-      sym::Expr id = workgroupSymbol(dim.workgroupDim);
-      dim.workgroupStart = workgroup.getApply() ? sym::substitute(bind(workgroup.getApply().getValue()),
-                                                                  {{sym::Expr::symbol("$WG"), id}})
-                                                : id * *tile;
-      dim.workgroupCount = workgroup.getIters() ? bind(workgroup.getIters().getValue()) : sym::ceildiv(dim.size, *tile);
-    } else if (auto tiling = dyn_cast<TilingConstraintAttr>(attribute)) {
-      Distribution &dim = entry(Dim(tiling.getDim().getValue().str()));
-      FailureOr<int64_t> tile =
-          positiveNumber(kernel, *this, tiling.getTile(), "the loop tile of `" + dim.dim.name() + "`");
-      if (failed(tile))
-        return failure();
-      dim.loopTile.emplace(*tile);
-      dim.loopStart = tiling.getStart() ? bind(tiling.getStart().getValue()) : sym::Expr(0);
-      dim.loopCount = tiling.getIters() ? bind(tiling.getIters().getValue()) : sym::ceildiv(dim.size, *tile);
-    } else if (auto hardware = dyn_cast<HardwareConstraintAttr>(attribute)) {
-      if (hardware.getThreadsPerWave() && hardware.getThreadsPerWave().getInt() != laneCount)
-        return report(kernel.getLoc(), DiagId::WaveSizeMismatch)
-                   .hint("leave `threads_per_wave` out: it is then the target's")
-               << "found " << hardware.getThreadsPerWave().getInt() << " threads per wave, `" << chip->name << "` has "
-               << laneCount;
-      accessBytes = std::min(hardware.getMaxBitsPerLoad() / 8, chip->maxAccessBytes);
-      if (hardware.getMma())
-        mma = hardware.getMma().getValue().str();
-    }
-  }
-  // Every dimension that a memory or tile mentions has an entry, distributed or not.
-  kernel.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes())
-      if (auto tile = dyn_cast<TileType>(type))
-        for (StringAttr dim : tile.getDims())
-          entry(Dim(dim.getValue().str()));
-  });
-  if (failed(readWaves(kernel)))
-    return failure();
-  readLaunch(kernel);
-  learnFacts(kernel);
-  return success();
-}
-
-LogicalResult Geometry::readWaves(KernelOp kernel) {
-  for (Distribution &dim : list)
-    dim.waveTile = dim.tile().value_or(1);
-  for (Attribute attribute : kernel.getConstraints()) {
-    auto constraint = dyn_cast<WaveConstraintAttr>(attribute);
-    if (!constraint)
-      continue;
-    Distribution &dim = entry(Dim(constraint.getDim().getValue().str()));
-    FailureOr<int64_t> tile =
-        positiveNumber(kernel, *this, constraint.getTile(), "the wave tile of `" + dim.dim.name() + "`");
-    if (failed(tile))
-      return failure();
-    if (!dim.workgroupTile)
-      return report(kernel.getLoc(), DiagId::WaveWithoutWorkgroup)
-                 .hint("add `WorkgroupConstraint(" + dim.dim.name() + ", …)`")
-             << "`" << dim.dim.name() << "` has a wave constraint but no workgroup constraint";
-    if (*tile > *dim.workgroupTile || *dim.workgroupTile % *tile != 0)
-      return report(kernel.getLoc(), DiagId::WaveTileIndivisible)
-                 .hint("choose a wave tile that divides the workgroup's")
-             << "the workgroup tile of `" << dim.dim.name() << "` is " << *dim.workgroupTile
-             << ", not a multiple of its wave tile " << *tile;
-    dim.waveTile = *tile;
-    dim.waves = *dim.workgroupTile / *tile;
-    waveGrid[dim.workgroupDim] *= dim.waves;
-  }
-  for (Attribute attribute : kernel.getConstraints())
-    if (auto hardware = dyn_cast<HardwareConstraintAttr>(attribute); hardware && hardware.getWavesPerBlock()) {
-      std::array<int64_t, 3> said = {1, 1, 1};
-      for (auto [i, count] : llvm::enumerate(hardware.getWavesPerBlock().asArrayRef()))
-        if (i < 3)
-          said[i] = count;
-      for (int i = 0; i < 3; ++i)
-        if (said[i] < waveGrid[i] || said[i] % waveGrid[i] != 0)
-          return report(kernel.getLoc(), DiagId::WavesMismatch)
-                     .hint("leave `waves_per_block` out: it then follows from the wave constraints")
-                 << "`waves_per_block` says " << said[i] << " waves along workgroup dimension " << i
-                 << ", the wave constraints make " << waveGrid[i];
-      waveGrid = said;
-    }
-  if (waveCount() > chip->maxWavesPerWorkgroup || waveCount() * laneCount > chip->maxThreadsPerWorkgroup)
-    return report(kernel.getLoc(), DiagId::TooManyThreads).hint("use larger wave tiles or smaller workgroup tiles")
-           << "a workgroup has " << waveCount() << " waves = " << waveCount() * laneCount << " threads, `" << chip->name
-           << "` allows " << chip->maxThreadsPerWorkgroup;
-  return success();
-}
-
-void Geometry::readLaunch(KernelOp kernel) {
-  for (Attribute attribute : kernel.getConstraints())
-    if (auto workgroup = dyn_cast<WorkgroupConstraintAttr>(attribute); workgroup && workgroup.getPrimary()) {
-      const Distribution &dim = (*this)[Dim(workgroup.getDim().getValue().str())];
-      launchGrid[dim.workgroupDim] = launchGrid[dim.workgroupDim] * dim.workgroupCount;
-    }
-  sym::Substitution reordered;
-  for (Attribute attribute : kernel.getConstraints()) {
-    if (auto grid = dyn_cast<GridConstraintAttr>(attribute)) {
-      // A persistent kernel says itself where its tiles start.
-      launchGrid = {bind(grid.getSize().getValue()), 1, 1};
-      for (Distribution &dim : list)
-        dim.workgroupStart = 0;
-    }
-    if (auto reordering = dyn_cast<ReorderingConstraintAttr>(attribute))
-      reordered.set(workgroupSymbol(reordering.getWorkgroupDim()), bind(reordering.getEquation().getValue()));
-  }
-  for (Distribution &dim : list)
-    for (sym::Expr *expr : {&dim.workgroupStart, &dim.loopStart, &dim.loopCount})
-      *expr = sym::substitute(*expr, reordered);
-}
-
-void Geometry::learnFacts(KernelOp kernel) {
+void Geometry::learnFacts(KernelOp kernel, GeometryAttr attribute) {
   constexpr int64_t kLargestSize = INT32_MAX;
+  sym::Facts &known = indexSymbols->known;
   known.setRange(laneSymbol(), {0, laneCount - 1});
   known.setRange(waveSymbol(), {0, waveCount() - 1});
   for (Attribute name : kernel.getDynamic())
     known.setRange(sym::Expr::symbol(cast<StringAttr>(name).getValue()), {0, kLargestSize});
-  for (Attribute attribute : kernel.getConstraints())
-    if (auto assumption = dyn_cast<AssumptionAttr>(attribute))
-      known.assume(bind(assumption.getPredicate().getValue()));
-  for (int i = 0; i < 3; ++i) {
-    std::optional<int64_t> last = sym::rangeOf(launchGrid[i], known).hi;
-    known.setRange(workgroupSymbol(i), {0, last ? std::max<int64_t>(*last - 1, 0) : kLargestSize});
-    if (!launchGrid[i].isConstant())
-      known.assume(sym::lt(workgroupSymbol(i), launchGrid[i]));
+  for (ExprAttr assumption : attribute.getAssumptions().getAsRange<ExprAttr>())
+    known.assume(assumption.getValue());
+  for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
+    std::optional<int64_t> last = sym::rangeOf(gridSizes[dim], known).hi;
+    known.setRange(workgroupSymbol(dim), {0, last ? std::max<int64_t>(*last - 1, 0) : kLargestSize});
+    if (!gridSizes[dim].isConstant())
+      known.assume(sym::lt(workgroupSymbol(dim), gridSizes[dim]));
   }
-  knownAtLaunch = known;
-  for (const Distribution &dim : list)
-    if (dim.loopTile) {
-      sym::Expr iteration = inductionSymbol(dim.dim.name());
-      std::optional<int64_t> last = sym::rangeOf(dim.loopCount, known).hi;
-      known.setRange(iteration, {0, last ? std::max<int64_t>(*last - 1, 0) : kLargestSize});
-      if (!dim.loopCount.isConstant())
-        known.assume(sym::lt(iteration, dim.loopCount));
-    }
+  // In the order of the program, so that names do not depend on who asks first.
+  kernel.walk<mlir::WalkOrder::PreOrder>([&](Operation *op) {
+    if (auto id = dyn_cast<WorkgroupIdOp>(op))
+      (void)indexSymbols->symbol(id.getResult());
+    if (auto loop = dyn_cast<IterateOp>(op))
+      (void)indexSymbols->symbol(loop.iteration());
+  });
 }
 
 FailureOr<Geometry> Geometry::of(KernelOp kernel) {
-  Geometry geometry;
-  try {
-    if (failed(geometry.read(kernel)))
+  GeometryAttr attribute = kernel.getGeometryAttr();
+  if (!attribute) {
+    FailureOr<GeometryAttr> resolved = resolveConstraints(kernel);
+    if (failed(resolved))
       return failure();
+    attribute = *resolved;
+  }
+  FailureOr<SymbolBindings> bindings = SymbolBindings::of(kernel);
+  const Target *target = kernel.getTarget() ? findTarget(kernel.getTarget()->str()) : nullptr;
+  if (failed(bindings) || !target)
+    return failure();
+  Geometry geometry;
+  geometry.bindings = *bindings;
+  geometry.chip = target;
+  geometry.indexSymbols = std::make_shared<IndexSymbols>(kernel);
+  try {
+    geometry.read(attribute);
+    geometry.learnFacts(kernel, attribute);
   } catch (const sym::ExprError &error) {
     return report(kernel.getLoc(), DiagId::ExpressionInvalid)
            << "an expression of the constraints has no value: " << error.what();
@@ -264,12 +90,35 @@ FailureOr<Geometry> Geometry::of(KernelOp kernel) {
   return geometry;
 }
 
+std::array<sym::Expr, 3> Geometry::launchGrid() const {
+  if (!linear)
+    return {gridSizes[0], gridSizes[1], gridSizes[2]};
+  sym::Expr workgroups = 1;
+  for (sym::Expr size : gridSizes)
+    workgroups = workgroups * size;
+  return {workgroups, 1, 1};
+}
+
+sym::Expr Geometry::named(ExprAttr expr, ValueRange operands) const {
+  return bind(indexSymbols->named(expr.getValue(), operands));
+}
+
+SmallVector<sym::Expr> Geometry::named(ArrayAttr exprs, ValueRange operands) const {
+  SmallVector<sym::Expr> result;
+  for (ExprAttr expr : exprs.getAsRange<ExprAttr>())
+    result.push_back(named(expr, operands));
+  return result;
+}
+
 sym::Expr Geometry::start(Dim dim, Operation *where) const {
   const Distribution &distribution = (*this)[dim];
   sym::Expr start = distribution.workgroupTile ? distribution.workgroupStart : sym::Expr(0);
+  if (!distribution.loopTile)
+    return start;
+  // Of loops inside each other, the innermost one counts.
   for (auto loop = where->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
-    if (loop.getAxis() == dim.name() && distribution.loopTile)
-      start = start + distribution.loopStart + inductionSymbol(dim.name()) * *distribution.loopTile;
+    if (loop.getAxis() == distribution.axis)
+      return start + distribution.loopStart + indexSymbols->symbol(loop.iteration()) * *distribution.loopTile;
   return start;
 }
 
@@ -286,17 +135,22 @@ std::optional<std::vector<DimExtent>> Geometry::extents(TileType type) const {
 }
 
 Digits Geometry::waveDigits(ArrayRef<Dim> dims) const {
+  // The digit of a dimension moves along whichever of its aliases the tile has.
+  auto moving = [&](const Distribution &owner) -> const Distribution * {
+    for (Dim dim : dims)
+      if (const Distribution &each = (*this)[dim]; each.wavesOf == owner.dim)
+        return &each;
+    return nullptr;
+  };
   Digits digits;
   for (int64_t axis = 0; axis < 3; ++axis) {
     int64_t used = 1;
     for (const Distribution &dim : list) {
-      if (dim.waves == 1 || dim.workgroupDim != axis)
+      if (dim.waves == 1 || !(dim.wavesOf == dim.dim) || std::min<int64_t>(dim.workgroupDim, 2) != axis)
         continue;
       used *= dim.waves;
-      if (llvm::is_contained(dims, dim.dim))
-        digits.push_back(Digit(dim.waves, dim.dim, dim.waveTile));
-      else
-        digits.push_back(Digit(dim.waves));
+      const Distribution *along = moving(dim);
+      digits.push_back(along ? Digit(dim.waves, along->dim, along->waveTile) : Digit(dim.waves));
     }
     if (waveGrid[axis] > used)
       digits.push_back(Digit(waveGrid[axis] / used));

@@ -1,25 +1,20 @@
 //===- Geometry.h - How a kernel's dimensions are distributed ------------------===//
 //
-// The constraints of a kernel with all symbols bound, as numbers and expressions: which workgroup, wave and iteration
-// has which part of each dimension, and how large the launch is. For M distributed by
-// `workgroup<M, 64, 0>, wave<M, 32>`:
+// What the constraints of a kernel say, as numbers and expressions: which workgroup, wave and iteration has which part
+// of each dimension, and how large the launch is. For M distributed by `workgroup<M, 64, 0>, wave<M, 32>`:
 //
 //   tile 64, workgroupStart 64*$WG0, waveTile 32, waves 2, grid[0] = ceildiv(M, 64)
+//
+// Constraints are read once (ResolveConstraints.cpp) into the kernel's attribute `geometry`; this is the view of it that
+// passes ask, together with the symbols of the kernel's index values.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/ir/Names.h"
-#include "soliton/ir/Wave.h"
+#include "soliton/analysis/IndexSymbols.h"
 #include "soliton/target/Target.h"
 
 namespace soliton {
-
-/// The symbols of the machine that expressions may use.
-sym::Expr laneSymbol();
-sym::Expr waveSymbol();
-sym::Expr workgroupSymbol(int64_t dim);
-sym::Expr inductionSymbol(StringRef axis);
 
 /// How one dimension is distributed.
 struct Distribution {
@@ -30,21 +25,38 @@ struct Distribution {
   int64_t workgroupDim = 0;
   /// Where a workgroup's part starts.
   sym::Expr workgroupStart;
-  sym::Expr workgroupCount = 1;
   std::optional<int64_t> loopTile;
   sym::Expr loopStart;
   sym::Expr loopCount = 1;
+  /// Loops along this axis place it: its own, or that of the dimension that it is an alias of.
+  std::string axis;
   /// Elements of the workgroup's tile that one wave has, and how many waves share the tile.
   int64_t waveTile = 0;
   int64_t waves = 1;
+  /// The dimension whose waves these are: itself, or the one that it is an alias of.
+  Dim wavesOf;
 
   /// Elements of this dimension in a workgroup's tile; nothing for a size that is not known.
   std::optional<int64_t> tile() const;
 };
 
+/// Reads the constraints of a kernel; reports what is wrong with them at the kernel.
+FailureOr<wave::GeometryAttr> resolveConstraints(wave::KernelOp kernel);
+
+/// What the kernel's `subs` bind, put into an expression of the author's.
+class SymbolBindings {
+public:
+  /// Fails where values refer to each other in a cycle.
+  static FailureOr<SymbolBindings> of(wave::KernelOp kernel);
+  sym::Expr operator()(sym::Expr expr) const { return sym::substitute(expr, bound); }
+
+private:
+  sym::Substitution bound;
+};
+
 class Geometry {
 public:
-  /// Reports what is wrong with the constraints at the kernel.
+  /// The resolved constraints of the kernel; resolves them where that has not happened yet.
   static FailureOr<Geometry> of(wave::KernelOp kernel);
 
   const Target &target() const { return *chip; }
@@ -55,7 +67,12 @@ public:
   /// Waves of a workgroup along each workgroup dimension.
   const std::array<int64_t, 3> &waves() const { return waveGrid; }
   int64_t waveCount() const { return waveGrid[0] * waveGrid[1] * waveGrid[2]; }
-  const std::array<sym::Expr, 3> &grid() const { return launchGrid; }
+  /// Workgroups along each dimension of the grid.
+  const std::array<sym::Expr, wave::kMaxGridDims> &grid() const { return gridSizes; }
+  /// Whether workgroups are launched in one dimension and take their number apart.
+  bool isLinear() const { return linear; }
+  /// What a launch is given.
+  std::array<sym::Expr, 3> launchGrid() const;
   int64_t maxBytesPerAccess() const { return accessBytes; }
   std::optional<std::string> mmaName() const { return mma; }
 
@@ -66,31 +83,34 @@ public:
   /// Digits of the wave axis for a tile with these dimensions: waves split some, the others replicate.
   Digits waveDigits(ArrayRef<Dim> dims) const;
 
+  /// The kernel's index values as symbols.
+  IndexSymbols &symbols() const { return *indexSymbols; }
+  /// An op's expression in symbols, with what the subs bind.
+  sym::Expr named(wave::ExprAttr expr, ValueRange operands) const;
+  SmallVector<sym::Expr> named(ArrayAttr exprs, ValueRange operands) const;
+
   /// Ranges of lanes, waves, workgroups, iterations and sizes, and the author's assumptions.
-  const sym::Facts &facts() const { return known; }
-  /// Those that hold whether or not a loop runs. The others say that each iteration is one of its loop's, and so that
-  /// there is one: nothing to decide by whether there is.
-  const sym::Facts &launchFacts() const { return knownAtLaunch; }
+  const sym::Facts &facts() const { return indexSymbols->known; }
+  /// Those, and that the loops around the op are at one of their iterations.
+  const sym::Facts &factsAt(Operation *op) const { return indexSymbols->factsAt(op); }
   /// What the subs bind, for expressions of the author's.
-  sym::Expr bind(sym::Expr expr) const;
+  sym::Expr bind(sym::Expr expr) const { return bindings(expr); }
 
 private:
-  LogicalResult read(wave::KernelOp kernel);
-  LogicalResult readWaves(wave::KernelOp kernel);
-  LogicalResult bindSymbols(wave::KernelOp kernel);
-  void readLaunch(wave::KernelOp kernel);
-  void learnFacts(wave::KernelOp kernel);
-  Distribution &entry(Dim dim);
+  void read(wave::GeometryAttr attribute);
+  void learnFacts(wave::KernelOp kernel, wave::GeometryAttr attribute);
 
   const Target *chip = nullptr;
   std::vector<Distribution> list;
+  std::map<Dim, size_t> places;
   int64_t laneCount = 0;
   std::array<int64_t, 3> waveGrid = {1, 1, 1};
-  std::array<sym::Expr, 3> launchGrid = {1, 1, 1};
+  std::array<sym::Expr, wave::kMaxGridDims> gridSizes;
+  bool linear = false;
   int64_t accessBytes = 16;
   std::optional<std::string> mma;
-  sym::Substitution bound;
-  sym::Facts known, knownAtLaunch;
+  SymbolBindings bindings;
+  std::shared_ptr<IndexSymbols> indexSymbols;
 };
 
 /// The memory's size in elements along its dimensions and the row-major strides, all bound.

@@ -123,17 +123,16 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
   image.kernel = image.entry = kernel.getSymName().str();
   image.target = geometry.target().name;
   image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
-  for (int i = 0; i < 3; ++i)
-    image.grid[i] = exprs.convert(sym::simplify(geometry.grid()[i], geometry.facts()));
+  for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
+    to = exprs.convert(sym::simplify(size, geometry.facts()));
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));
   for (const std::string &name : exprs.symbols())
     image.symbols.push_back(describeSymbol(name, kernel, geometry));
-  for (Attribute attribute : kernel.getConstraints())
-    if (auto assumption = dyn_cast<AssumptionAttr>(attribute)) {
-      sym::Expr predicate = geometry.bind(assumption.getPredicate().getValue());
-      image.checks.push_back({exprs.convert(predicate), "the kernel assumes `" + sym::toString(predicate) + "`"});
-    }
+  for (ExprAttr assumption : kernel.getGeometryAttr().getAssumptions().getAsRange<ExprAttr>()) {
+    sym::Expr predicate = assumption.getValue();
+    image.checks.push_back({exprs.convert(predicate), "the kernel assumes `" + sym::toString(predicate) + "`"});
+  }
   return image;
 }
 

@@ -84,8 +84,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
   if (failed(geometry))
     return failure();
   target = &geometry->target();
-  for (int i = 0; i < 3; ++i)
-    grid[i] = static_cast<uint32_t>(evaluated(geometry->grid()[i], *geometry, symbols));
+  for (auto [to, size] : llvm::zip(grid, geometry->launchGrid()))
+    to = static_cast<uint32_t>(evaluated(size, *geometry, symbols));
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
     auto memory = dyn_cast<MemoryType>(argument.getType());
     std::optional<DType> type = dtypeOf(memory ? memory.getElementType() : argument.getType());

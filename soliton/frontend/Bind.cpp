@@ -292,7 +292,7 @@ private:
               "choose tiles that divide", {{workgroup->place, "the workgroup constraint"}});
         continue;
       }
-      size_t at = static_cast<size_t>(std::min(workgroup->workgroup_dim, 2));
+      size_t at = static_cast<size_t>(std::min(workgroup->workgroup_dim, 2)); // further ones lie along the last
       if (hardware && !hardware->waves_per_block.empty() &&
           (at >= hardware->waves_per_block.size() ? 1 : hardware->waves_per_block[at]) != *outer / *inner)
         error(DiagId::WavesMismatch, hardware->place,

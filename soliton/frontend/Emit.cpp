@@ -143,7 +143,8 @@ private:
       target = builder.getStringAttr(bindings.target->name);
     return wave::KernelOp::create(builder, location(program.place), builder.getStringAttr(program.name), strings(names),
                                   builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
-                                  strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target);
+                                  strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
+                                  /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr);
   }
 
   void emitParameters(wave::KernelOp kernel) {
@@ -213,34 +214,62 @@ private:
   struct AccessAttrs {
     mlir::IntegerAttr elementsPerThread;
     mlir::ArrayAttr indices, bounds;
+    llvm::SmallVector<mlir::Value> symbols;
   };
   AccessAttrs accessAttrs(const OpRecord &op) {
     AccessAttrs attrs;
     if (op.elementsPerThread)
       attrs.elementsPerThread = builder.getI64IntegerAttr(*bindings.evaluate(*op.elementsPerThread));
-    if (op.indices)
-      attrs.indices = wave::exprArrayAttr(context, *op.indices);
-    if (op.bounds) {
+    auto list = [&](const auto &exprs) {
       llvm::SmallVector<mlir::Attribute> entries;
-      for (const std::optional<Expr> &bound : *op.bounds)
-        entries.push_back(bound ? mlir::Attribute(attr(*bound)) : builder.getStringAttr(wave::kUnbounded));
-      attrs.bounds = builder.getArrayAttr(entries);
-    }
+      for (const std::optional<Expr> &expr : exprs)
+        entries.push_back(expr ? mlir::Attribute(bound(*expr, attrs.symbols)) : builder.getStringAttr(wave::kUnbounded));
+      return builder.getArrayAttr(entries);
+    };
+    if (op.indices)
+      attrs.indices = list(*op.indices);
+    if (op.bounds)
+      attrs.bounds = list(*op.bounds);
     return attrs;
+  }
+
+  /// The value that one of the machine's own symbols stands for at this place: a workgroup's number, or the iteration of
+  /// the innermost loop along an axis.
+  mlir::Value indexValue(llvm::StringRef name) {
+    int64_t dim = 0;
+    if (name.consume_front("$WG") && !name.getAsInteger(10, dim) && dim < wave::kMaxGridDims)
+      return wave::WorkgroupIdOp::create(builder, builder.getUnknownLoc(), builder.getIndexType(),
+                                         builder.getI64IntegerAttr(dim));
+    if (name.consume_front("$ARG_"))
+      for (wave::IterateOp loop : llvm::reverse(loops))
+        if (loop.getAxis() == name)
+          return loop.iteration();
+    return {};
+  }
+
+  /// The expression with such symbols bound to operands.
+  wave::ExprAttr bound(Expr expr, llvm::SmallVector<mlir::Value> &operands) {
+    sym::Substitution positions;
+    for (Expr symbol : sym::symbolsOf(expr))
+      if (mlir::Value value = indexValue(symbol.symbolName())) {
+        positions.set(symbol, wave::operandSymbol(operands.size()));
+        operands.push_back(value);
+      }
+    return attr(sym::substitute(expr, positions));
   }
 
   mlir::Value emitRead(const OpRecord &op) {
     AccessAttrs attrs = accessAttrs(op);
     return wave::ReadOp::create(builder, location(op), resultType(op), parameters[op.memory], operands(op),
-                                attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
-                                /*origin=*/nullptr, /*buffer=*/nullptr);
+                                attrs.symbols, attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
+                                /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
   }
 
   void emitWrite(const OpRecord &op) {
     AccessAttrs attrs = accessAttrs(op);
     wave::WriteOp::create(builder, location(op), operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic),
-                          attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds, tags(op),
-                          /*origin=*/nullptr, /*buffer=*/nullptr);
+                          attrs.symbols, attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
+                          /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
   }
 
   mlir::TypedAttr constant(const OpRecord &op) {
@@ -260,8 +289,11 @@ private:
     if (op.kind == OpKind::splat)
       return wave::SplatOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
     if (op.kind == OpKind::selfIndex)
-      return wave::SelfIndexOp::create(builder, loc, result, nameOf(op.expr), nullptr, tags(op), nullptr);
-    return wave::ApplyExprOp::create(builder, loc, result, attr(op.expr), operands(op), tags(op), nullptr);
+      return wave::SelfIndexOp::create(builder, loc, result, nameOf(op.expr), mlir::ValueRange(), nullptr, tags(op),
+                                       nullptr);
+    llvm::SmallVector<mlir::Value> symbols;
+    wave::ExprAttr expr = bound(op.expr, symbols);
+    return wave::ApplyExprOp::create(builder, loc, result, expr, operands(op), symbols, tags(op), nullptr);
   }
 
   mlir::Value emitContraction(const OpRecord &op) {
@@ -272,7 +304,7 @@ private:
                                  tags(op), nullptr);
     }
     return wave::ReduceOp::create(builder, loc, resultType(op), *wave::symbolizeReduceKind(op.function), operand(op, 0),
-                                  op.hasInit ? operand(op, 1) : mlir::Value(), nameOf(op.expr), nullptr, tags(op),
+                                  op.hasInit ? operand(op, 1) : mlir::Value(), mlir::ValueRange(), nameOf(op.expr), nullptr, tags(op),
                                   nullptr);
   }
 
@@ -313,12 +345,17 @@ private:
       types.push_back(type(program.values[id].tile));
       locations.push_back(location(program.values[id].place, program.values[id].name));
     }
-    auto loop = wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), nullptr, tags(op));
+    auto loop = wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), mlir::ValueRange(),
+                                        nullptr, tags(op));
     mlir::OpBuilder::InsertionGuard guard(builder);
-    mlir::Block *body = builder.createBlock(&loop.getBody(), {}, types, locations);
-    for (auto [id, argument] : llvm::zip(region.arguments, body->getArguments()))
+    builder.setInsertionPointToEnd(&loop.makeBody());
+    for (auto [id, argument, place] : llvm::zip(region.arguments, loop.carried(), locations)) {
+      argument.setLoc(place);
       values[id] = argument;
+    }
+    loops.push_back(loop);
     emitRegion(op.body);
+    loops.pop_back();
     llvm::SmallVector<mlir::Value> yields;
     for (ValueId id : region.yields)
       yields.push_back(values[id]);
@@ -333,6 +370,8 @@ private:
   mlir::OpBuilder builder;
   llvm::SmallVector<mlir::Value> parameters;
   std::vector<mlir::Value> values;
+  /// The loops around the place, outermost first.
+  std::vector<wave::IterateOp> loops;
 };
 
 bool hasErrors(const std::vector<Diagnostic> &diagnostics) {

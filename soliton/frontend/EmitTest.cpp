@@ -74,10 +74,10 @@ TEST_F(EmitTest, Gemm) {
              R"(%arg2: !wave.memory<["M", "N"], f32, global>):)",
              R"(%0 = wave.fill 0.000000e+00 : f32 -> <[M, N], f32>)",
              R"(%1 = wave.iterate "K"(%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {)",
-             R"(^bb0(%arg3: !wave.tile<[M, N], f32>):)",
+             R"(^bb0(%arg3: index, %arg4: !wave.tile<[M, N], f32>):)",
              R"(%2 = wave.read %arg0 : <["M", "K"], f16, shared> -> <[M, K], f16>)",
              R"(%3 = wave.read %arg1 : <["N", "K"], f16, shared> -> <[N, K], f16>)",
-             R"(%4 = wave.mma %2, %3, %arg3 : <[M, K], f16>, <[N, K], f16>, <[M, N], f32>)",
+             R"(%4 = wave.mma %2, %3, %arg4 : <[M, K], f16>, <[N, K], f16>, <[M, N], f32>)",
              R"(wave.yield %4 : !wave.tile<[M, N], f32>)",
              R"(wave.write %1, %arg2 : <[M, N], f32>, <["M", "N"], f32, global>)"}));
   EXPECT_NE(text.find(R"(#wave.wave<dim = "M", tile = <"BLOCK_M/2">>)"), std::string::npos);

@@ -53,19 +53,42 @@ void Access::readStarts(bool isArgument, Geometry &geometry) {
   }
 }
 
+/// Within its dimension, within what the author said instead, or, once guards are decided, whatever they say.
 void Access::readBounds(bool isArgument, Geometry &geometry) {
-  mlir::ArrayAttr stated = listOf(op, "bounds");
-  bool natural = !stated && isArgument && geometry.form() < Form::Placed;
-  for (size_t d = 0; d < tile.rank(); ++d) {
-    std::vector<bool> &within = inside.emplace_back();
-    ExprAttr bound = stated ? llvm::dyn_cast<ExprAttr>(stated[d]) : ExprAttr();
-    if (!bound && !natural)
+  inside.resize(tile.rank());
+  mlir::ArrayAttr bounds = listOf(op, "bounds"), conditions = listOf(op, "guards");
+  guarded = conditions || geometry.form() >= Form::Placed;
+  if (guarded) {
+    for (mlir::Attribute condition : conditions ? conditions : mlir::ArrayAttr::get(op->getContext(), {}))
+      addGuard(geometry.bind(llvm::cast<ExprAttr>(condition).getValue(), op->getLoc()));
+    return;
+  }
+  for (size_t d = 0; d < tile.rank() && isArgument; ++d) {
+    ExprAttr bound = bounds ? llvm::dyn_cast<ExprAttr>(bounds[d]) : ExprAttr();
+    if (bounds && !bound)
       continue;
+    int64_t least = bounds ? std::numeric_limits<int64_t>::min() : 0;
     int64_t limit =
         bound ? geometry.evaluate(bound.getValue(), op->getLoc()) : geometry.size(tile.dims[d], op->getLoc());
-    for (int64_t place : tile.places[d])
-      within.push_back(starts[d] + place < limit);
+    restrict(d, [&](int64_t place) { return place >= least && place < limit; });
   }
+}
+
+void Access::restrict(size_t d, llvm::function_ref<bool(int64_t place)> holds) {
+  inside[d].resize(tile.places[d].size(), true);
+  for (size_t i = 0; i < inside[d].size(); ++i)
+    inside[d][i] = inside[d][i] && holds(starts[d] + tile.places[d][i]);
+}
+
+/// A condition on one dimension becomes a table; others are asked for each element.
+void Access::addGuard(sym::Expr guard) {
+  std::vector<sym::Expr> symbols = sym::symbolsOf(guard);
+  std::optional<size_t> d = symbols.size() == 1 ? numberOf(symbols[0], "$index") : std::nullopt;
+  if (!d || *d >= tile.rank()) {
+    guards.push_back(guard);
+    return;
+  }
+  restrict(*d, [&](int64_t place) { return sym::evaluate(guard, {{symbols[0], place}}) != 0; });
 }
 
 //===-- Indices ---------------------------------------------------------------===//
@@ -122,7 +145,8 @@ void Access::addTerm(Index &index, int64_t coefficient, sym::Expr atom) const {
 
 //===-- Sums of tables --------------------------------------------------------===//
 
-void Access::checkSeparable(size_t k) const {
+/// Whether the k-th index, a sum of tables, is inside the memory for every element within the bounds.
+bool Access::staysInside(size_t k) const {
   int64_t low = indices[k].constant, high = low;
   for (size_t d = 0; d < tile.rank(); ++d) {
     const std::vector<int64_t> &table = indices[k].tables[d];
@@ -135,26 +159,22 @@ void Access::checkSeparable(size_t k) const {
       most = std::max(most, value);
     }
     if (least > most)
-      return; // Nothing is within the bounds.
+      return true; // Nothing is within the bounds.
     low += least;
     high += most;
   }
-  // The tile is a product of places, so both ends occur.
-  if (low < 0)
-    failOutside(k, low);
-  if (high >= memory.extents()[k])
-    failOutside(k, high);
+  return low >= 0 && high < memory.extents()[k];
 }
 
 void Access::makeSeparable() {
-  for (const Index &index : indices)
-    isSeparable &= index.dynamic.empty() && !index.rest;
+  isSeparable = guards.empty();
+  for (size_t k = 0; k < indices.size(); ++k)
+    isSeparable = isSeparable && indices[k].dynamic.empty() && !indices[k].rest && staysInside(k);
   if (!isSeparable)
     return;
   for (size_t d = 0; d < tile.rank(); ++d)
     steps.emplace_back(tile.places[d].size(), 0);
   for (size_t k = 0; k < indices.size(); ++k) {
-    checkSeparable(k);
     base += indices[k].constant * strides[k];
     for (size_t d = 0; d < tile.rank(); ++d)
       for (size_t i = 0; i < indices[k].tables[d].size(); ++i)
@@ -164,40 +184,50 @@ void Access::makeSeparable() {
 
 //===-- Any other index -------------------------------------------------------===//
 
+int64_t Access::dynamicValue(size_t k, const std::vector<size_t> &index) const {
+  size_t at = 0;
+  for (size_t d = 0; d < index.size(); ++d)
+    at += dynamicAt[k].steps[d][index[d]];
+  return dynamic[k]->as<int64_t>()[at];
+}
+
+/// What an expression of an element's place and dynamic values is for the element at `index`.
+int64_t Access::evaluate(sym::Expr expr, const std::vector<size_t> &index) const {
+  sym::Environment environment;
+  for (size_t d = 0; d < index.size(); ++d)
+    environment.set(placeSymbol(d), starts[d] + tile.places[d][index[d]]);
+  for (size_t k = 0; k < dynamic.size(); ++k)
+    environment.set(dynamicSymbol(k), dynamicValue(k, index));
+  try {
+    return sym::evaluate(expr, environment);
+  } catch (const sym::ExprError &error) {
+    fail(op->getLoc(), DiagId::ReferenceUndefined,
+         "the index `" + sym::toString(expr) + "` has no value: " + error.what());
+  }
+}
+
 int64_t Access::valueOf(const Index &part, const std::vector<size_t> &index) const {
   int64_t value = part.constant;
   for (size_t d = 0; d < index.size(); ++d)
     if (!part.tables[d].empty())
       value += part.tables[d][index[d]];
-  auto dynamicValue = [&](size_t k) {
-    size_t at = 0;
-    for (size_t d = 0; d < index.size(); ++d)
-      at += dynamicAt[k].steps[d][index[d]];
-    return dynamic[k]->as<int64_t>()[at];
-  };
   for (auto [coefficient, k] : part.dynamic)
-    value += coefficient * dynamicValue(k);
-  if (!part.rest)
-    return value;
-  sym::Environment environment;
-  for (size_t d = 0; d < index.size(); ++d)
-    environment.set(sym::Expr::symbol("$index" + std::to_string(d)), starts[d] + tile.places[d][index[d]]);
-  for (size_t k = 0; k < dynamic.size(); ++k)
-    environment.set(sym::Expr::symbol("$dynamic_val" + std::to_string(k)), dynamicValue(k));
-  try {
-    return value + sym::evaluate(*part.rest, environment);
-  } catch (const sym::ExprError &error) {
-    fail(op->getLoc(), DiagId::ReferenceUndefined,
-         "the index `" + sym::toString(*part.rest) + "` has no value: " + error.what());
-  }
+    value += coefficient * dynamicValue(k, index);
+  return part.rest ? value + evaluate(*part.rest, index) : value;
 }
 
-size_t Access::address(const std::vector<size_t> &index) const {
+std::optional<size_t> Access::address(const std::vector<size_t> &index) const {
+  for (sym::Expr guard : guards)
+    if (!evaluate(guard, index))
+      return std::nullopt;
   int64_t result = 0;
   for (size_t k = 0; k < indices.size(); ++k) {
     int64_t value = valueOf(indices[k], index);
-    if (value < 0 || value >= memory.extents()[k])
+    if (value < 0 || value >= memory.extents()[k]) {
+      if (!guarded)
+        return std::nullopt;
       failOutside(k, value);
+    }
     result += value * strides[k];
   }
   return static_cast<size_t>(result);
@@ -207,7 +237,7 @@ void Access::failOutside(size_t k, int64_t value) const {
   fail(op->getLoc(), DiagId::ReferenceUndefined,
        "`" + op->getName().getStringRef().str() + "` is at " + std::to_string(value) + " along dimension " +
            std::to_string(k) + " of a memory of " + std::to_string(memory.extents()[k]),
-       "bounds keep accesses inside; a dimension's own size is the bound of every form before `Placed`");
+       "once guards are decided, they keep accesses inside");
 }
 
 } // namespace soliton::interp

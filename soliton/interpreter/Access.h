@@ -27,8 +27,11 @@ public:
       return;
     std::vector<size_t> index(tile.rank(), 0);
     for (size_t position = 0, total = tile.size(); position < total; ++position) {
-      if (isInside(index))
-        visit(position, isSeparable ? separableAddress(index) : address(index));
+      if (isInside(index)) {
+        std::optional<size_t> element = isSeparable ? separableAddress(index) : address(index);
+        if (element)
+          visit(position, *element);
+      }
       for (size_t d = tile.rank(); d-- > 0;) {
         if (++index[d] < tile.places[d].size())
           break;
@@ -55,8 +58,10 @@ private:
   Index plainIndex(size_t dim) const;
   Index split(sym::Expr expr) const;
   void addTerm(Index &index, int64_t coefficient, sym::Expr atom) const;
+  void restrict(size_t d, llvm::function_ref<bool(int64_t place)> holds);
+  void addGuard(sym::Expr guard);
   void makeSeparable();
-  void checkSeparable(size_t k) const;
+  bool staysInside(size_t k) const;
 
   bool isInside(const std::vector<size_t> &index) const {
     for (size_t d = 0; d < index.size(); ++d)
@@ -70,7 +75,10 @@ private:
       result += steps[d][index[d]];
     return static_cast<size_t>(result);
   }
-  size_t address(const std::vector<size_t> &index) const;
+  /// The element, or nothing where it is not touched.
+  std::optional<size_t> address(const std::vector<size_t> &index) const;
+  int64_t dynamicValue(size_t k, const std::vector<size_t> &index) const;
+  int64_t evaluate(sym::Expr expr, const std::vector<size_t> &index) const;
   int64_t valueOf(const Index &part, const std::vector<size_t> &index) const;
   [[noreturn]] void failOutside(size_t k, int64_t value) const;
 
@@ -82,6 +90,10 @@ private:
   std::vector<int64_t> starts;
   /// Per dimension and place; empty where there is no bound.
   std::vector<std::vector<bool>> inside;
+  /// What must hold besides, for conditions that are no table.
+  std::vector<sym::Expr> guards;
+  /// Guards were decided: from then on nothing else keeps an access inside its memory.
+  bool guarded = false;
   std::vector<Index> indices;
   std::vector<int64_t> strides;
   /// All indices are sums of tables: their offsets are added up per dimension.

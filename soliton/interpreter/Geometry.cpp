@@ -77,7 +77,8 @@ void Geometry::addTiling(TilingConstraintAttr constraint) {
   sym::Expr size = sym::Expr::symbol(constraint.getDim().str()), tile = constraint.getTile().getValue();
   loops[dimOf(constraint.getDim())] = {tile, constraint.getStart() ? constraint.getStart().getValue() : sym::Expr(0),
                                        constraint.getIters() ? constraint.getIters().getValue()
-                                                             : sym::ceildiv(size, tile)};
+                                                             : sym::ceildiv(size, tile),
+                                       constraint.getDim().str()};
 }
 
 void Geometry::addAlias(SymbolicAliasAttr alias) {
@@ -124,24 +125,25 @@ void Geometry::readConstraints() {
   }
 }
 
-std::array<int64_t, 3> Geometry::grid() {
+Geometry::Grid Geometry::grid() {
   if (fixedGrid)
-    return {evaluate(*fixedGrid, kernel.getLoc()), 1, 1};
-  std::array<int64_t, 3> counts = {1, 1, 1};
+    return {evaluate(*fixedGrid, kernel.getLoc()), 1, 1, 1, 1};
+  Grid counts = {1, 1, 1, 1, 1};
   for (const auto &[dim, workgroup] : workgroups)
     if (workgroup.primary)
       counts[workgroup.dim] *= evaluate(workgroup.count, kernel.getLoc());
   return counts;
 }
 
-void Geometry::enterWorkgroup(int64_t x, int64_t y, int64_t z) {
-  int64_t ids[] = {x, y, z};
-  for (int64_t dim = 0; dim < 3; ++dim)
+void Geometry::enterWorkgroup(const Grid &ids) {
+  workgroup = ids;
+  for (int64_t dim = 0; dim < kMaxGridDims; ++dim)
     environment.set(workgroupSymbol(dim), ids[dim]);
 }
 
-void Geometry::setIteration(IterateOp loop, int64_t number) {
-  environment.set(loop.inductionSymbol(), number);
+void Geometry::setOperands(const std::vector<int64_t> &values) {
+  for (size_t k = 0; k < values.size(); ++k)
+    environment.set(operandSymbol(k), values[k]);
 }
 
 int64_t Geometry::evaluate(sym::Expr expr, mlir::Location loc) {
@@ -206,8 +208,8 @@ int64_t Geometry::start(Dim dim, mlir::Operation *op) {
     auto loop = loops.find(part);
     for (auto outer = op->getParentOfType<IterateOp>(); outer && loop != loops.end();
          outer = outer->getParentOfType<IterateOp>())
-      if (outer.getAxis() == part.name()) {
-        start = start + loop->second.start + outer.inductionSymbol() * loop->second.tile;
+      if (outer.getAxis() == loop->second.axis) {
+        start = start + loop->second.start + iterationOf.lookup(outer) * loop->second.tile;
         break;
       }
     starts.set(symbol, start);

@@ -18,12 +18,17 @@ public:
   /// Throws Failure where an expression has no value.
   Geometry(wave::KernelOp kernel, const std::map<std::string, int64_t> &symbols);
 
+  using Grid = std::array<int64_t, wave::kMaxGridDims>;
   /// Workgroups along each dimension of the grid.
-  std::array<int64_t, 3> grid();
+  Grid grid();
 
   /// From here on expressions are about this workgroup.
-  void enterWorkgroup(int64_t x, int64_t y, int64_t z);
-  void setIteration(wave::IterateOp loop, int64_t number);
+  void enterWorkgroup(const Grid &ids);
+  int64_t workgroupId(int64_t dim) const { return workgroup[dim]; }
+  /// The loop is at this iteration.
+  void setIteration(wave::IterateOp loop, int64_t number) { iterationOf[loop] = number; }
+  /// From here on `$0`, `$1`, … in expressions are these numbers.
+  void setOperands(const std::vector<int64_t> &values);
 
   /// The value of an expression that the program states; `loc` is where it stands.
   int64_t evaluate(sym::Expr expr, mlir::Location loc);
@@ -50,6 +55,8 @@ private:
   };
   struct Loop {
     sym::Expr tile, start, count;
+    /// Loops along this axis place it.
+    std::string axis;
   };
 
   void bindSymbols(const std::map<std::string, int64_t> &symbols);
@@ -69,6 +76,8 @@ private:
   std::optional<sym::Expr> fixedGrid;
   sym::Substitution bound, reordered;
   sym::Environment environment;
+  Grid workgroup = {};
+  llvm::DenseMap<mlir::Operation *, int64_t> iterationOf;
 };
 
 } // namespace soliton::interp

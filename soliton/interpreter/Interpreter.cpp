@@ -33,13 +33,18 @@ public:
   }
 
   void run() {
-    std::array<int64_t, 3> grid = geometry.grid();
-    for (int64_t z = 0; z < grid[2]; ++z)
-      for (int64_t y = 0; y < grid[1]; ++y)
-        for (int64_t x = 0; x < grid[0]; ++x) {
-          geometry.enterWorkgroup(x, y, z);
-          runBlock(kernel.block());
-        }
+    Geometry::Grid grid = geometry.grid(), ids = {};
+    if (llvm::any_of(grid, [](int64_t size) { return size <= 0; }))
+      return;
+    while (true) {
+      geometry.enterWorkgroup(ids);
+      runBlock(kernel.block());
+      size_t dim = 0;
+      while (dim < ids.size() && ++ids[dim] == grid[dim])
+        ids[dim++] = 0;
+      if (dim == ids.size())
+        return;
+    }
   }
 
   std::vector<Bytes> arguments(const Inputs &inputs) {
@@ -118,6 +123,17 @@ private:
       execute(&op);
   }
 
+  /// The numbers that the op's expressions speak of.
+  void enterOp(mlir::Operation *op) {
+    auto indexed = llvm::dyn_cast<IndexedOpInterface>(op);
+    if (!indexed || indexed.getSymbols().empty())
+      return;
+    std::vector<int64_t> values;
+    for (mlir::Value symbol : indexed.getSymbols())
+      values.push_back(indices.lookup(symbol));
+    geometry.setOperands(values);
+  }
+
   void iterate(IterateOp loop) {
     int64_t count = geometry.iterations(loop);
     std::vector<TilePtr> carried;
@@ -126,7 +142,8 @@ private:
     mlir::Operation *yield = loop.block().getTerminator();
     for (int64_t number = 0; number < count; ++number) {
       geometry.setIteration(loop, number);
-      for (auto [argument, value] : llvm::zip(loop.block().getArguments(), carried))
+      indices[loop.iteration()] = number;
+      for (auto [argument, value] : llvm::zip(loop.carried(), carried))
         tiles[argument] = value;
       runBlock(loop.block());
       for (auto [value, next] : llvm::zip(yield->getOperands(), carried))
@@ -298,14 +315,18 @@ private:
       return [](int64_t) { return true; };
     int64_t first = start ? geometry.evaluate(start->getValue(), op->getLoc()) : geometry.start(dim, op);
     int64_t size = geometry.size(dim, op->getLoc());
-    return [=](int64_t place) { return first + place < size; };
+    return [=](int64_t place) { return first + place >= 0 && first + place < size; };
   }
 
   void execute(mlir::Operation *op) {
+    enterOp(op);
     llvm::TypeSwitch<mlir::Operation *>(op)
         .Case([&](ReadOp each) { read(each); })
         .Case([&](WriteOp each) { write(each); })
         .Case([&](CopyOp each) { copy(each); })
+        .Case([&](WorkgroupIdOp each) {
+          indices[each.getResult()] = geometry.workgroupId(static_cast<int64_t>(each.getDim()));
+        })
         .Case([&](AllocateOp each) { allocate(each); })
         .Case([&](IterateOp each) { iterate(each); })
         .Case([&](ConditionalOp each) { conditional(each); })
@@ -339,7 +360,7 @@ private:
         })
         .Case([&](ApplyExprOp each) {
           sym::Expr expr = geometry.bind(each.getExpr().getValue(), op->getLoc());
-          define(each.getResult(), applyExpr(each, expr, tilesOf(each.getOperands()), typeOf(each.getResult()),
+          define(each.getResult(), applyExpr(each, expr, tilesOf(each.getInputs()), typeOf(each.getResult()),
                                              domainOf(each.getResult())));
         })
         .Case([&](JoinOp each) {
@@ -363,6 +384,7 @@ private:
   KernelOp kernel;
   Geometry geometry;
   llvm::DenseMap<mlir::Value, TilePtr> tiles;
+  llvm::DenseMap<mlir::Value, int64_t> indices;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Memory>> global;
   /// One memory per buffer.
   llvm::DenseMap<mlir::Value, std::vector<Memory>> shared;

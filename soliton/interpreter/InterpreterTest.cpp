@@ -81,10 +81,13 @@ wave.kernel @direct attributes {arg_names = ["a", "b"],
     subs = {M = 6 : i64, K = 40 : i64}, dynamic = [], form = 2 : i32} {
 ^bb0(%a: !global, %b: !global):
   %s = wave.allocate {offset = 0 : i64, buffers = 2 : i64} : !shared
-  wave.copy %a, %s {elements_per_thread = 8 : i64, buffer = #wave.expr<"1">, starts = [#wave.expr<"4*$WG0">, #wave.expr<"32*$WG1">],
-                    bounds = [#wave.expr<"BOUND">, #wave.expr<"K">]} : PIECE, !global, !shared
+  %m = wave.workgroup_id 0
+  %k = wave.workgroup_id 1
+  wave.copy %a[%m, %k], %s {elements_per_thread = 8 : i64, buffer = #wave.expr<"1">, starts = [#wave.expr<"4*$0">, #wave.expr<"32*$1">],
+                    guards = [#wave.expr<"$index0 < BOUND">, #wave.expr<"$index1 < K">]} : PIECE, !global, !shared
   %0 = wave.read %s {buffer = #wave.expr<"1">, starts = [#wave.expr<"0">, #wave.expr<"0">]} : !shared -> !tile
-  wave.write %0, %b {starts = [#wave.expr<"4*$WG0">, #wave.expr<"32*$WG1">], bounds = [#wave.expr<"M">, #wave.expr<"K">]} : !tile, !global
+  wave.write %0, %b[%m, %k] {starts = [#wave.expr<"4*$0">, #wave.expr<"32*$1">], guards = [#wave.expr<"$index0 < M">, #wave.expr<"$index1 < K">]}
+      : !tile, !global
 })mlir";
 
 std::string direct(const std::string &bound, const std::string &piece) {
@@ -114,7 +117,7 @@ TEST_F(Reference, CopiesOnlyWhatASwizzleKeepsTogether) {
 
 //===-- Control ---------------------------------------------------------------===//
 
-/// b = 100 times the number of iterations in which `$ARG_K < LIMIT` holds, plus 1 where M >= 3, else plus 2.
+/// b = 100 times the number of iterations in which `k < LIMIT` holds, plus 1 where M >= 3, else plus 2.
 const char *kBranches = R"mlir(
 !tile = !wave.tile<[M], i32>
 !memory = !wave.memory<["M"], i32, global>
@@ -123,10 +126,11 @@ wave.kernel @branches attributes {arg_names = ["b"], constraints = [#wave.workgr
 ^bb0(%b: !memory):
   %zero = wave.fill 0 : i32 -> !tile
   %hundred = wave.fill 100 : i32 -> !tile
+  %wg = wave.workgroup_id 0
   %sum = wave.iterate "K" (%zero) {count = #wave.expr<"5">} : (!tile) -> !tile {
-  ^bb1(%x: !tile):
+  ^bb1(%k: index, %x: !tile):
     wave.priority 1
-    %next = wave.conditional <"$ARG_K < LIMIT - $WG0"> -> !tile {
+    %next = wave.conditional <"$0 < LIMIT - $1"> [%k, %wg] -> !tile {
       %0 = wave.binary add %x, %hundred : !tile, !tile -> !tile
       wave.barrier {first_wave = 1 : i64, last_wave = 2 : i64}
       wave.yield %0 : !tile
@@ -352,7 +356,7 @@ TEST_F(Reference, AnUnmaskedAccessOutsideItsMemoryIsAnError) {
   text.replace(text.find("form = 0"), 8, "form = 2");
   Result result = execute(text, {{Bytes(200), Bytes(200)}, {{"M", 100}}});
   ASSERT_EQ(result.diagnostics.size(), 1u);
-  EXPECT_EQ(result.diagnostics[0].message, "`wave.read` is at 127 along dimension 0 of a memory of 100");
+  EXPECT_EQ(result.diagnostics[0].message, "`wave.read` is at 100 along dimension 0 of a memory of 100");
   Result byOne = execute(text, {{Bytes(254), Bytes(254)}, {{"M", 127}}});
   ASSERT_EQ(byOne.diagnostics.size(), 1u);
   EXPECT_EQ(byOne.diagnostics[0].message, "`wave.read` is at 127 along dimension 0 of a memory of 127");

@@ -206,7 +206,7 @@ void Checker::checkWidth(Op op, TileType tile) {
 
 /// Ops that belong to whatever uses them, and those that only order others.
 static bool floats(mlir::Operation *op) {
-  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, IterateOp,
+  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, WorkgroupIdOp, IterateOp,
                                  ConditionalOp, YieldOp>(op);
 }
 

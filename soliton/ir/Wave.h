@@ -27,6 +27,13 @@
 #include "soliton/ir/WaveAttrs.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "soliton/ir/WaveTypes.h.inc"
+
+namespace soliton::wave::detail {
+/// Fails where an expression of the op speaks of an index operand that is not there.
+llvm::LogicalResult verifyPlaceholders(mlir::Operation *op);
+} // namespace soliton::wave::detail
+
+#include "soliton/ir/WaveInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "soliton/ir/WaveOps.h.inc"
 
@@ -34,6 +41,18 @@ namespace soliton::wave {
 
 /// The text that stands in `bounds` for a dimension that needs no check.
 inline constexpr llvm::StringLiteral kUnbounded = "unbounded";
+
+/// How many dimensions a grid of workgroups may have.
+inline constexpr int64_t kMaxGridDims = 5;
+
+/// What stands for the k-th index operand in an op's expressions: `$0`, `$1`, …
+sym::Expr operandSymbol(size_t k);
+/// What stands for the place along the k-th dimension of an access' tile in its `indices`: `$index0`, …
+sym::Expr placeSymbol(size_t k);
+/// What stands for the k-th dynamic value of an access in its `indices`: `$dynamic_val0`, …
+sym::Expr dynamicSymbol(size_t k);
+/// What stands for the k-th operand of an `apply_expr`: `$APPLY_EXPR_ARG_0`, …
+sym::Expr applySymbol(size_t k);
 
 /// Builds the attribute of an expression.
 ExprAttr exprAttr(mlir::MLIRContext *context, sym::Expr value);

@@ -87,6 +87,34 @@ def Wave_AssumptionAttr : Wave_Attr<"Assumption", "assume"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+//===-- Resolved constraints ------------------------------------------------------------------------------------===//
+
+def Wave_DimensionAttr : Wave_Attr<"Dimension", "dimension"> {
+  let summary = "how one dimension is distributed: what all constraints together say of it";
+  let description = [{
+    `start` is where a workgroup's part begins, in the workgroup ids `$WG0` … `$WG4`; with `loopTile` the tile in a loop along
+    `axis` begins `loopStart + iteration·loopTile` further. `waves` waves share the workgroup's tile, `waveTile` elements each, in
+    the way in which they share `wavesOf` (the dimension itself, or the one that it is an alias of).
+    A `tile` of 0 is a size that is known only at launch.
+  }];
+  let parameters = (ins "::mlir::StringAttr":$dim, "ExprAttr":$size, "int64_t":$tile, "int64_t":$workgroupTile,
+      "int64_t":$workgroupDim, "ExprAttr":$start, "int64_t":$loopTile, "ExprAttr":$loopStart, "ExprAttr":$loopCount,
+      "::mlir::StringAttr":$axis, "int64_t":$waveTile, "int64_t":$waves, "::mlir::StringAttr":$wavesOf);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+def Wave_GeometryAttr : Wave_Attr<"Geometry", "geometry"> {
+  let summary = "the constraints of a kernel, read once: its dimensions, its grid, its waves";
+  let description = [{
+    `grid` has one number of workgroups per dimension of the grid; `linear` says that they are launched in one dimension and each
+    workgroup takes its number apart. `waves` counts those of a workgroup along the first three dimensions. `assumptions` hold at
+    every launch.
+  }];
+  let parameters = (ins "::mlir::ArrayAttr":$dims, "::mlir::ArrayAttr":$grid, "bool":$linear,
+      "::mlir::DenseI64ArrayAttr":$waves, "int64_t":$waveSize, "int64_t":$accessBytes,
+      OptionalParameter<"::mlir::StringAttr">:$mma, "::mlir::ArrayAttr":$assumptions);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 //===-- Origin --------------------------------------------------------------------------------------------------===//
 
 def Wave_Role : I32EnumAttr<"Role", "what an instruction does for its author's op", [

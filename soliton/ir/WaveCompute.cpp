@@ -165,17 +165,20 @@ llvm::LogicalResult CastOp::verify() {
 
 llvm::LogicalResult ApplyExprOp::verify() {
   // apply_expr_c1
-  if (getOperands().empty())
-    return emitOpError() << "has no operands, expected at least one";
-  for (mlir::Value operand : getOperands()) {
-    mlir::Type type = llvm::cast<TileType>(operand.getType()).getElementType();
-    if (!type.isIntOrIndex())
-      return emitOpError() << "has an operand of " << type << " elements, expected integers";
+  if (getInputs().empty())
+    return emitOpError() << "has no inputs, expected at least one";
+  TileType first = llvm::cast<TileType>(getInputs().front().getType());
+  for (mlir::Value input : getInputs()) {
+    TileType type = llvm::cast<TileType>(input.getType());
+    if (!type.getElementType().isIntOrIndex())
+      return emitOpError() << "has an input of " << type.getElementType() << " elements, expected integers";
+    if (!isWithin(type, first))
+      return emitOpError() << "has an input with dimensions " << dimsText(type) << ", expected those of the first, "
+                           << dimsText(first) << ", or some of them";
   }
-  TileType first = llvm::cast<TileType>(getOperands().front().getType());
   if (!sameDims(first, getResult().getType()))
     return emitOpError() << "has dimensions " << dimsText(getResult().getType())
-                         << ", expected those of its first operand " << dimsText(first);
+                         << ", expected those of its first input " << dimsText(first);
   return mlir::success();
 }
 

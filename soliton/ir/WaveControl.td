@@ -4,45 +4,51 @@
 
 //===-- Control -------------------------------------------------------------------------------------------------===//
 
-def Wave_IterateOp : Wave_Op<"iterate", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "a loop along a dimension";
   let description = [{
-    Runs its body `count` times with the symbol `$ARG_<axis>` = 0, 1, …, count − 1; values are carried from one iteration to the
-    next. `count` is absent before symbols are bound: the axis' tiling constraint says it.
+    Runs its body `count` times; the first argument of its block counts them, 0, 1, …, count − 1, the others are the values that
+    one iteration hands to the next. Text may leave the first argument out where nothing mentions it. `count` is absent before
+    symbols are bound: the axis' tiling constraint says it. In loops along one axis inside each other, the innermost one places
+    what its body computes.
 
     Constraints:
-      * (C1) inits, block arguments, yielded values and results have the same types.
+      * (C1) inits, block arguments behind the first, yielded values and results have the same types.
+      * (C2) the first block argument is an index.
 
     Example:
     ```mlir
     %1 = wave.iterate "K" (%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
-    ^bb0(%acc: !wave.tile<[M, N], f32>):
+    ^bb0(%k: index, %acc: !wave.tile<[M, N], f32>):
       wave.yield %acc : !wave.tile<[M, N], f32>
     }
     ```
   }];
-  let arguments = (ins StrAttr:$axis, Variadic<Wave_Tile>:$inits, OptionalAttr<Wave_ExprAttr>:$count,
+  let arguments = (ins StrAttr:$axis, Variadic<Wave_Tile>:$inits, Variadic<Index>:$symbols, OptionalAttr<Wave_ExprAttr>:$count,
                        OptionalAttr<StrArrayAttr>:$tags);
   let results = (outs Variadic<Wave_Tile>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$axis `(` $inits `)` attr-dict `:` functional-type($inits, $results) $body";
-  let hasVerifier = 1; // iterate_c1
+  let assemblyFormat = "$axis `(` $inits `)` (`[` $symbols^ `]`)? attr-dict `:` functional-type($inits, $results) custom<LoopBody>($body)";
+  let hasVerifier = 1; // iterate_c1, iterate_c2
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
-    /// The symbol that counts the iterations.
-    ::soliton::sym::Expr inductionSymbol();
+    /// Counts the iterations.
+    ::mlir::BlockArgument iteration() { return block().getArgument(0); }
+    /// What iterations hand on, as the body sees it.
+    ::mlir::Block::BlockArgListType carried() { return block().getArguments().drop_front(); }
+    /// Adds the body's block, without a terminator, for values of the results' types.
+    ::mlir::Block &makeBody();
   }];
 }
 
-def Wave_ConditionalOp : Wave_Op<"conditional", [SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def Wave_ConditionalOp : Wave_Op<"conditional", [Wave_IndexedOp, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "one of two blocks, the same one for the whole workgroup";
   let description = [{
     Runs the first block if `condition` is not 0, otherwise the second; the results are the values that it yields. Every wave
     takes the same branch, so barriers are allowed in both.
 
     Constraints:
-      * (C1) `condition` is the same for the whole workgroup: it names workgroup ids, iterations of the loops around it and
-        sizes, neither lanes nor waves.
+      * (C1) `condition` is the same for the whole workgroup: it speaks of its `symbols` and of sizes only.
       * (C2) both blocks take no arguments and yield values of the results' types.
 
     Example:
@@ -55,11 +61,11 @@ def Wave_ConditionalOp : Wave_Op<"conditional", [SingleBlockImplicitTerminator<"
     }
     ```
   }];
-  let arguments = (ins Wave_ExprAttr:$condition, OptionalAttr<StrArrayAttr>:$tags);
+  let arguments = (ins Wave_ExprAttr:$condition, Variadic<Index>:$symbols, OptionalAttr<StrArrayAttr>:$tags);
   let results = (outs Variadic<Wave_Tile>:$results);
   let regions = (region SizedRegion<1>:$thenRegion, SizedRegion<1>:$elseRegion);
-  let assemblyFormat = [{ $condition (`->` type($results)^)? attr-dict-with-keyword $thenRegion `else` $elseRegion }];
-  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "::soliton::sym::Expr":$condition)>];
+  let assemblyFormat = [{ $condition (`[` $symbols^ `]`)? (`->` type($results)^)? attr-dict-with-keyword $thenRegion `else` $elseRegion }];
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results, "ExprAttr":$condition, "::mlir::ValueRange":$symbols)>];
   let skipDefaultBuilders = 1;
   let hasVerifier = 1; // conditional_c1, conditional_c2
   let hasCanonicalizeMethod = 1; // a condition that is a number

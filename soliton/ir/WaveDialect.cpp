@@ -7,6 +7,7 @@
 
 #include "soliton/ir/WaveDialect.cpp.inc"
 #include "soliton/ir/WaveEnums.cpp.inc"
+#include "soliton/ir/WaveInterfaces.cpp.inc"
 
 namespace soliton::wave {
 
@@ -17,6 +18,59 @@ void WaveDialect::initialize() {
 #define GET_OP_LIST
 #include "soliton/ir/WaveOps.cpp.inc"
       >();
+}
+
+static sym::Expr numbered(std::string prefix, size_t k) {
+  return sym::Expr::symbol(prefix + std::to_string(k));
+}
+
+sym::Expr operandSymbol(size_t k) {
+  return numbered("$", k);
+}
+sym::Expr placeSymbol(size_t k) {
+  return numbered("$index", k);
+}
+sym::Expr dynamicSymbol(size_t k) {
+  return numbered("$dynamic_val", k);
+}
+sym::Expr applySymbol(size_t k) {
+  return numbered("$APPLY_EXPR_ARG_", k);
+}
+
+/// Calls `visit` for every expression among the op's attributes.
+static void forEachExpr(mlir::Attribute attribute, llvm::function_ref<void(sym::Expr)> visit) {
+  if (auto expr = llvm::dyn_cast<ExprAttr>(attribute))
+    visit(expr.getValue());
+  else if (auto list = llvm::dyn_cast<mlir::ArrayAttr>(attribute))
+    for (mlir::Attribute entry : list)
+      forEachExpr(entry, visit);
+}
+
+/// Whether an op itself says what the symbol of that name (without `$`) is: an element's place, or a value of one.
+static bool isPlaceholder(llvm::StringRef name) {
+  size_t number = 0;
+  return (name.consume_front("index") || name.consume_front("dynamic_val") || name.consume_front("APPLY_EXPR_ARG_")) &&
+         !name.getAsInteger(10, number);
+}
+
+llvm::LogicalResult detail::verifyPlaceholders(mlir::Operation *op) {
+  size_t count = llvm::cast<IndexedOpInterface>(op).getSymbols().size();
+  llvm::LogicalResult result = mlir::success();
+  auto check = [&](sym::Expr expr) {
+    for (sym::Expr symbol : sym::symbolsOf(expr)) {
+      llvm::StringRef name(symbol.symbolName());
+      if (failed(result) || !name.consume_front("$") || isPlaceholder(name))
+        continue;
+      size_t number = 0;
+      if (name.getAsInteger(10, number))
+        result = op->emitOpError() << "depends on `$" << name << "`, expected its index operands and sizes";
+      else if (number >= count)
+        result = op->emitOpError() << "speaks of `$" << number << "`, but has " << count << " index operands";
+    }
+  };
+  for (mlir::NamedAttribute attribute : op->getAttrs())
+    forEachExpr(attribute.getValue(), check);
+  return result;
 }
 
 ExprAttr exprAttr(mlir::MLIRContext *context, sym::Expr value) {

@@ -48,7 +48,8 @@ static llvm::LogicalResult verifyAccess(Op op, TileType tile, llvm::StringRef wh
     return mlir::failure();
   // read_c4, write_c4
   if (failed(verifyExprs(op, "indices", op.getIndices())) || failed(verifyExprs(op, "starts", op.getStarts())) ||
-      failed(verifyExprs(op, "bounds", op.getBounds(), /*allowUnbounded=*/true)))
+      failed(verifyExprs(op, "bounds", op.getBounds(), /*allowUnbounded=*/true)) ||
+      failed(verifyExprs(op, "guards", op.getGuards())))
     return mlir::failure();
   // read_c5, write_c5
   if (op.getBuffer() && !memory.isShared())
@@ -84,9 +85,8 @@ llvm::LogicalResult CopyOp::verify() {
   // copy_c3
   if (failed(verifyCount(*this, "indices", getIndices(), source.getRank(), "source")) ||
       failed(verifyCount(*this, "starts", getStarts(), tile.getRank(), "tile")) ||
-      failed(verifyCount(*this, "bounds", getBounds(), tile.getRank(), "tile")) ||
       failed(verifyExprs(*this, "indices", getIndices())) || failed(verifyExprs(*this, "starts", getStarts())) ||
-      failed(verifyExprs(*this, "bounds", getBounds(), /*allowUnbounded=*/true)))
+      failed(verifyExprs(*this, "guards", getGuards())))
     return mlir::failure();
   if (!getIndices() && source.getRank() != tile.getRank())
     return emitOpError() << "has a tile of " << tile.getRank() << " dimensions, the source has " << source.getRank()

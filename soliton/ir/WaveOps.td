@@ -3,6 +3,7 @@
 #define SOLITON_IR_WAVEOPS_TD
 
 include "WaveTypes.td"
+include "WaveInterfaces.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -29,13 +30,13 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     binds symbols to numbers (`dim -> i64`) and `dynamic` lists those that are known only at launch. `form` names what holds
     of the program now (see Forms.h), `target` the machine it is compiled for. `keep_order` says that a schedule has decided the
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
-    memory past the registers, where the target can.
+    memory past the registers, where the target can. `geometry` is what the constraints say, once they were resolved.
 
     Constraints:
       * (C1) every parameter is a memory or a scalar (an integer or float type).
       * (C2) `arg_names` has one name per parameter.
       * (C3) no symbol is both bound and dynamic.
-      * (C4) every entry of `constraints` is a constraint of this dialect; a workgroup dimension is 0, 1 or 2.
+      * (C4) every entry of `constraints` is a constraint of this dialect; a workgroup dimension is 0 to 4.
       * (C5) `subs` binds symbols to 64-bit integers or expressions of other symbols.
       * (C6) `form` is the number of a form.
 
@@ -51,7 +52,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
-                       UnitAttr:$keep_order, UnitAttr:$direct_copies);
+                       UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c6
@@ -60,26 +61,49 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   }];
 }
 
+def Wave_WorkgroupIdOp : Wave_Op<"workgroup_id", [Pure]> {
+  let summary = "this workgroup's place along a dimension of the grid";
+  let description = [{
+    Grids have up to five dimensions; how they are launched is the target's matter.
+
+    Constraints:
+      * (C1) `dim` is 0 to 4.
+
+    Example:
+    ```mlir
+    %wg = wave.workgroup_id 0
+    ```
+  }];
+  let arguments = (ins I64Attr:$dim);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$dim attr-dict";
+  let hasVerifier = 1; // workgroup_id_c1
+}
+
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
-def Wave_ReadOp : Wave_Op<"read", [MemoryEffects<[MemRead]>]> {
+def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "read a tile of a memory";
   let description = [{
     For each coordinate `c` of the result, with `g[d] = start[d] + c[d]` its place in the whole tensor:
-    `result[c] = memory[indices(g)]` if every `g[d] < bound[d]`, otherwise 0.
+    `result[c] = memory[indices(g)]` where that is a place of the memory and every `g[d]` is within its dimension,
+    otherwise 0.
 
+    Expressions speak of the index values in `symbols`: `$0` is the first of them.
     `starts` has one expression per dimension of the result (absent before the form `Indexed`: the constraints say it).
     `indices` has one expression per dimension of the memory in `$index<k>`, the place along the k-th dimension of the
     result, and `$dynamic_val<k>`, the k-th of `dynamicValues`; absent means the dimensions in order.
-    `bounds` has one expression per dimension of the result; absent before `Placed` means the dimension's own size, after it
-    that nothing is masked. An entry that needs no check is the text `unbounded`.
+    A place is within its dimension if `0 <= g[d] < size`. `bounds`, with one expression per dimension of the result, replaces
+    that by `g[d] < bound`, or, for the text `unbounded`, by nothing; places outside the memory read as 0 all the same.
+    From the form `Placed` on there are no `bounds`: an element is read where all `guards` hold, comparisons in `$index<k>` and
+    `$dynamic_val<k>`; those that always hold are left out.
     `buffer` says which buffer of a multi-buffered shared memory it touches; absent means the first.
 
     Constraints:
       * (C1) the element types of memory and result agree.
       * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
       * (C3) `starts` and `bounds`, if there, have as many entries as the result has dimensions.
-      * (C4) the entries are expressions; one of `bounds` may be `unbounded`.
+      * (C4) the entries, and those of `guards`, are expressions; one of `bounds` may be `unbounded`.
       * (C5) `buffer` is only there for shared memory.
 
     Example:
@@ -87,21 +111,21 @@ def Wave_ReadOp : Wave_Op<"read", [MemoryEffects<[MemRead]>]> {
     %0 = wave.read %a {elements_per_thread = 4 : i64} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
     ```
   }];
-  let arguments = (ins Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+  let arguments = (ins Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues, Variadic<Index>:$symbols,
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
-                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
                        OptionalAttr<Wave_ExprAttr>:$buffer);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = [{ $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
+  let assemblyFormat = [{ $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
   let hasVerifier = 1; // read_c1 … read_c5
 }
 
-def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
+def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "write a tile to a memory";
   let description = [{
-    For each coordinate `c` of the value, with `g` as for `wave.read`: `memory[indices(g)] = value[c]` if every
-    `g[d] < bound[d]`, otherwise nothing. Attributes as for `wave.read`.
+    For each coordinate `c` of the value, with `g` as for `wave.read`: `memory[indices(g)] = value[c]` where that is a place of
+    the memory and every `g[d]` is within its dimension, otherwise nothing. Attributes as for `wave.read`.
 
     Constraints:
       * (C1) the element types of value and memory agree.
@@ -115,12 +139,12 @@ def Wave_WriteOp : Wave_Op<"write", [MemoryEffects<[MemWrite]>]> {
     wave.write %0, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
     ```
   }];
-  let arguments = (ins Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+  let arguments = (ins Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues, Variadic<Index>:$symbols,
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
-                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
                        OptionalAttr<Wave_ExprAttr>:$buffer);
-  let assemblyFormat = [{ $value `,` $memory (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
+  let assemblyFormat = [{ $value `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
   let hasVerifier = 1; // write_c1 … write_c5
 }
 
@@ -147,13 +171,13 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let hasVerifier = 1; // allocate_c1, allocate_c2
 }
 
-def Wave_CopyOp : Wave_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "copy a tile from global to shared memory, past the registers";
   let description = [{
     For each coordinate `c` of the tile, with `g[d] = start[d] + c[d]` its place in the whole tensor:
-    `destination[c] = source[indices(g)]` if every `g[d] < bound[d]`, otherwise 0. It is what a `wave.read` of the source and a
+    `destination[c] = source[indices(g)]` where all `guards` hold, otherwise 0. It is what a `wave.read` of the source and a
     `wave.write` to the destination do together, but asynchronous: the destination is undefined for the wave itself until a `wave.wait`
-    of the target's counter, for others until that and a barrier. `starts`, `indices` and `bounds` are those of `wave.read`, for the
+    of the target's counter, for others until that and a barrier. `starts`, `indices` and `guards` are those of `wave.read`, for the
     source; `buffer` is the one of the destination that is written.
 
     The layout of `tile` says who writes which place of the shared tile, *as stored*: the coordinate `c` that lies at a place is
@@ -163,8 +187,8 @@ def Wave_CopyOp : Wave_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
     Constraints:
       * (C1) the source is in global memory, the destination in shared memory, and their element types and the tile's agree.
       * (C2) the tile has the dimensions of the destination, in order.
-      * (C3) `indices`, if there, has as many entries as the source has dimensions; otherwise the ranks agree. `starts` and `bounds`,
-        if there, have as many entries as the tile has dimensions. The entries are expressions; one of `bounds` may be `unbounded`.
+      * (C3) `indices`, if there, has as many entries as the source has dimensions; otherwise the ranks agree. `starts`, if there,
+        has as many entries as the tile has dimensions. The entries, and those of `guards`, are expressions.
       * (C4) `elements_per_thread` is at least 1.
 
     Example:
@@ -173,11 +197,11 @@ def Wave_CopyOp : Wave_Op<"copy", [MemoryEffects<[MemRead, MemWrite]>]> {
         !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
     ```
   }];
-  let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
-                       OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds,
+  let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
+                       OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
                        OptionalAttr<Wave_ExprAttr>:$buffer);
-  let assemblyFormat = "$source `,` $destination attr-dict `:` $tile `,` type($source) `,` type($destination)";
+  let assemblyFormat = "$source (`[` $symbols^ `]`)? `,` $destination attr-dict `:` $tile `,` type($source) `,` type($destination)";
   let hasVerifier = 1; // copy_c1 … copy_c4
   let extraClassDeclaration = [{
     /// Bytes that one instruction moves in each lane.
@@ -386,7 +410,7 @@ def Wave_PermuteOp : Wave_ComputeOp<"permute"> {
   let hasVerifier = 1; // permute_c1
 }
 
-def Wave_SelfIndexOp : Wave_ComputeOp<"self_index"> {
+def Wave_SelfIndexOp : Wave_ComputeOp<"self_index", [Wave_IndexedOp]> {
   let summary = "each element's own place along a dimension";
   let description = [{
     `result[c] = start + c[dim]`: the place in the whole tensor. `start` is absent before the form `Indexed`.
@@ -399,32 +423,34 @@ def Wave_SelfIndexOp : Wave_ComputeOp<"self_index"> {
     %0 = wave.self_index "M" : !wave.tile<[M], i32>
     ```
   }];
-  let arguments = !con((ins StrAttr:$dim, OptionalAttr<Wave_ExprAttr>:$start), common);
+  let arguments = !con((ins StrAttr:$dim, Variadic<Index>:$symbols, OptionalAttr<Wave_ExprAttr>:$start), common);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = "$dim attr-dict `:` type($result)";
+  let assemblyFormat = "$dim (`[` $symbols^ `]`)? attr-dict `:` type($result)";
   let hasVerifier = 1; // self_index_c1
 }
 
-def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr"> {
+def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr", [Wave_IndexedOp, AttrSizedOperandSegments]> {
   let summary = "evaluate an index expression on every element";
   let description = [{
-    `result[c] = expr[$APPLY_EXPR_ARG_k := operands[k][c]]` in exact integers, then as the result's element type.
+    `result[c] = expr[$APPLY_EXPR_ARG_k := inputs[k][c]]` in exact integers, then as the result's element type. An input that
+    lacks a dimension of the result is constant along it.
 
     Constraints:
-      * (C1) operands have integer element types; there is at least one, and the result has its dimensions.
+      * (C1) inputs have integer element types; there is at least one, the result has the dimensions of the first, and those of the
+        others are among them.
 
     Example:
     ```mlir
     %1 = wave.apply_expr <"2*$APPLY_EXPR_ARG_0 + 1"> %0 : (!wave.tile<[M], i32>) -> !wave.tile<[M], i32>
     ```
   }];
-  let arguments = !con((ins Wave_ExprAttr:$expr, Variadic<Wave_Tile>:$operands), common);
+  let arguments = !con((ins Wave_ExprAttr:$expr, Variadic<Wave_Tile>:$inputs, Variadic<Index>:$symbols), common);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = "$expr $operands attr-dict `:` functional-type($operands, $result)";
+  let assemblyFormat = "$expr (`[` $symbols^ `]`)? $inputs attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1; // apply_expr_c1
 }
 
-def Wave_ReduceOp : Wave_ComputeOp<"reduce"> {
+def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_IndexedOp, AttrSizedOperandSegments]> {
   let summary = "combine a tile along a dimension";
   let description = [{
     `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
@@ -442,10 +468,12 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce"> {
     %1 = wave.reduce sum %0 along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
     ```
   }];
-  let arguments = !con((ins Wave_ReduceKind:$kind, Wave_Tile:$source, Optional<Wave_Tile>:$init, StrAttr:$dim,
+  let arguments = !con((ins Wave_ReduceKind:$kind, Wave_Tile:$source, Optional<Wave_Tile>:$init, Variadic<Index>:$symbols, StrAttr:$dim,
                             OptionalAttr<Wave_ExprAttr>:$start), common);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = [{ $kind $source (`init` $init^)? `along` $dim attr-dict `:` functional-type(operands, $result) }];
+  let assemblyFormat = [{
+    $kind $source (`init` $init^)? `along` $dim (`[` $symbols^ `]`)? attr-dict `:` custom<ReduceTypes>(type($source), type($init), type($result))
+  }];
   let hasVerifier = 1; // reduce_c1 … reduce_c3
 }
 

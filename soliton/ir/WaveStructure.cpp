@@ -45,9 +45,10 @@ static llvm::LogicalResult verifySymbols(KernelOp kernel) {
 static llvm::LogicalResult verifyConstraint(KernelOp kernel, mlir::Attribute constraint) {
   // kernel_c4
   auto checkWorkgroupDim = [&](int64_t dim) -> llvm::LogicalResult {
-    if (dim >= 0 && dim <= 2)
+    if (dim >= 0 && dim < kMaxGridDims)
       return mlir::success();
-    return kernel.emitOpError() << "distributes over workgroup dimension " << dim << ", expected 0, 1 or 2";
+    return kernel.emitOpError() << "distributes over workgroup dimension " << dim << ", expected 0 to "
+                                << kMaxGridDims - 1;
   };
   if (auto workgroup = llvm::dyn_cast<WorkgroupConstraintAttr>(constraint))
     return checkWorkgroupDim(workgroup.getWorkgroupDim());
@@ -74,15 +75,72 @@ llvm::LogicalResult KernelOp::verify() {
 
 //===-- Iterate -------------------------------------------------------------===//
 
-sym::Expr IterateOp::inductionSymbol() {
-  return sym::Expr::symbol("$ARG_" + getAxis().str());
+llvm::LogicalResult WorkgroupIdOp::verify() {
+  // workgroup_id_c1
+  auto dim = static_cast<int64_t>(getDim());
+  if (dim >= 0 && dim < kMaxGridDims)
+    return mlir::success();
+  return emitOpError() << "asks for dimension " << dim << " of the grid, expected 0 to " << kMaxGridDims - 1;
+}
+
+mlir::Block &IterateOp::makeBody() {
+  mlir::Block &body = getBody().emplaceBlock();
+  body.addArgument(mlir::IndexType::get(getContext()), getLoc());
+  for (mlir::Type type : getResultTypes())
+    body.addArgument(type, getLoc());
+  return body;
+}
+
+/// The body of a loop; the argument that counts the iterations may be left out where nothing mentions it.
+static mlir::ParseResult parseLoopBody(mlir::OpAsmParser &parser, mlir::Region &body) {
+  if (parser.parseRegion(body))
+    return mlir::failure();
+  if (body.empty())
+    body.emplaceBlock();
+  mlir::Block &block = body.front();
+  if (block.getNumArguments() == 0 || !block.getArgument(0).getType().isIndex())
+    block.insertArgument(0u, parser.getBuilder().getIndexType(), parser.getBuilder().getUnknownLoc());
+  IterateOp::ensureTerminator(body, parser.getBuilder(), parser.getBuilder().getUnknownLoc());
+  return mlir::success();
+}
+
+static void printLoopBody(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Region &body) {
+  printer.printRegion(body, /*printEntryBlockArgs=*/true,
+                      /*printBlockTerminators=*/body.front().getTerminator()->getNumOperands() > 0);
+}
+
+/// `(source, init) -> result`, as a function's type.
+static mlir::ParseResult parseReduceTypes(mlir::OpAsmParser &parser, mlir::Type &source, mlir::Type &init,
+                                          mlir::Type &result) {
+  mlir::FunctionType type;
+  llvm::SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseType(type))
+    return mlir::failure();
+  if (type.getNumInputs() < 1 || type.getNumInputs() > 2 || type.getNumResults() != 1)
+    return parser.emitError(loc) << "expected `(source) -> result` or `(source, init) -> result`";
+  source = type.getInput(0);
+  if (type.getNumInputs() == 2)
+    init = type.getInput(1);
+  result = type.getResult(0);
+  return mlir::success();
+}
+
+static void printReduceTypes(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Type source, mlir::Type init,
+                             mlir::Type result) {
+  llvm::SmallVector<mlir::Type> inputs = {source};
+  if (init)
+    inputs.push_back(init);
+  printer.printFunctionalType(inputs, mlir::TypeRange(result));
 }
 
 llvm::LogicalResult IterateOp::verify() {
+  // iterate_c2
+  if (block().getNumArguments() == 0 || !block().getArgument(0).getType().isIndex())
+    return emitOpError() << "has no block argument that counts its iterations, expected an index as the first one";
   // iterate_c1
   auto yield = llvm::cast<YieldOp>(block().getTerminator());
   mlir::TypeRange expected = getInits().getTypes();
-  std::pair<llvm::StringRef, mlir::TypeRange> carried[] = {{"block arguments", block().getArgumentTypes()},
+  std::pair<llvm::StringRef, mlir::TypeRange> carried[] = {{"block arguments", mlir::TypeRange(block().getArgumentTypes()).drop_front()},
                                                            {"yielded values", yield.getValues().getTypes()},
                                                            {"results", getResults().getTypes()}};
   for (auto &[what, types] : carried) {
@@ -100,9 +158,10 @@ llvm::LogicalResult IterateOp::verify() {
 //===-- Conditional ---------------------------------------------------------===//
 
 void ConditionalOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::TypeRange results,
-                          sym::Expr condition) {
+                          ExprAttr condition, mlir::ValueRange symbols) {
   state.addTypes(results);
-  state.getOrAddProperties<Properties>().condition = ExprAttr::get(builder.getContext(), condition);
+  state.addOperands(symbols);
+  state.getOrAddProperties<Properties>().condition = condition;
   for (int i = 0; i < 2; ++i)
     state.addRegion()->emplaceBlock();
   // The terminator of a branch that yields values is the caller's.
@@ -111,23 +170,8 @@ void ConditionalOp::build(mlir::OpBuilder &builder, mlir::OperationState &state,
       ensureTerminator(*region, builder, state.location);
 }
 
-/// Whether a symbol has one value for the whole workgroup at the place of `op`.
-static bool isUniform(sym::Expr symbol, mlir::Operation *op) {
-  std::string_view name = symbol.symbolName();
-  if (!name.starts_with("$") || name == "$WG0" || name == "$WG1" || name == "$WG2")
-    return true;
-  for (auto loop = op->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
-    if (loop.inductionSymbol() == symbol)
-      return true;
-  return false;
-}
-
 llvm::LogicalResult ConditionalOp::verify() {
-  // conditional_c1
-  for (sym::Expr symbol : sym::symbolsOf(getCondition().getValue()))
-    if (!isUniform(symbol, *this))
-      return emitOpError() << "depends on `" << std::string(symbol.symbolName())
-                           << "`, expected workgroup ids, iterations of the loops around it and sizes";
+  // conditional_c1 is what holds of all expressions.
   // conditional_c2
   for (mlir::Block *block : {&thenBlock(), &elseBlock()}) {
     llvm::StringRef which = block == &thenBlock() ? "first" : "second";

@@ -181,7 +181,8 @@ void LayoutAssignment::joinClasses() {
         values.push_back(result), classes.insert(result.getAsOpaquePointer());
     if (isa<UnaryOp, CastOp, PermuteOp, BinaryOp, CompareOp, SelectOp, ApplyExprOp>(op))
       for (Value operand : op->getOperands())
-        join(op->getResult(0), operand);
+        if (isa<TileType>(operand.getType()))
+          join(op->getResult(0), operand);
     if (auto mma = dyn_cast<MmaOp>(op))
       join(mma.getResult(), mma.getAcc());
     if (auto reduce = dyn_cast<ReduceOp>(op)) {
@@ -194,7 +195,7 @@ void LayoutAssignment::joinClasses() {
     if (auto loop = dyn_cast<IterateOp>(op)) {
       Operation *yield = loop.block().getTerminator();
       for (auto [init, argument, yielded, result] :
-           llvm::zip(loop.getInits(), loop.block().getArguments(), yield->getOperands(), loop.getResults())) {
+           llvm::zip(loop.getInits(), loop.carried(), yield->getOperands(), loop.getResults())) {
         values.push_back(argument);
         join(init, argument);
         join(argument, yielded);
@@ -392,17 +393,26 @@ void LayoutAssignment::insertConverts() {
 }
 
 void LayoutAssignment::setStarts() {
+  // The op's own expressions keep their operands; those of the starts join them.
+  auto bindStart = [&](IndexedOpInterface op, llvm::function_ref<Attribute(OperandBinder &)> make, StringRef name) {
+    OperandBinder binder(geometry.symbols(), llvm::to_vector(op.getSymbols()));
+    op->setAttr(name, make(binder));
+    op.getSymbolsMutable().assign(binder.operands());
+  };
   kernel.walk([&](Operation *op) {
+    auto startOf = [&](Dim dim) { return sym::simplify(geometry.start(dim, op), geometry.factsAt(op)); };
     if (isa<ReadOp, WriteOp>(op)) {
-      SmallVector<sym::Expr> starts;
-      for (Dim dim : dimsOf(tileOf(op)))
-        starts.push_back(sym::simplify(geometry.start(dim, op), geometry.facts()));
-      op->setAttr("starts", exprArrayAttr(op->getContext(), starts));
+      SmallVector<sym::Expr> starts =
+          llvm::map_to_vector(dimsOf(tileOf(op)), [&](Dim dim) { return soliton::startOf(op, dim, geometry); });
+      bindStart(cast<IndexedOpInterface>(op), [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");
     }
-    if (auto index = dyn_cast<SelfIndexOp>(op))
-      index.setStartAttr(exprAttr(op->getContext(), geometry.start(Dim(index.getDim().str()), op)));
-    if (auto reduce = dyn_cast<ReduceOp>(op))
-      reduce.setStartAttr(exprAttr(op->getContext(), geometry.start(Dim(reduce.getDim().str()), op)));
+    StringRef dim = isa<SelfIndexOp>(op) ? cast<SelfIndexOp>(op).getDim()
+                    : isa<ReduceOp>(op)  ? cast<ReduceOp>(op).getDim()
+                                         : StringRef();
+    if (!dim.empty())
+      bindStart(
+          cast<IndexedOpInterface>(op), [&](OperandBinder &binder) { return binder.bind(startOf(Dim(dim.str()))); },
+          "start");
   });
 }
 

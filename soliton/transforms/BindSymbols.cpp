@@ -12,10 +12,36 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 
+#include "mlir/IR/AttrTypeSubElements.h"
+
 namespace soliton {
 #define GEN_PASS_DEF_BINDSYMBOLSPASS
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
+
+/// Whether all that the op's expressions speak of has a value: its operands, sizes, and what the op itself defines.
+static LogicalResult checkExpressions(IndexedOpInterface op, std::string what) {
+  auto dynamic = op->getParentOfType<KernelOp>().getDynamic().getAsValueRange<StringAttr>();
+  auto subs = op->getParentOfType<KernelOp>().getSubs();
+  std::optional<std::string> unbound;
+  auto isKnown = [&](StringRef name) {
+    return name.starts_with("$index") || name.starts_with("$dynamic_val") || name.starts_with("$APPLY_EXPR_ARG_") ||
+           (name.starts_with("$") && llvm::all_of(name.drop_front(), llvm::isDigit)) || subs.contains(name) ||
+           llvm::is_contained(dynamic, name);
+  };
+  mlir::AttrTypeWalker walker;
+  walker.addWalk([&](ExprAttr expr) {
+    for (sym::Expr symbol : sym::symbolsOf(expr.getValue()))
+      if (!isKnown(StringRef(symbol.symbolName())))
+        unbound = symbol.symbolName();
+  });
+  for (mlir::NamedAttribute attribute : op->getAttrs())
+    walker.walk(attribute.getValue());
+  if (!unbound)
+    return success();
+  return report(op.getLoc(), DiagId::SymbolUnbound).hint("bind it in `subs` or list it among the dynamic symbols")
+         << what << " `" << *unbound << "`, which has no value";
+}
 
 static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
   const Distribution &axis = geometry[Dim(loop.getAxis().str())];
@@ -23,15 +49,10 @@ static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
     return report(loop.getLoc(), DiagId::IterateWithoutTiling)
                .hint("add `TilingConstraint(" + loop.getAxis().str() + ", …)` to the kernel's constraints")
            << "a loop walks `" << loop.getAxis() << "`, which has no tiling constraint";
-  for (sym::Expr symbol : sym::symbolsOf(axis.loopCount))
-    if (!symbol.symbolName().starts_with("$") &&
-        !llvm::is_contained(loop->getParentOfType<KernelOp>().getDynamic().getAsValueRange<StringAttr>(),
-                            StringRef(symbol.symbolName())))
-      return report(loop.getLoc(), DiagId::SymbolUnbound).hint("bind it in `subs` or list it among the dynamic symbols")
-             << "the iterations over `" << loop.getAxis() << "` mention `" << std::string(symbol.symbolName())
-             << "`, which has no value";
-  loop.setCountAttr(exprAttr(loop.getContext(), sym::simplify(axis.loopCount, geometry.facts())));
-  return success();
+  OperandBinder binder(geometry.symbols());
+  loop.setCountAttr(binder.bind(sym::simplify(axis.loopCount, geometry.facts())));
+  loop.getSymbolsMutable().assign(binder.operands());
+  return checkExpressions(loop, "the iterations over `" + loop.getAxis().str() + "` mention");
 }
 
 /// Elements of a dimension that one wave contracts or computes at a time.
@@ -134,6 +155,10 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    FailureOr<GeometryAttr> resolved = resolveConstraints(kernel);
+    if (failed(resolved))
+      return signalPassFailure();
+    kernel.setGeometryAttr(*resolved);
     FailureOr<Geometry> geometry = Geometry::of(kernel);
     if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)))
       return signalPassFailure();
@@ -142,6 +167,8 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
     kernel.walk([&](Operation *op) {
       if (auto loop = dyn_cast<IterateOp>(op))
         ok &= succeeded(bindCount(loop, *geometry));
+      else if (auto indexed = dyn_cast<IndexedOpInterface>(op))
+        ok &= succeeded(checkExpressions(indexed, "`" + op->getName().stripDialect().str() + "` mentions"));
       if (auto mma = dyn_cast<MmaOp>(op))
         ok &= succeeded(bindMma(mma, *geometry));
     });

@@ -17,6 +17,10 @@ static Value cloneOnPiece(OpBuilder &builder, Operation *op, ValueRange operands
   return piece->getResult(0);
 }
 
+static bool isTile(Value value) {
+  return isa<TileType>(value.getType());
+}
+
 /// Registers of a piece where no operand suggests one: 16 bytes' worth.
 static int64_t naturalGranule(TileType type) {
   int64_t bytes = elementBytes(type.getElementType());
@@ -26,20 +30,23 @@ static int64_t naturalGranule(TileType type) {
 void Expander::expandElementwise(Operation *op) {
   auto type = cast<TileType>(op->getResult(0).getType());
   int64_t granule = 0;
-  for (Value operand : op->getOperands())
+  SmallVector<Value> tiles = llvm::filter_to_vector(op->getOperands(), isTile);
+  for (Value operand : tiles)
     if (int64_t size = fragment(operand).granule(); size > 0 && type.layout().pieces(size))
       granule = granule == 0 ? size : std::min(granule, size);
   if (granule == 0)
     granule = naturalGranule(type);
 
   SmallVector<Fragment> operands;
-  for (Value operand : op->getOperands())
+  for (Value operand : tiles)
     operands.push_back(fragment(operand));
   Fragment &result = define(op->getResult(0));
   for (auto [i, at] : llvm::enumerate(origins(op, Role::Compute, type.layout(), granule))) {
     SmallVector<Value> pieces;
     for (const Fragment &operand : operands)
       pieces.push_back(operand.range(builder, op->getLoc(), i * granule, granule, at));
+    // Index operands, behind the tiles, serve every piece.
+    llvm::append_range(pieces, llvm::make_filter_range(op->getOperands(), [](Value each) { return !isTile(each); }));
     result.append(cloneOnPiece(builder, op, pieces, pieceType(type, i * granule, granule), at));
   }
 }
@@ -50,7 +57,7 @@ void Expander::expandGenerated(Operation *op) {
   // A loop carries its values in pieces of its own; make those at once.
   for (mlir::OpOperand &use : op->getResult(0).getUses())
     if (auto loop = dyn_cast<IterateOp>(use.getOwner()))
-      granule = carriedGranule(loop.block().getArgument(use.getOperandNumber()));
+      granule = carriedGranule(loop.carried()[use.getOperandNumber()]);
     else if (auto mma = dyn_cast<MmaOp>(use.getOwner()); mma && mma.getAcc() == op->getResult(0))
       granule = kindOf(mma).acc.nativeRegs;
   if (granule == 0)
@@ -137,7 +144,7 @@ void Expander::expandReduce(ReduceOp reduce) {
           JoinOp::create(builder, reduce.getLoc(), source.withLayout(reducedGroup(source.layout(), dim, group.front())),
                          registers, ArrayAttr(), at);
     Value sum = ReduceOp::create(builder, reduce.getLoc(), pieceType(type, r, 1), reduce.getKind(), joined, Value(),
-                                 reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), at);
+                                 reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), at);
     if (reduce.getInit())
       sum = combine(reduce, init.range(builder, reduce.getLoc(), r, 1, at), sum, at);
     result.append(sum);

@@ -66,8 +66,8 @@ void Expander::expandRead(ReadOp read) {
   for (auto [i, piece] :
        llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
     result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
-                                 ValueRange(), mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(),
-                                 read.getBoundsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
+                                 ValueRange(), read.getSymbols(), mlir::IntegerAttr(), read.getIndicesAttr(),
+                                 read.getStartsAttr(), ArrayAttr(), read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
 }
 
 void Expander::expandWrite(WriteOp write) {
@@ -77,8 +77,9 @@ void Expander::expandWrite(WriteOp write) {
   for (auto [i, piece] :
        llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
-    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), mlir::IntegerAttr(),
-                    write.getIndicesAttr(), write.getStartsAttr(), write.getBoundsAttr(), write.getTagsAttr(), piece,
+    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), write.getSymbols(),
+                    mlir::IntegerAttr(), write.getIndicesAttr(), write.getStartsAttr(), ArrayAttr(),
+                    write.getGuardsAttr(), write.getTagsAttr(), piece,
                     write.getBufferAttr());
   }
 }
@@ -105,23 +106,38 @@ static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layou
   return pieces;
 }
 
+/// The dimensions of an operand, the contracted one first.
+static SmallVector<Dim> operandDims(TileType type, Dim contracted) {
+  SmallVector<Dim> dims = {contracted};
+  for (StringAttr name : type.getDims())
+    if (Dim dim(name.getValue().str()); !(dim == contracted))
+      dims.push_back(dim);
+  return dims;
+}
+
 void Expander::expandMma(MmaOp mma) {
   const MmaKind &kind = kindOf(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
-  Dim m(mma.getRowDim().getValue().str()), n(mma.getColumnDim().getValue().str()),
-      k(mma.getContractedDim().getValue().str());
+  Dim k(mma.getContractedDim().getValue().str());
   int64_t lhsRegs = kind.lhs.nativeRegs, rhsRegs = kind.rhs.nativeRegs, accRegs = kind.acc.nativeRegs;
-  auto lhsPieces = piecesByPlace(lhsType.layout(), {m, k}, lhsRegs);
-  auto rhsPieces = piecesByPlace(rhsType.layout(), {n, k}, rhsRegs);
+  // Dimensions of the accumulator other than rows and columns are batches: each has products of its own.
+  SmallVector<Dim> lhsDims = operandDims(lhsType, k), rhsDims = operandDims(rhsType, k);
+  auto lhsPieces = piecesByPlace(lhsType.layout(), lhsDims, lhsRegs);
+  auto rhsPieces = piecesByPlace(rhsType.layout(), rhsDims, rhsRegs);
   std::set<int64_t> steps;
   for (auto &[place, begin] : lhsPieces)
-    steps.insert(place[1]);
+    steps.insert(place.front());
 
   Fragment &result = define(mma.getResult());
   const Fragment lhs = fragment(mma.getLhs()), rhs = fragment(mma.getRhs()), acc = fragment(mma.getAcc());
   for (auto [i, place] : llvm::enumerate(origins(mma, Role::Compute, accType.layout(), accRegs))) {
     int64_t begin = i * accRegs;
-    int64_t row = accType.layout().coordinate(m, begin, 0, 0), column = accType.layout().coordinate(n, begin, 0, 0);
+    auto pieceAt = [&](ArrayRef<Dim> dims, int64_t step) {
+      std::vector<int64_t> place = {step};
+      for (Dim dim : dims.drop_front())
+        place.push_back(accType.layout().coordinate(dim, begin, 0, 0));
+      return place;
+    };
     Value sum = acc.range(builder, mma.getLoc(), begin, accRegs, place);
     for (auto [ordinal, step] : llvm::enumerate(steps)) {
       SmallVector<mlir::NamedAttribute> piece;
@@ -131,8 +147,8 @@ void Expander::expandMma(MmaOp mma) {
         piece.emplace_back(mma.getContractedDim(), builder.getI64IntegerAttr(ordinal));
       OriginAttr at = OriginAttr::get(mma.getContext(), place.getOp(), Role::Compute,
                                       mlir::DictionaryAttr::get(mma.getContext(), piece), 0, place.getTags());
-      Value a = lhs.range(builder, mma.getLoc(), lhsPieces.at({row, step}), lhsRegs, at);
-      Value b = rhs.range(builder, mma.getLoc(), rhsPieces.at({column, step}), rhsRegs, at);
+      Value a = lhs.range(builder, mma.getLoc(), lhsPieces.at(pieceAt(lhsDims, step)), lhsRegs, at);
+      Value b = rhs.range(builder, mma.getLoc(), rhsPieces.at(pieceAt(rhsDims, step)), rhsRegs, at);
       sum = MmaOp::create(builder, mma.getLoc(), sum.getType(), a, b, sum, mma.getKindAttr(), mma.getTagsAttr(), at);
     }
     result.append(sum);
@@ -152,7 +168,7 @@ LogicalResult Expander::expandLoop(IterateOp loop) {
   SmallVector<Value> inits;
   SmallVector<Type> types;
   SmallVector<int64_t> granules, counts;
-  for (auto [init, argument] : llvm::zip(loop.getInits(), loop.block().getArguments())) {
+  for (auto [init, argument] : llvm::zip(loop.getInits(), loop.carried())) {
     TileType type = cast<TileType>(argument.getType());
     int64_t granule = carriedGranule(argument);
     granules.push_back(granule);
@@ -162,15 +178,15 @@ LogicalResult Expander::expandLoop(IterateOp loop) {
       types.push_back(pieceType(type, begin, granule));
     }
   }
-  auto expanded =
-      IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, loop.getCountAttr(), loop.getTagsAttr());
-  Block &body = expanded.getBody().emplaceBlock();
-  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
+  auto expanded = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, loop.getSymbols(),
+                                    loop.getCountAttr(), loop.getTagsAttr());
+  Block &body = expanded.makeBody();
+  loop.iteration().replaceAllUsesWith(expanded.iteration());
   size_t next = 0;
-  for (auto [argument, result, count] : llvm::zip(loop.block().getArguments(), loop.getResults(), counts)) {
+  for (auto [argument, result, count] : llvm::zip(loop.carried(), loop.getResults(), counts)) {
     Fragment &inside = define(argument);
     for (int64_t i = 0; i < count; ++i)
-      inside.append(body.getArgument(next + i));
+      inside.append(expanded.carried()[next + i]);
     Fragment &after = define(result);
     for (int64_t i = 0; i < count; ++i)
       after.append(expanded.getResult(next + i));
@@ -181,13 +197,45 @@ LogicalResult Expander::expandLoop(IterateOp loop) {
   builder.setInsertionPointToEnd(&body);
   if (failed(expandBlock(loop.block())))
     return failure();
+  expandYield(loop.block().getTerminator(), granules, origin(loop, Role::Compute));
+  return success();
+}
+
+LogicalResult Expander::expandConditional(ConditionalOp op) {
+  SmallVector<Type> types;
+  SmallVector<int64_t> granules;
+  for (Value result : op.getResults()) {
+    TileType type = cast<TileType>(result.getType());
+    granules.push_back(carriedGranule(result));
+    for (int64_t begin = 0; begin < type.layout().regs(); begin += granules.back())
+      types.push_back(pieceType(type, begin, granules.back()));
+  }
+  auto expanded = ConditionalOp::create(builder, op.getLoc(), types, op.getConditionAttr(), op.getSymbols());
+  expanded.setTagsAttr(op.getTagsAttr());
+  for (auto [from, to] : {std::pair(&op.thenBlock(), &expanded.thenBlock()), {&op.elseBlock(), &expanded.elseBlock()}}) {
+    to->clear();
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToEnd(to);
+    if (failed(expandBlock(*from)))
+      return failure();
+    expandYield(from->getTerminator(), granules, origin(op, Role::Compute));
+  }
+  size_t next = 0;
+  for (auto [result, granule] : llvm::zip(op.getResults(), granules)) {
+    Fragment &after = define(result);
+    for (int64_t begin = 0; begin < cast<TileType>(result.getType()).layout().regs(); begin += granule)
+      after.append(expanded.getResult(next++));
+  }
+  return success();
+}
+
+/// Yields each value in pieces of so many registers.
+void Expander::expandYield(Operation *yield, ArrayRef<int64_t> granules, OriginAttr at) {
   SmallVector<Value> yielded;
-  Operation *yield = loop.block().getTerminator();
   for (auto [value, granule] : llvm::zip(yield->getOperands(), granules))
     for (int64_t begin = 0; begin < fragment(value).registers(); begin += granule)
-      yielded.push_back(fragment(value).range(builder, yield->getLoc(), begin, granule, origin(loop, Role::Compute)));
+      yielded.push_back(fragment(value).range(builder, yield->getLoc(), begin, granule, at));
   YieldOp::create(builder, yield->getLoc(), yielded);
-  return success();
 }
 
 LogicalResult Expander::expand(Operation *op) {
@@ -198,6 +246,7 @@ LogicalResult Expander::expand(Operation *op) {
       .Case<MmaOp>([&](MmaOp mma) { return expandMma(mma), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return expandReduce(reduce), success(); })
       .Case<IterateOp>([&](IterateOp loop) { return expandLoop(loop); })
+      .Case<ConditionalOp>([&](ConditionalOp conditional) { return expandConditional(conditional); })
       .Case<FillOp, SplatOp, SelfIndexOp>([&](Operation *) { return expandGenerated(op), success(); })
       .Case<BroadcastOp, ConvertOp>([&](Operation *) { return expandRemap(op), success(); })
       .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, PermuteOp, ApplyExprOp>(
@@ -209,14 +258,17 @@ LogicalResult Expander::expand(Operation *op) {
       });
 }
 
+/// Allocations and index values keep their names, since accesses use them.
+static bool isKept(Operation *op) {
+  return isa<AllocateOp, WorkgroupIdOp>(op);
+}
+
 LogicalResult Expander::expandBlock(Block &block) {
   for (Operation &op : block) {
     if (isa<YieldOp>(op))
       continue;
-    if (auto allocation = dyn_cast<AllocateOp>(op)) {
-      // Allocations keep their values, since accesses name them.
+    if (isKept(&op))
       continue;
-    }
     if (failed(expand(&op)))
       return failure();
   }
@@ -226,7 +278,7 @@ LogicalResult Expander::expandBlock(Block &block) {
 LogicalResult Expander::run() {
   SmallVector<Operation *> old;
   for (Operation &op : kernel.block())
-    if (!isa<AllocateOp>(op))
+    if (!isKept(&op))
       old.push_back(&op);
   builder.setInsertionPointToEnd(&kernel.block());
   for (Operation *op : old)

@@ -21,6 +21,8 @@ private:
   LogicalResult expandBlock(Block &block);
   LogicalResult expand(Operation *op);
   LogicalResult expandLoop(wave::IterateOp loop);
+  LogicalResult expandConditional(wave::ConditionalOp op);
+  void expandYield(Operation *yield, ArrayRef<int64_t> granules, wave::OriginAttr at);
   void expandRead(wave::ReadOp read);
   void expandWrite(wave::WriteOp write);
   void expandCopy(wave::CopyOp copy);

@@ -5,7 +5,7 @@
 //     %s = wave.unary exp2 %q                      wave.iterate "K" (%0) {
 //     …                                              …
 //
-// An op leaves if its operands are made outside, it has no effect, and its place does not follow the iteration. A read
+// An op leaves if its operands, those of its expressions among them, are made outside and it has no effect. A read
 // leaves only if nothing in the kernel writes its memory. Done on tiles, before any of them is routed through shared
 // memory, so that what leaves is shared once.
 //
@@ -30,23 +30,10 @@ static bool isWritten(Value memory) {
   });
 }
 
-/// Whether one of the expressions that place the op mentions the loop's iteration.
-static bool followsIteration(Operation *op, IterateOp loop) {
-  sym::Expr iteration = loop.inductionSymbol();
-  auto mentions = [&](Attribute attribute) {
-    auto expr = llvm::dyn_cast_or_null<ExprAttr>(attribute);
-    return expr && sym::contains(expr.getValue(), iteration);
-  };
-  for (StringRef name : {"starts", "indices", "bounds"})
-    if (auto list = op->getAttrOfType<ArrayAttr>(name); list && llvm::any_of(list, mentions))
-      return true;
-  return mentions(op->getAttr("start")) || mentions(op->getAttr("expr"));
-}
-
 static bool isInvariant(Operation *op, IterateOp loop) {
   bool operandsOutside = llvm::all_of(
       op->getOperands(), [&](Value operand) { return !loop->isAncestor(operand.getParentBlock()->getParentOp()); });
-  if (!operandsOutside || followsIteration(op, loop))
+  if (!operandsOutside)
     return false;
   if (auto read = dyn_cast<ReadOp>(op))
     return !isWritten(read.getMemory());

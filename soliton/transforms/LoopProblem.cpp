@@ -358,7 +358,7 @@ void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
 
 LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::Operation &entry) {
   if (auto argument = dyn_cast<mlir::BlockArgument>(value); argument && argument.getOwner() == &loop.block()) {
-    Value yielded = loop.block().getTerminator()->getOperand(argument.getArgNumber());
+    Value yielded = loop.block().getTerminator()->getOperand(argument.getArgNumber() - 1);
     if (yielded == value)
       return success();
     Operation *def = yielded.getDefiningOp();
@@ -372,7 +372,7 @@ LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::O
     return success();
   if (floatsToItsUsers(def)) {
     for (Value operand : def->getOperands())
-      if (failed(addRegisterReads(operand, offset, entry)))
+      if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, offset, entry)))
         return failure();
     return success();
   }

@@ -34,7 +34,7 @@ MachineLowering::Address MachineLowering::sharedAddress(Operation *op, Value mem
   auto allocation = memory.getDefiningOp<AllocateOp>();
   Expr buffer = 0;
   if (auto which = op->getAttrOfType<ExprAttr>("buffer"))
-    buffer = which.getValue() * bytesPerBuffer(allocation);
+    buffer = geometry.named(which, cast<IndexedOpInterface>(op).getSymbols()) * bytesPerBuffer(allocation);
   auto start = static_cast<int64_t>(*allocation.getOffset());
   // A tile that ends where immediates do not reach has its start in the lane's part, once for all its accesses.
   bool reaches = start + bytesPerBuffer(allocation) <= geometry.target().maxSharedImmediate;
@@ -60,7 +60,7 @@ MachineLowering::Address MachineLowering::globalAddress(Operation *op, Expr offs
   for (const sym::AffineTerm &term : all.terms) {
     bool workgroupOnly = true;
     for (Expr symbol : sym::symbolsOf(term.atom))
-      workgroupOnly &= !(symbol == waveSymbol()) && !symbol.symbolName().starts_with("$ARG_");
+      workgroupOnly &= !(symbol == waveSymbol()) && !geometry.symbols().isIteration(symbol);
     bool perLane = sym::contains(term.atom, laneSymbol());
     (perLane ? lane : workgroupOnly ? base : uniform).terms.push_back(term);
   }
@@ -138,7 +138,7 @@ LogicalResult MachineLowering::lowerCopy(CopyOp copy) {
   bool linear = geometry.target().asyncCopyIsLaneLinear;
   // The machine adds what a lane's number makes: the destination is the first lane's.
   if (linear)
-    offset = sym::simplify(sym::substitute(offset, {{laneSymbol(), Expr(0)}}), geometry.facts());
+    offset = sym::simplify(sym::substitute(offset, {{laneSymbol(), Expr(0)}}), geometry.factsAt(copy));
   Address to = sharedAddress(copy, copy.getDestination(), offset);
   machine::CopyAsyncOp::create(builder, copy.getLoc(), from->buffer, from->lane, from->uniform, to.lane, from->mask,
                                from->immediate, to.immediate, copy.bytesPerLane(), linear);

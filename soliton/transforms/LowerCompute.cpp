@@ -257,9 +257,9 @@ void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
   mlir::VectorType type = vectorType(tile);
   SmallVector<Value> elements;
   for (int64_t reg = 0; reg < tile.layout().regs(); ++reg) {
-    sym::Expr place = op.getStart()->getValue() +
+    sym::Expr place = geometry.named(*op.getStart(), op.getSymbols()) +
                       coordinateExpr(tile.layout(), Dim(op.getDim().str()), reg, laneSymbol(), waveSymbol());
-    elements.push_back(exprs.emitI32(sym::simplify(place, geometry.facts()), op.getLoc()));
+    elements.push_back(exprs.emitI32(sym::simplify(place, geometry.factsAt(op)), op.getLoc()));
   }
   Value places = mlir::vector::FromElementsOp::create(builder, op.getLoc(), type.clone(builder.getI32Type()), elements);
   define(op.getResult(), fromI32(builder, op.getLoc(), places, type));
@@ -268,12 +268,12 @@ void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
 LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
   Location loc = op.getLoc();
   mlir::VectorType type = vectorType(op.getResult().getType());
-  sym::Expr expr = geometry.bind(op.getExpr().getValue());
+  sym::Expr expr = geometry.named(op.getExpr(), op.getSymbols());
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     sym::Substitution arguments;
-    for (auto [k, operand] : llvm::enumerate(op.getOperands())) {
-      sym::Expr name = sym::Expr::symbol("$APPLY_EXPR_ARG_" + std::to_string(k));
+    for (auto [k, operand] : llvm::enumerate(op.getInputs())) {
+      sym::Expr name = applySymbol(k);
       if (!sym::contains(expr, name))
         continue;
       Value element = mlir::vector::ExtractOp::create(builder, loc, vector(operand), i);
@@ -289,7 +289,7 @@ LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
       arguments.set(name, unique);
     }
     try {
-      elements.push_back(exprs.emitI32(sym::simplify(sym::substitute(expr, arguments), geometry.facts()), loc));
+      elements.push_back(exprs.emitI32(sym::simplify(sym::substitute(expr, arguments), geometry.factsAt(op)), loc));
     } catch (const sym::ExprError &error) {
       return report(loc, DiagId::ExpressionInvalid) << "the expression of `apply_expr` has no value: " << error.what();
     }

@@ -84,10 +84,31 @@ void MachineLowering::bindIds() {
     exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
   else
     exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
-  for (int i = 0; i < 3; ++i) {
-    std::optional<int64_t> last = sym::rangeOf(workgroupSymbol(i), geometry.facts()).hi;
-    exprs.bind(workgroupSymbol(i), id(static_cast<machine::IdKind>(static_cast<int>(machine::IdKind::workgroup0) + i),
-                                      last ? std::optional(*last + 1) : std::nullopt));
+  bindWorkgroupIds();
+}
+
+/// The number of a workgroup along each dimension of the grid: as the machine counts them, or taken apart from the one
+/// number that a linear launch has, the first dimension fastest.
+void MachineLowering::bindWorkgroupIds() {
+  Location loc = kernel.getLoc();
+  auto id = [&](int64_t dim, std::optional<int64_t> last) -> Value {
+    auto kind = static_cast<machine::IdKind>(static_cast<int64_t>(machine::IdKind::workgroup0) + dim);
+    return machine::IdOp::create(builder, loc, builder.getI32Type(), kind,
+                                 last ? builder.getI64IntegerAttr(*last + 1) : mlir::IntegerAttr());
+  };
+  const sym::Facts &facts = geometry.facts();
+  sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
+  if (geometry.isLinear())
+    exprs.bind(linear, id(0, std::nullopt));
+  for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
+    sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
+    if (size.isConstant(1))
+      exprs.bind(symbol, arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)));
+    else if (!geometry.isLinear())
+      exprs.bind(symbol, id(dim, sym::rangeOf(symbol, facts).hi));
+    else
+      exprs.bind(symbol, exprs.emitI32(sym::mod(sym::floordiv(linear, before), size), loc));
+    before = before * size;
   }
 }
 
@@ -102,7 +123,7 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
     to.back().erase();
   builder.setInsertionPointToEnd(&to);
   if (auto loop = dyn_cast<mlir::scf::ForOp>(around))
-    exprs.bind(cast<IterateOp>(from.getParentOp()).inductionSymbol(), loop.getInductionVar());
+    exprs.bind(geometry.symbols().symbol(cast<IterateOp>(from.getParentOp()).iteration()), loop.getInductionVar());
   if (failed(lowerBlock(from)))
     return failure();
   SmallVector<Value> yielded;
@@ -119,12 +140,12 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   Location loc = loop.getLoc();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
-  Value count = exprs.emitI32(loop.getCount()->getValue(), loc);
+  Value count = exprs.emitI32(geometry.named(*loop.getCount(), loop.getSymbols()), loc);
   SmallVector<Value> inits;
   for (Value init : loop.getInits())
     inits.push_back(vector(init));
   auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
-  for (auto [argument, carried] : llvm::zip(loop.block().getArguments(), lowered.getRegionIterArgs()))
+  for (auto [argument, carried] : llvm::zip(loop.carried(), lowered.getRegionIterArgs()))
     define(argument, carried);
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
     define(result, value);
@@ -132,8 +153,8 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
 }
 
 LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
-  sym::Expr condition = sym::simplify(op.getCondition().getValue(), geometry.launchFacts());
-  if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.launchFacts())) {
+  sym::Expr condition = sym::simplify(geometry.named(op.getCondition(), op.getSymbols()), geometry.factsAt(op));
+  if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.factsAt(op))) {
     Block &taken = *known ? op.thenBlock() : op.elseBlock();
     if (failed(lowerBlock(taken)))
       return failure();
@@ -231,7 +252,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<BarrierOp>([&](BarrierOp barrier) { return lowerBarrier(barrier); })
       .Case<CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
           [&](Operation *) { return lowerTime(op), success(); })
-      .Case<AllocateOp, YieldOp>([&](Operation *) { return success(); })
+      .Case<AllocateOp, YieldOp, WorkgroupIdOp>([&](Operation *) { return success(); })
       .Default([&](Operation *) {
         return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no machine form";
       });

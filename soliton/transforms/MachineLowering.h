@@ -24,6 +24,7 @@ public:
 private:
   machine::KernelOp makeKernel();
   void bindIds();
+  void bindWorkgroupIds();
   LogicalResult lowerBlock(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerLoop(wave::IterateOp loop);

@@ -1,12 +1,15 @@
-//===- MaskAccesses.cpp - Bounds exactly where they are needed -------------------===//
+//===- MaskAccesses.cpp - Guards exactly where they are needed -------------------===//
 //
-// A tile of a tensor whose size is no multiple of it reaches beyond the end. Along each dimension for which nothing
-// proves the contrary, the access gets a bound:
+// A tile of a tensor whose size is no multiple of it reaches beyond the end, and a mapping may lead anywhere. An element
+// is read or written where its place is within each dimension (or within the bounds that the author said instead) and
+// within the memory; of these conditions an access keeps those that nothing proves:
 //
-//   %0 = wave.read %a                    becomes   %0 = wave.read %a {bounds = [#wave.expr<"M">, "unbounded"]}
+//   %0 = wave.read %a                                     becomes   wave.read %a {guards = ["$index0 < M"]}
+//   %1 = wave.read %b {indices = ["$index0 - 1"]}         becomes   … {guards = ["1 <= $index0"]}
 //
-// Reads give 0 beyond it. What a reduction would combine there becomes its identity, and what an mma would contract
-// there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is left as it is.
+// Reads give 0 elsewhere. What a reduction would combine outside of its dimension becomes its identity, and what an mma
+// would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is left
+// as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,53 +19,106 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 
-#include <limits>
-
 namespace soliton {
 #define GEN_PASS_DEF_MASKACCESSESPASS
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
-/// Whether the tile of `dim` that starts at `start` may reach beyond the tensor.
-static bool mayExceed(Dim dim, sym::Expr start, const Geometry &geometry) {
-  const Distribution &distribution = geometry[dim];
-  sym::Expr end = start + distribution.tile().value_or(1);
-  return sym::prove(sym::le(end, distribution.size), geometry.facts()) != std::optional(true);
+namespace {
+/// The conditions of one access, in `$index<k>`.
+class Guards {
+public:
+  Guards(Operation *op, const Geometry &geometry)
+      : op(op), geometry(geometry), symbols(cast<IndexedOpInterface>(op).getSymbols()),
+        facts(geometry.factsAt(op)) {
+    starts = geometry.named(op->getAttrOfType<ArrayAttr>("starts"), symbols);
+    // Places are the start plus a coordinate of the tile.
+    for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
+      sym::Expr coordinate = sym::Expr::symbol("$coordinate" + std::to_string(k));
+      facts.setRange(coordinate, {0, geometry[Dim(name.getValue().str())].tile().value_or(1) - 1});
+      places.set(placeSymbol(k), starts[k] + coordinate);
+    }
+  }
+
+  void guardDimensions();
+  void guardMemory();
+  void apply();
+
+private:
+  /// Keeps the condition unless it always holds, and relies on it from here on.
+  void require(sym::Expr condition) {
+    sym::Expr placed = sym::substitute(condition, places);
+    if (sym::prove(placed, facts) == std::optional(true))
+      return;
+    kept.push_back(condition);
+    facts.assume(placed);
+  }
+
+  Operation *op;
+  const Geometry &geometry;
+  ValueRange symbols;
+  sym::Facts facts;
+  SmallVector<sym::Expr> starts, kept;
+  sym::Substitution places;
+};
+} // namespace
+
+void Guards::guardDimensions() {
+  auto said = op->getAttrOfType<ArrayAttr>("bounds");
+  for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
+    sym::Expr place = placeSymbol(k);
+    if (!said) {
+      require(sym::ge(place, 0));
+      require(sym::lt(place, geometry[Dim(name.getValue().str())].size));
+    } else if (auto bound = dyn_cast<ExprAttr>(said[k])) {
+      require(sym::lt(place, geometry.named(bound, symbols)));
+    }
+  }
 }
 
-static void boundAccess(Operation *op, const Geometry &geometry) {
-  if (cast<MemoryType>(memoryOf(op).getType()).isShared()) {
+void Guards::guardMemory() {
+  MemoryShape shape = shapeOf(cast<MemoryType>(memoryOf(op).getType()), geometry);
+  SmallVector<sym::Expr> indices;
+  if (auto mapping = op->getAttrOfType<ArrayAttr>("indices"))
+    indices = geometry.named(mapping, symbols);
+  else
+    for (size_t k = 0; k < shape.extents.size(); ++k)
+      indices.push_back(placeSymbol(k));
+  for (auto [index, extent] : llvm::zip(indices, shape.extents)) {
+    require(sym::ge(index, 0));
+    require(sym::lt(index, extent));
+  }
+}
+
+void Guards::apply() {
+  op->removeAttr("bounds");
+  OperandBinder binder(geometry.symbols(), llvm::to_vector(symbols));
+  op->setAttr("guards", binder.bind(kept));
+  cast<IndexedOpInterface>(op).getSymbolsMutable().assign(binder.operands());
+}
+
+static void guardAccess(Operation *op, const Geometry &geometry) {
+  // A tile that the compiler put into shared memory holds all that its accesses touch.
+  if (memoryOf(op).getDefiningOp<AllocateOp>()) {
     op->removeAttr("bounds");
     return;
   }
-  auto said = op->getAttrOfType<ArrayAttr>("bounds");
-  auto starts = exprsOf(op->getAttrOfType<ArrayAttr>("starts"));
-  SmallVector<Attribute> bounds;
-  bool any = false;
-  for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
-    Dim dim(name.getValue().str());
-    Attribute bound = StringAttr::get(op->getContext(), kUnbounded);
-    if (said) {
-      if (auto expr = dyn_cast<ExprAttr>(said[k]))
-        bound = exprAttr(op->getContext(), geometry.bind(expr.getValue()));
-    } else if (mayExceed(dim, starts[k], geometry)) {
-      bound = exprAttr(op->getContext(), geometry[dim].size);
-    }
-    any |= isa<ExprAttr>(bound);
-    bounds.push_back(bound);
-  }
-  if (any)
-    op->setAttr("bounds", ArrayAttr::get(op->getContext(), bounds));
-  else
-    op->removeAttr("bounds");
+  Guards guards(op, geometry);
+  guards.guardDimensions();
+  guards.guardMemory();
+  guards.apply();
 }
 
-/// The element that changes nothing when combined.
-static mlir::TypedAttr identity(ReduceKind kind, Type type, OpBuilder &builder) {
+/// The element that changes nothing when combined. A type without infinities has its lowest or largest value.
+static mlir::TypedAttr identity(ReduceKind kind, Type type) {
   if (auto real = dyn_cast<mlir::FloatType>(type)) {
-    double value =
-        kind == ReduceKind::sum ? 0.0 : std::numeric_limits<double>::infinity() * (kind == ReduceKind::max ? -1 : 1);
-    return mlir::FloatAttr::get(real, value);
+    const llvm::fltSemantics &format = real.getFloatSemantics();
+    if (kind == ReduceKind::sum)
+      return mlir::FloatAttr::get(real, llvm::APFloat::getZero(format));
+    bool negative = kind == ReduceKind::max;
+    return mlir::FloatAttr::get(real, llvm::APFloat::semanticsHasInf(format)
+                                          ? llvm::APFloat::getInf(format, negative)
+                                          : llvm::APFloat::getLargest(format, negative));
   }
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   llvm::APInt value(width, 0);
@@ -71,62 +127,99 @@ static mlir::TypedAttr identity(ReduceKind kind, Type type, OpBuilder &builder) 
   return mlir::IntegerAttr::get(type, value);
 }
 
-/// `value` inside the tensor along `dim`, `outside` beyond its end.
-static Value selectInside(OpBuilder &builder, Location loc, Value value, Dim dim, sym::Expr start, sym::Expr size,
-                          mlir::TypedAttr outside, const Geometry &geometry) {
-  auto type = cast<TileType>(value.getType());
+namespace {
+/// A tile's part along one dimension: where it starts in the whole tensor.
+struct Part {
+  Dim dim;
+  sym::Expr start;
+  const sym::Facts &facts;
+
+  /// Whether all of it is within the dimension.
+  bool isInside(const Geometry &geometry) const {
+    sym::Expr end = start + geometry[dim].tile().value_or(1);
+    sym::Expr inside = sym::logicalAnd(sym::ge(start, 0), sym::le(end, geometry[dim].size));
+    return sym::prove(inside, facts) == std::optional(true);
+  }
+};
+} // namespace
+
+/// 1 where an element is within the dimension of `part`, as a line of tiles like `type`.
+static Value insideLine(OpBuilder &builder, Location loc, TileType type, const Part &part, const Geometry &geometry) {
   Layout line = type.layout();
   for (Dim other : type.layout().dims())
-    if (!(other == dim))
+    if (!(other == part.dim))
       line = line.withoutDim(other);
   MLIRContext *context = builder.getContext();
-  StringAttr name = StringAttr::get(context, dim.name());
+  StringAttr name = StringAttr::get(context, part.dim.name());
   auto lineType = TileType::get(context, {name}, builder.getI32Type(), LayoutAttr::get(context, line));
-  auto wide = [&](Type element) { return TileType::get(context, type.getDims(), element, type.getLayout()); };
-  Value place = SelfIndexOp::create(builder, loc, lineType, name, exprAttr(context, start), ArrayAttr(), OriginAttr());
-  // The bound as a tile: an expression of sizes, the same everywhere.
-  Value bound = ApplyExprOp::create(builder, loc, lineType, exprAttr(context, size), ValueRange(place), ArrayAttr(),
-                                    OriginAttr());
-  Value inside = CompareOp::create(builder, loc, lineType.withElementType(builder.getI1Type()), ComparePredicate::lt,
-                                   place, bound, ArrayAttr(), OriginAttr());
+  OperandBinder starts(geometry.symbols()), bounds(geometry.symbols());
+  ExprAttr start = starts.bind(part.start);
+  Value place = SelfIndexOp::create(builder, loc, lineType, name, starts.operands(), start, ArrayAttr(), OriginAttr());
+  sym::Expr x = applySymbol(0);
+  sym::Expr inside = sym::lt(x, geometry[part.dim].size);
+  if (sym::prove(sym::ge(part.start, 0), part.facts) != std::optional(true))
+    inside = sym::logicalAnd(sym::ge(x, 0), inside);
+  ExprAttr predicate = bounds.bind(inside);
+  return ApplyExprOp::create(builder, loc, lineType.withElementType(builder.getI1Type()), predicate, ValueRange(place),
+                             bounds.operands(), ArrayAttr(), OriginAttr());
+}
+
+/// `value` inside the tensor along `part`, `outside` elsewhere.
+static Value selectInside(OpBuilder &builder, Location loc, Value value, const Part &part, mlir::TypedAttr outside,
+                          const Geometry &geometry) {
+  auto type = cast<TileType>(value.getType());
+  Value inside = insideLine(builder, loc, type, part, geometry);
   if (type.getRank() > 1)
-    inside = BroadcastOp::create(builder, loc, wide(builder.getI1Type()), inside, ArrayAttr(), OriginAttr());
+    inside = BroadcastOp::create(builder, loc, type.withElementType(builder.getI1Type()), inside, ArrayAttr(),
+                                 OriginAttr());
   Value fill = FillOp::create(builder, loc, type, outside, ArrayAttr(), OriginAttr());
   return SelectOp::create(builder, loc, type, inside, value, fill, ArrayAttr(), OriginAttr());
 }
 
-/// Whether elements of `value` beyond the end of its dimensions are 0: read as such, and only moved since.
-static bool isZeroOutside(Value value) {
+/// Whether elements of `value` outside of `dim` are 0: read as such, and only moved since.
+static bool isZeroOutside(Value value, Dim dim) {
   Operation *op = value.getDefiningOp();
   while (op && isa<ConvertOp, CastOp, PermuteOp>(op))
     op = op->getOperand(0).getDefiningOp();
-  return op && isa<ReadOp>(op);
+  auto read = dyn_cast_or_null<ReadOp>(op);
+  if (!read)
+    return false;
+  // A shared tile holds what its one writer read.
+  if (auto allocation = read.getMemory().getDefiningOp<AllocateOp>()) {
+    SmallVector<WriteOp> writes;
+    for (Operation *user : allocation.getResult().getUsers())
+      if (auto write = dyn_cast<WriteOp>(user))
+        writes.push_back(write);
+    return writes.size() == 1 && !read.getIndices() && !writes[0].getIndices() &&
+           isZeroOutside(writes[0].getValue(), dim);
+  }
+  return !read.getBounds();
 }
 
 static void maskReduction(ReduceOp reduce, const Geometry &geometry) {
-  Dim dim(reduce.getDim().str());
-  sym::Expr start = reduce.getStart()->getValue();
-  if (!mayExceed(dim, start, geometry) || (reduce.getKind() == ReduceKind::sum && isZeroOutside(reduce.getSource())))
+  Part part{Dim(reduce.getDim().str()), geometry.named(*reduce.getStart(), reduce.getSymbols()),
+            geometry.factsAt(reduce)};
+  if (part.isInside(geometry) ||
+      (reduce.getKind() == ReduceKind::sum && isZeroOutside(reduce.getSource(), part.dim)))
     return;
   OpBuilder builder(reduce);
-  mlir::TypedAttr outside = identity(reduce.getKind(), reduce.getSource().getType().getElementType(), builder);
+  mlir::TypedAttr outside = identity(reduce.getKind(), reduce.getSource().getType().getElementType());
   reduce.getSourceMutable().assign(
-      selectInside(builder, reduce.getLoc(), reduce.getSource(), dim, start, geometry[dim].size, outside, geometry));
+      selectInside(builder, reduce.getLoc(), reduce.getSource(), part, outside, geometry));
 }
 
 static void maskContraction(MmaOp mma, const Geometry &geometry) {
   Dim dim(mma.getContractedDim().getValue().str());
-  sym::Expr start = geometry.start(dim, mma);
-  if (!mayExceed(dim, start, geometry))
+  Part part{dim, geometry.start(dim, mma), geometry.factsAt(mma)};
+  if (part.isInside(geometry))
     return;
   OpBuilder builder(mma);
   for (int which : {0, 1}) {
     Value operand = mma->getOperand(which);
-    if (isZeroOutside(operand))
+    if (isZeroOutside(operand, dim))
       continue;
     mlir::TypedAttr zero = builder.getZeroAttr(cast<TileType>(operand.getType()).getElementType());
-    mma->setOperand(which,
-                    selectInside(builder, mma.getLoc(), operand, dim, start, geometry[dim].size, zero, geometry));
+    mma->setOperand(which, selectInside(builder, mma.getLoc(), operand, part, zero, geometry));
   }
 }
 
@@ -140,14 +233,16 @@ struct MaskAccessesPass final : impl::MaskAccessesPassBase<MaskAccessesPass> {
       return signalPassFailure();
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) { ops.push_back(op); });
+    // Who relies on zeros asks for bounds that the author said, so guards come last.
     for (Operation *op : ops) {
-      if (isa<ReadOp, WriteOp>(op))
-        boundAccess(op, *geometry);
       if (auto reduce = dyn_cast<ReduceOp>(op))
         maskReduction(reduce, *geometry);
       if (auto mma = dyn_cast<MmaOp>(op))
         maskContraction(mma, *geometry);
     }
+    for (Operation *op : ops)
+      if (isa<ReadOp, WriteOp>(op))
+        guardAccess(op, *geometry);
   }
 };
 } // namespace

@@ -63,7 +63,7 @@ static ArrayAttr denseIndices(TileType type) {
       for (const Digit &digit : type.layout().digits(axis))
         if (digit.dim == dim && digit.extent > 1)
           apart = std::gcd(apart, digit.stride);
-    sym::Expr place = sym::Expr::symbol("$index" + std::to_string(k));
+    sym::Expr place = placeSymbol(k);
     indices.push_back(apart > 1 ? sym::floordiv(place, apart) : place);
   }
   bool plain = llvm::all_of(indices, [](sym::Expr index) { return index.isSymbol(); });
@@ -86,10 +86,10 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
     value =
         PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
   ArrayAttr indices = denseIndices(to);
-  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
-                  ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
-  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), mlir::IntegerAttr(), indices, starts,
-                             ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
+  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices, starts,
+                  ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
+  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
+                             starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();
 }
@@ -101,7 +101,7 @@ static void splitReduction(ReduceOp reduce, KernelOp kernel) {
   Dim dim(reduce.getDim().str());
   Layout partial = onePerWave(source.layout(), dim);
   auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(),
-                                 Value(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
+                                 Value(), reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
   auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
                                       ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
   reduce.getSourceMutable().assign(everywhere.getResult());

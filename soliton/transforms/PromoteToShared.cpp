@@ -42,13 +42,13 @@ static ArrayAttr zeroStarts(TileType type) {
 }
 
 static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags) {
-  return ReadOp::create(builder, loc, type, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(), zeroStarts(type),
-                        ArrayAttr(), tags, OriginAttr(), ExprAttr());
+  return ReadOp::create(builder, loc, type, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
+                        zeroStarts(type), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr());
 }
 
 static WriteOp writeShared(OpBuilder &builder, Location loc, Value value, Value memory, ArrayAttr tags) {
-  return WriteOp::create(builder, loc, value, memory, ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
-                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), tags, OriginAttr(), ExprAttr());
+  return WriteOp::create(builder, loc, value, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
+                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr());
 }
 
 /// Whether `op`, or anything nested in it, uses one of the values.

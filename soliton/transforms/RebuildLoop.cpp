@@ -21,7 +21,8 @@ public:
   Rebuilder(OpBuilder &builder, IterateOp loop, const LoopProblem &problem, const sched::Program &program,
             const RebuildOptions &options)
       : builder(builder), loop(loop), problem(problem), program(program), options(options),
-        count(loop.getCount()->getValue()), induction(loop.inductionSymbol()) {}
+        symbols(options.geometry->symbols()), count(options.geometry->named(*loop.getCount(), loop.getSymbols())),
+        induction(symbols.symbol(loop.iteration())) {}
 
   FailureOr<SmallVector<Value>> run();
 
@@ -33,7 +34,11 @@ private:
     int iteration = 0;
   };
 
-  Value yielded(BlockArgument argument) { return loop.block().getTerminator()->getOperand(argument.getArgNumber()); }
+  /// What the value is before the first iteration, and what an iteration makes of it.
+  Value init(BlockArgument argument) { return loop.getInits()[argument.getArgNumber() - 1]; }
+  Value yielded(BlockArgument argument) {
+    return loop.block().getTerminator()->getOperand(argument.getArgNumber() - 1);
+  }
   bool isInside(Value value) {
     Operation *def = value.getDefiningOp();
     return def ? def->getBlock() == &loop.block() : cast<BlockArgument>(value).getOwner() == &loop.block();
@@ -81,7 +86,9 @@ private:
   const LoopProblem &problem;
   const sched::Program &program;
   const RebuildOptions &options;
-  Expr count, induction;
+  IndexSymbols &symbols;
+  /// Iterations of the loop, the one that its body speaks of, and the trip of the kernel.
+  Expr count, induction, trip;
   /// The lists that are emitted; copies of the kernel that do not fill a trip go before the epilogue.
   std::vector<Entry> epilogue;
   int peeled = 0;
@@ -154,7 +161,7 @@ void Rebuilder::findCarried() {
   };
   visit(program.kernel, sched::Phase::Kernel);
   visit(epilogue, sched::Phase::Epilogue);
-  for (BlockArgument argument : loop.block().getArguments())
+  for (BlockArgument argument : loop.carried())
     visitUses(argument, {sched::Phase::Epilogue, 0});
   depths.remove_if([](auto &entry) { return entry.second <= 0; });
 }
@@ -174,6 +181,8 @@ Value Rebuilder::floating(Value value, Place place) {
   Operation *op = value.getDefiningOp();
   mlir::IRMapping mapping;
   for (Value operand : op->getOperands()) {
+    if (!isa<TileType>(operand.getType()))
+      continue;
     Value known = resolve(operand, place);
     if (!known)
       return nullptr;
@@ -204,9 +213,9 @@ Value Rebuilder::resolve(Value value, Place place) {
   if (!isInside(value))
     return value;
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    Value init = loop.getInits()[argument.getArgNumber()], next = yielded(argument);
+    Value next = yielded(argument);
     if (next == value || (place.phase == sched::Phase::Prologue && place.iteration == 0))
-      return init;
+      return init(argument);
     return resolveReal(next, argument, place, 1);
   }
   if (floatsToItsUsers(value.getDefiningOp()))
@@ -221,7 +230,7 @@ Expr Rebuilder::iterationExpr(Place place) const {
   case sched::Phase::Prologue:
     return place.iteration;
   case sched::Phase::Kernel:
-    return induction * options.unroll + place.iteration;
+    return trip * options.unroll + place.iteration;
   case sched::Phase::Epilogue:
     return count + place.iteration;
   }
@@ -234,16 +243,21 @@ static LogicalResult unsound(Location loc) {
 }
 
 void Rebuilder::setAddress(Operation *clone, Operation *original, Expr iteration, bool overruns) {
-  // Past the end the last iteration is read again: what it gives is not used.
-  Expr read = overruns ? sym::min(iteration, count - 1) : iteration;
-  substituteInAttributes(clone, induction, read);
+  // Past the end the last iteration is read again, or the first where there is none: what it gives is not used.
+  Expr last = sym::simplify(sym::max(count - 1, 0), options.geometry->facts());
+  Expr read = overruns ? sym::min(iteration, last) : iteration;
+  rewriteExpressions(clone, symbols, [&](Expr expr) { return sym::substitute(expr, {{induction, read}}); });
   AllocateOp tile = sharedTileOf(original);
   auto region = llvm::find(problem.tiles, tile);
   if (!tile || region == problem.tiles.end())
     return;
   int buffers = options.buffers[region - problem.tiles.begin()];
-  if (buffers > 1)
-    clone->setAttr("buffer", exprAttr(clone->getContext(), sym::simplify(sym::mod(iteration, buffers))));
+  if (buffers < 2)
+    return;
+  auto indexed = cast<IndexedOpInterface>(clone);
+  OperandBinder binder(symbols, llvm::to_vector(indexed.getSymbols()));
+  clone->setAttr("buffer", binder.bind(sym::simplify(sym::mod(iteration, buffers), options.geometry->facts())));
+  indexed.getSymbolsMutable().assign(binder.operands());
 }
 
 LogicalResult Rebuilder::emitInstruction(Operation *op, Place place, bool overruns) {
@@ -369,17 +383,19 @@ LogicalResult Rebuilder::emitKernel() {
   SmallVector<Value> inits = carriedAt(0, [&](Carried value, int distance) -> Value {
     auto argument = dyn_cast<BlockArgument>(value);
     bool before = argument && offsets.lookup(yielded(argument).getDefiningOp()) < distance;
-    return before ? loop.getInits()[argument.getArgNumber()] : Value();
+    return before ? init(argument) : Value();
   });
   if (llvm::is_contained(inits, Value()))
     return unsound(loop.getLoc());
   SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
   Expr trips = sym::simplify(options.unroll == 1 ? count - peeled : sym::floordiv(count - peeled, options.unroll));
-  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits,
-                             exprAttr(builder.getContext(), trips), loop.getTagsAttr());
-  Block &body = kernel.getBody().emplaceBlock();
-  body.addArguments(types, SmallVector<Location>(types.size(), loop.getLoc()));
-  bindCarried(body.getArguments());
+  OperandBinder binder(symbols);
+  wave::ExprAttr tripCount = binder.bind(trips);
+  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, binder.operands(), tripCount,
+                             loop.getTagsAttr());
+  Block &body = kernel.makeBody();
+  trip = symbols.symbol(kernel.iteration());
+  bindCarried(kernel.carried());
 
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(&body);
@@ -415,7 +431,7 @@ FailureOr<SmallVector<Value>> Rebuilder::run() {
     if (failed(emitKernel()) || failed(emitEpilogue()))
       return failure();
   }
-  for (BlockArgument argument : loop.block().getArguments()) {
+  for (BlockArgument argument : loop.carried()) {
     Value result = resolve(argument, end);
     if (!result)
       return unsound(loop.getLoc());

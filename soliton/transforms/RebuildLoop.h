@@ -1,7 +1,7 @@
 //===- RebuildLoop.h - A loop as its schedule says it ------------------------------===//
 //
 // Puts prologue, kernel and epilogue of a peeled program in the place of the loop they came from. Addresses follow by
-// substitution: an access of iteration n names n where the loop named `$ARG_K`. Values that are used in a later trip
+// substitution: an access of iteration n names n where the loop named its iteration. Values that are used in a later trip
 // than they are computed in are carried from trip to trip (rotating registers):
 //
 //   kernel   load@t+1 … store@t+1, use@t      the value of the load crosses no trip: not carried
@@ -18,6 +18,8 @@
 namespace soliton {
 
 struct RebuildOptions {
+  /// The kernel's, for the index values that addresses speak of.
+  const Geometry *geometry = nullptr;
   /// Copies of the kernel in one trip of the loop.
   int unroll = 1;
   /// How many copies are left over by that: trips of the kernel modulo `unroll`.

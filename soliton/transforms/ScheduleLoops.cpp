@@ -82,6 +82,7 @@ private:
   FailureOr<SmallVector<Value>> rebuild(OpBuilder &builder, const sched::Program &program, int rest);
   void placeBuffers();
   void separateFromOutside(OpBuilder &builder, bool before);
+  sym::Expr iterations(IterateOp of) const { return geometry.named(*of.getCount(), of.getSymbols()); }
 
   KernelOp kernel;
   const Geometry &geometry;
@@ -219,6 +220,7 @@ sched::ScheduleInput LoopScheduler::scheduleInput() {
 void LoopScheduler::dropUnrolled() {
   if (loop == source)
     return;
+  geometry.symbols().forget(loop.iteration());
   loop.erase();
   loop = source;
   kernel.walk([](AllocateOp tile) {
@@ -231,7 +233,7 @@ void LoopScheduler::dropUnrolled() {
 LogicalResult LoopScheduler::unrollTo(int factor) {
   dropUnrolled();
   unrolled = factor;
-  loop = unrollLoop(source, unrolled);
+  loop = unrollLoop(source, unrolled, geometry.symbols());
   FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry, source);
   if (failed(problem))
     return failure();
@@ -331,6 +333,7 @@ void LoopScheduler::separateFromOutside(OpBuilder &builder, bool before) {
 
 FailureOr<SmallVector<Value>> LoopScheduler::rebuild(OpBuilder &builder, const sched::Program &program, int rest) {
   RebuildOptions options;
+  options.geometry = &geometry;
   options.unroll = plan.unrollKernel;
   options.rest = rest;
   options.buffers = plan.schedule.buffers;
@@ -358,6 +361,7 @@ FailureOr<SmallVector<Value>> LoopScheduler::buildPlain(OpBuilder &builder) {
   if (failed(say(sched::verify(problem->problem, *none.schedule, made.program).diagnostics)))
     return failure();
   RebuildOptions options;
+  options.geometry = &geometry;
   options.buffers = none.schedule->buffers;
   options.buffers.resize(problem->problem.regions.size(), 1);
   options.waves = geometry.waveCount();
@@ -371,7 +375,10 @@ LoopScheduler::choice(OpBuilder &builder, sym::Expr condition,
                       llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> second) {
   if (std::optional<int64_t> known = condition.constantValue())
     return *known ? first(builder) : second(builder);
-  auto branch = ConditionalOp::create(builder, source.getLoc(), source.getResultTypes(), condition);
+  OperandBinder binder(geometry.symbols());
+  wave::ExprAttr predicate = binder.bind(condition);
+  auto branch =
+      ConditionalOp::create(builder, source.getLoc(), source.getResultTypes(), predicate, binder.operands());
   for (auto [block, make] : {std::pair(&branch.thenBlock(), &first), {&branch.elseBlock(), &second}}) {
     block->clear();
     OpBuilder inside = OpBuilder::atBlockEnd(block);
@@ -385,7 +392,7 @@ LoopScheduler::choice(OpBuilder &builder, sym::Expr condition,
 
 /// The pipeline; with several copies of the kernel in a trip, one pipeline for each number of copies left over.
 FailureOr<SmallVector<Value>> LoopScheduler::buildPipelined(OpBuilder &builder, int rest) {
-  sym::Expr trips = loop.getCount()->getValue() - report.program.peeled;
+  sym::Expr trips = iterations(loop) - report.program.peeled;
   if (report.program.exactTrips || rest + 1 == plan.unrollKernel)
     return rebuild(builder, report.program, rest);
   return choice(
@@ -396,10 +403,10 @@ FailureOr<SmallVector<Value>> LoopScheduler::buildPipelined(OpBuilder &builder, 
 
 /// Holds for the trip counts that the pipeline is for.
 sym::Expr LoopScheduler::guard() {
-  sym::Expr divides = sym::eq(sym::mod(source.getCount()->getValue(), unrolled), 0);
+  sym::Expr divides = sym::eq(sym::mod(iterations(source), unrolled), 0);
   sym::Expr enough =
-      report.program.exactTrips ? sym::Expr(1) : sym::ge(loop.getCount()->getValue(), report.program.peeled);
-  return sym::simplify(sym::logicalAnd(divides, enough), geometry.launchFacts());
+      report.program.exactTrips ? sym::Expr(1) : sym::ge(iterations(loop), report.program.peeled);
+  return sym::simplify(sym::logicalAnd(divides, enough), geometry.facts());
 }
 
 LogicalResult LoopScheduler::replace(OpBuilder &builder) {
@@ -412,6 +419,7 @@ LogicalResult LoopScheduler::replace(OpBuilder &builder) {
   separateFromOutside(builder, false);
   source.replaceAllUsesWith(*results);
   dropUnrolled();
+  geometry.symbols().forget(source.iteration());
   source.erase();
   return success();
 }
@@ -436,7 +444,7 @@ LogicalResult LoopScheduler::run(IterateOp original) {
   if (!plan.scheduled)
     return success();
   report.scheduleMs = watch.lap();
-  std::optional<int64_t> trips = loop.getCount()->getValue().constantValue();
+  std::optional<int64_t> trips = iterations(loop).constantValue();
   bool proven = succeeded(prove(trips ? std::optional<int>(static_cast<int>(*trips)) : std::nullopt));
   report.verifyMs = watch.lap();
   if (!proven) {

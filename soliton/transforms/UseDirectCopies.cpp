@@ -3,8 +3,8 @@
 // In a kernel that asks for it, a tile that is read from global memory only to be put into shared memory is copied
 // there by the machine:
 //
-//   %g = wave.read %A {starts, bounds}
-//   wave.write %g, %s                        becomes   wave.copy %A, %s {starts, bounds, elements_per_thread = 8}
+//   %g = wave.read %A {starts, guards}
+//   wave.write %g, %s                        becomes   wave.copy %A, %s {starts, guards, elements_per_thread = 8}
 //
 // The widest copy that the target has and that is contiguous in both memories is taken; each instruction of a wave
 // writes one run of the shared tile, lane after lane, which every target can. What cannot be copied stays as it is, and
@@ -103,7 +103,7 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
 /// The global read whose tile `write` puts into shared memory as it is.
 static ReadOp sourceOf(WriteOp write) {
   auto read = write.getValue().getDefiningOp<ReadOp>();
-  bool whole = write.getMemory().getDefiningOp<AllocateOp>() && !write.getIndices() && !write.getBounds() &&
+  bool whole = write.getMemory().getDefiningOp<AllocateOp>() && !write.getIndices() && !write.getGuards() &&
                write.getDynamicValues().empty();
   if (!read || !whole || read.getMemory().getType().isShared())
     return {};
@@ -115,9 +115,9 @@ static ReadOp sourceOf(WriteOp write) {
 
 static void useCopy(ReadOp read, WriteOp write, const Plan &plan) {
   OpBuilder builder(write);
-  CopyOp::create(builder, read.getLoc(), read.getMemory(), write.getMemory(),
+  CopyOp::create(builder, read.getLoc(), read.getMemory(), write.getMemory(), read.getSymbols(),
                  read.getResult().getType().withLayout(*plan.layout), plan.elements, read.getIndicesAttr(),
-                 read.getStartsAttr(), read.getBoundsAttr(), read.getTagsAttr(), OriginAttr(), write.getBufferAttr());
+                 read.getStartsAttr(), read.getGuardsAttr(), read.getTagsAttr(), OriginAttr(), write.getBufferAttr());
   write.erase();
   if (read.use_empty())
     read.erase();

@@ -150,7 +150,7 @@ TEST_F(Passes, SwappedOperandsAreReportedByThePassThatSwapped) {
 }
 
 TEST_F(Passes, ADroppedBoundIsReported) {
-  auto drop = [](wave::KernelOp kernel) { kernel.walk([](wave::WriteOp op) { op.removeBoundsAttr(); }); };
+  auto drop = [](wave::KernelOp kernel) { kernel.walk([](wave::WriteOp op) { op.removeGuardsAttr(); }); };
   std::string said = verdict(gemm(), {{"M", 33}, {"N", 17}, {"K", 32}}, {}, broken(drop, buildWavePipeline));
   EXPECT_NE(said.find("`broken` changed what the kernel computes: it cannot be executed"), std::string::npos) << said;
 }

@@ -1,7 +1,7 @@
 // RUN: soliton-opt %s --verify-diagnostics --split-input-file
 
 func.func @conditional_c1_wave() {
-  // expected-error@+1 {{depends on `$WAVE`, expected workgroup ids, iterations of the loops around it and sizes}}
+  // expected-error@+1 {{depends on `$WAVE`, expected its index operands and sizes}}
   wave.conditional <"$WAVE < 4"> {
   } else {
   }
@@ -22,8 +22,9 @@ func.func @conditional_c1_lane() {
 
 func.func @conditional_c1_loop() {
   wave.iterate "K" () {count = #wave.expr<"3">} : () -> () {
-    // expected-error@+1 {{depends on `$ARG_N`}}
-    wave.conditional <"$ARG_K < $ARG_N"> {
+  ^bb0(%k: index):
+    // expected-error@+1 {{speaks of `$1`, but has 1 index operands}}
+    wave.conditional <"$0 < $1"> [%k] {
     } else {
     }
   }

@@ -20,13 +20,16 @@ wave.kernel @guarded attributes {arg_names = ["a"], constraints = [], subs = {M 
     wave.yield %1, %0 : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)">
   }
   // CHECK: wave.iterate "M"
+  // CHECK-NEXT: ^bb0(%[[I:.*]]: index):
+  %wg = wave.workgroup_id 4
   wave.iterate "M" () {count = #wave.expr<"T">} : () -> () {
-    // CHECK: wave.conditional <"$ARG_M < $WG0"> attributes {tags = ["odd"]} {
+  ^bb0(%i: index):
+    // CHECK: wave.conditional <"$0 < $1">[%[[I]], %{{.*}}] attributes {tags = ["odd"]} {
     // CHECK-NEXT: wave.barrier
     // CHECK-NEXT: } else {
     // CHECK-NEXT: wave.barrier
     // CHECK-NEXT: }
-    wave.conditional <"$ARG_M < $WG0"> attributes {tags = ["odd"]} {
+    wave.conditional <"$0 < $1"> [%i, %wg] attributes {tags = ["odd"]} {
       wave.barrier
     } else {
       wave.barrier

@@ -81,8 +81,8 @@ wave.kernel @kernel_c4 attributes {arg_names = [], constraints = [7 : i32], subs
 
 // -----
 
-// expected-error@+1 {{distributes over workgroup dimension 3, expected 0, 1 or 2}}
-wave.kernel @kernel_c4_dim attributes {arg_names = [], constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 3>], subs = {}, dynamic = [], form = 0 : i32} {
+// expected-error@+1 {{distributes over workgroup dimension 5, expected 0 to 4}}
+wave.kernel @kernel_c4_dim attributes {arg_names = [], constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 5>], subs = {}, dynamic = [], form = 0 : i32} {
 }
 
 // -----
@@ -356,7 +356,7 @@ func.func @self_index_c1_type() {
 // -----
 
 func.func @apply_expr_c1(%a: !wave.tile<[M], f32>) {
-  // expected-error@+1 {{has an operand of 'f32' elements, expected integers}}
+  // expected-error@+1 {{has an input of 'f32' elements, expected integers}}
   %0 = wave.apply_expr <"$APPLY_EXPR_ARG_0"> %a : (!wave.tile<[M], f32>) -> !wave.tile<[M], i32>
   return
 }
@@ -364,7 +364,7 @@ func.func @apply_expr_c1(%a: !wave.tile<[M], f32>) {
 // -----
 
 func.func @apply_expr_c1_none() {
-  // expected-error@+1 {{has no operands, expected at least one}}
+  // expected-error@+1 {{has no inputs, expected at least one}}
   %0 = wave.apply_expr <"1"> : () -> !wave.tile<[M], i32>
   return
 }
@@ -490,8 +490,8 @@ func.func @copy_c3(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<[
 // -----
 
 func.func @copy_c3_entry(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
-  // expected-error@+1 {{has "some" in `bounds`, expected an expression or "unbounded"}}
-  wave.copy %a, %s {elements_per_thread = 8 : i64, bounds = ["some", "unbounded"]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  // expected-error@+1 {{has "some" in `guards`, expected an expression}}
+  wave.copy %a, %s {elements_per_thread = 8 : i64, guards = ["some"]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
   return
 }
 
@@ -508,5 +508,29 @@ func.func @copy_c3_rank(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<[
 func.func @copy_c4(%a: !wave.memory<["M", "K"], f16, global>, %s: !wave.memory<["M", "K"], f16, shared>) {
   // expected-error@+1 {{moves 0 elements a thread, expected at least 1}}
   wave.copy %a, %s {elements_per_thread = 0 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @workgroup_id_c1() {
+  // expected-error@+1 {{asks for dimension 5 of the grid, expected 0 to 4}}
+  %0 = wave.workgroup_id 5
+  return
+}
+
+// -----
+
+func.func @apply_expr_c1_dims(%a: !wave.tile<[M], i32>, %b: !wave.tile<[N], i32>) {
+  // expected-error@+1 {{has an input with dimensions [N], expected those of the first, [M], or some of them}}
+  %0 = wave.apply_expr <"$APPLY_EXPR_ARG_0 + $APPLY_EXPR_ARG_1"> %a, %b : (!wave.tile<[M], i32>, !wave.tile<[N], i32>) -> !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @placeholders(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{depends on `$WG0`, expected its index operands and sizes}}
+  %0 = wave.read %a {starts = [#wave.expr<"64*$WG0">]} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
   return
 }

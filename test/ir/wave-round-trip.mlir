@@ -80,9 +80,10 @@ wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M
 ^bb0(%a: !wave.memory<["M"], f32, global>):
   // CHECK: wave.allocate {offset = 256 : i64} : <["M", "K"], f16, shared, "[M 64, K 64] pad 4 swizzle(8, 1, 8) panel 64">
   %shared = wave.allocate {offset = 256 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 64, K 64] pad 4 swizzle(8, 1, 8) panel 64">
-  // CHECK: wave.read %{{.*}} {origin = #wave.origin<op = 3, role = global_load, piece = {M = 1 : i64}, copy = 2, tags = ["a"]>, starts = [#wave.expr<"64*$WG0">]}
+  // CHECK: wave.read %{{.*}}[%{{.*}}] {origin = #wave.origin<op = 3, role = global_load, piece = {M = 1 : i64}, copy = 2, tags = ["a"]>, starts = [#wave.expr<"64*$0">]}
   // CHECK-SAME: <[M], f32, "reg = (4 M 1), lane = (16 M 4)">
-  %0 = wave.read %a {starts = [#wave.expr<"64*$WG0">], origin = #wave.origin<op = 3, role = global_load, piece = {M = 1 : i64}, copy = 2, tags = ["a"]>}
+  %wg = wave.workgroup_id 0
+  %0 = wave.read %a[%wg] {starts = [#wave.expr<"64*$0">], origin = #wave.origin<op = 3, role = global_load, piece = {M = 1 : i64}, copy = 2, tags = ["a"]>}
       : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32, "lane = (16 M 4), reg = (2 M 1)(2 M 2)">
   // CHECK: wave.slice %{{.*}} from 2 : {{.*}} -> <[M], f32, "reg = (2 M 1), lane = (16 M 4), offset = (M 2)">
   %1 = wave.slice %0 from 2 : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)"> -> !wave.tile<[M], f32, "reg = (2 M 1), lane = (16 M 4), offset = (M 2)">
@@ -92,10 +93,10 @@ wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M
   // CHECK: wave.convert %{{.*}} {plan = 1 : i32} :
   %4 = wave.convert %3 {plan = 1 : i32} : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)"> -> !wave.tile<[M], f32, "reg = (4 M 16), lane = (16 M 1)">
   // Past the registers: the tile is a type, the buffer that of the destination.
-  // CHECK: wave.copy %{{.*}}, %{{.*}} {bounds = [#wave.expr<"M">], buffer = #wave.expr<"mod($ARG_K, 2)">, elements_per_thread = 4 : i64, origin = #wave.origin<op = 4, role = copy_async>, starts = [#wave.expr<"64*$WG0">]}
+  // CHECK: wave.copy %{{.*}}[%{{.*}}], %{{.*}} {buffer = #wave.expr<"mod($0, 2)">, elements_per_thread = 4 : i64, guards = [#wave.expr<"$index0 < M">], origin = #wave.origin<op = 4, role = copy_async>, starts = [#wave.expr<"64*$0">]}
   // CHECK-SAME: : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">, <["M"], f32, global>, <["M"], f32, shared>
   %line = wave.allocate {buffers = 2 : i64} : !wave.memory<["M"], f32, shared>
-  wave.copy %a, %line {elements_per_thread = 4 : i64, starts = [#wave.expr<"64*$WG0">], bounds = [#wave.expr<"M">], buffer = #wave.expr<"mod($ARG_K, 2)">,
+  wave.copy %a[%wg], %line {elements_per_thread = 4 : i64, starts = [#wave.expr<"64*$0">], guards = [#wave.expr<"$index0 < M">], buffer = #wave.expr<"mod($0, 2)">,
                        origin = #wave.origin<op = 4, role = copy_async>}
       : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">, !wave.memory<["M"], f32, global>, !wave.memory<["M"], f32, shared>
   // CHECK: wave.barrier

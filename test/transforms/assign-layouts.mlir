@@ -5,7 +5,7 @@
 // CHECK: wave.fill
 // CHECK-SAME: <[M, N], f32, "reg = (4 M 1)(2 M 16)(2 N 16), lane = (16 N 1)(4 M 4), wave = (2 M 32)(2 N 32)">
 // CHECK: wave.read
-// CHECK-SAME: starts = [#wave.expr<"64*$WG0">, #wave.expr<"32*$ARG_K">]
+// CHECK-SAME: starts = [#wave.expr<"64*$0">, #wave.expr<"32*$1">]
 // CHECK-SAME: <[M, K], f16, "reg = (8 K 1)(2 M 16), lane = (16 M 1)(4 K 8), wave = (2 M 32)(2 _ 0)">
 // CHECK-NOT: wave.convert
 

@@ -12,8 +12,8 @@
 // A wave's instruction writes 1024 bytes: eight rows of 128, 16 bytes a lane. Masked along M, which is no multiple of the tile.
 // USE-LABEL: wave.kernel @wide
 // USE-NOT: wave.write %{{.*}}, shared
-// USE: wave.copy %{{.*}}, %{{.*}} {bounds = [#wave.expr<"500">, "unbounded"], elements_per_thread = 8 : i64, starts = [#wave.expr<"256*$WG0">, #wave.expr<"64*$ARG_K">], tags = ["read_a"]} : !wave.tile<[M, K], bf16, "reg = (8 K 1)(4 M 64), lane = (8 K 8)(8 M 1), wave = (8 M 8)">, <["500", "4096"], bf16, global>, <["M", "K"], bf16, shared>
-// USE: wave.copy %{{.*}}, %{{.*}} {elements_per_thread = 8 : i64, starts = [#wave.expr<"256*$WG1">, #wave.expr<"64*$ARG_K">]}
+// USE: wave.copy %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} {elements_per_thread = 8 : i64, guards = [#wave.expr<"$index0 < 500">], starts = [#wave.expr<"256*$0">, #wave.expr<"64*$1">], tags = ["read_a"]} : !wave.tile<[M, K], bf16, "reg = (8 K 1)(4 M 64), lane = (8 K 8)(8 M 1), wave = (8 M 8)">, <["500", "4096"], bf16, global>, <["M", "K"], bf16, shared>
+// USE: wave.copy %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} {elements_per_thread = 8 : i64, guards = [], starts = [#wave.expr<"256*$0">, #wave.expr<"64*$1">]}
 
 // The swizzle keeps 16 bytes together and leaves the 16-byte reads of all phases without a conflict; no padding.
 // SYNC-LABEL: wave.kernel @wide

@@ -25,11 +25,12 @@ wave.kernel @author attributes {
     arg_names = ["a"], constraints = [#wave.workgroup<dim = "M", tile = <"128">, workgroupDim = 0>, #wave.wave<dim = "M", tile = <"32">>],
     subs = {M = 1024 : i64}, dynamic = [], form = 3 : i32, target = "sm_90a"} {
 ^bb0(%a: !global):
+  %wg = wave.workgroup_id 0
   %s = wave.allocate {offset = 0 : i64} : !shared
-  wave.copy %a, %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$WG0">], origin = #wave.origin<op = 0, role = copy_async>} : !line, !global, !shared
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 0, role = copy_async>} : !line, !global, !shared
   wave.barrier {tags = ["mine"]}
   %0 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 1, role = shared_load>} : !shared -> !other
-  wave.copy %a, %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$WG0">], origin = #wave.origin<op = 2, role = copy_async>} : !line, !global, !shared
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 2, role = copy_async>} : !line, !global, !shared
   %1 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 3, role = shared_load>} : !shared -> !other
 }
 
@@ -48,11 +49,12 @@ wave.kernel @carried attributes {
                                       #wave.tiling<dim = "K", tile = <"1">>],
     subs = {M = 1024 : i64, K = 8 : i64}, dynamic = [], form = 3 : i32, target = "gfx942"} {
 ^bb0(%a: !global):
+  %wg = wave.workgroup_id 0
   %s = wave.allocate {offset = 0 : i64} : !shared
   wave.iterate "K" () {count = #wave.expr<"8">} : () -> () {
     %0 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 1, role = shared_load>}
         : !shared -> !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 2), wave = (2 M 1)">
-    wave.copy %a, %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$WG0">], origin = #wave.origin<op = 2, role = copy_async>}
+    wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 2, role = copy_async>}
         : !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 1), wave = (2 M 64)">, !global, !shared
   }
 }

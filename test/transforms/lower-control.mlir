@@ -45,7 +45,8 @@ wave.kernel @guarded attributes {arg_names = ["a", "b"], constraints = [#wave.wo
   } else {
     wave.priority 2
   }
-  wave.conditional <"$WG0 < 1"> {
+  %wg = wave.workgroup_id 0
+  wave.conditional <"$0 < 1"> [%wg] {
     wave.priority 3
   } else {
     wave.priority 0

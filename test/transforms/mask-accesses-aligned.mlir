@@ -2,7 +2,7 @@
 
 // Sizes that are multiples of their tiles need no bound anywhere.
 // CHECK-LABEL: wave.kernel @gemm
-// CHECK-NOT: bounds
+// CHECK-NOT: guards = [#
 
 wave.kernel @gemm attributes {
     arg_names = ["a", "b", "c"],

@@ -1,11 +1,11 @@
 // RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses))' | FileCheck %s
 
-// 200 columns in a tile of 256: the read is bounded along N, and what lies beyond becomes the identity of the maximum.
+// 200 columns in a tile of 256: the read is guarded along N, and what lies beyond becomes the identity of the maximum.
 // CHECK-LABEL: wave.kernel @row_sum
 // CHECK: wave.read
-// CHECK-SAME: bounds = ["unbounded", #wave.expr<"200">]
+// CHECK-SAME: guards = [#wave.expr<"$index1 < 200">]
 // CHECK: wave.self_index "N"
-// CHECK: wave.compare lt
+// CHECK: wave.apply_expr <"$APPLY_EXPR_ARG_0 < 200">
 // CHECK: wave.fill 0xFF800000 : f32
 // CHECK: wave.select
 // CHECK: wave.reduce max
