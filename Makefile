@@ -10,12 +10,13 @@ ARGS ?=
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
-.PHONY: help run test build bench docs format bundle clean bootstrap
+.PHONY: help run test soak build bench docs format bundle clean bootstrap
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run      compute a matrix product on every target and say how far off it is'
 	@echo 'make test     build and run every test; the last line counts them'
+	@echo 'make soak     judge the compiler by 20,000 random kernels; goes on where it was stopped'
 	@echo 'make build    build everything into build/'
 	@echo 'make bench    run the measurements of bench/'
 	@echo 'make docs     write the generated pages of docs/'
@@ -41,6 +42,12 @@ run: $(BUILD)/build.ninja | bootstrap
 
 test: build
 	@python3 scripts/run_tests.py $(ARGS)
+
+# What was judged is in build/soak.txt; remove it to begin anew.
+soak: $(BUILD)/build.ninja | bootstrap
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonGenerate
+	@$(BUILD)/bin/SolitonGenerate --seeds 0..20000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
+	    --resume $(BUILD)/soak.txt --keep $(BUILD) $(ARGS)
 
 bench: build
 	@python3 scripts/run_bench.py $(ARGS)

@@ -18,8 +18,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(soliton_libraries "")
-foreach(layer Support Symbolic Layout Target Schedule Pipeline Ir Frontend Analysis Transforms Interpreter Emulator
-              Backend BackendEmulator Runtime Driver Tuner)
+foreach(layer Support Symbolic Layout Target Schedule Display Authoring Pipeline Ir Frontend Analysis Transforms
+              Interpreter Emulator Backend BackendEmulator Runtime Driver Tuner)
   if(TARGET Soliton${layer})
     list(APPEND soliton_libraries Soliton${layer})
     set_target_properties(Soliton${layer} PROPERTIES EXPORT_NAME ${layer})
@@ -72,10 +72,10 @@ foreach(library IN LISTS soliton_libraries)
   soliton_make_exportable(${library})
 endforeach()
 
-# What a user links: everything that compiling and launching needs.
+# What a user links: everything that compiling, launching and looking at schedules needs.
 add_library(Soliton INTERFACE)
 add_library(Soliton::Soliton ALIAS Soliton)
-target_link_libraries(Soliton INTERFACE SolitonDriver)
+target_link_libraries(Soliton INTERFACE SolitonDriver SolitonDisplay)
 target_compile_features(Soliton INTERFACE cxx_std_20)
 
 install(TARGETS Soliton ${soliton_libraries} EXPORT SolitonTargets

@@ -9,7 +9,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/schedule/WaveSchedule.h"
+#include "soliton/authoring/WaveSchedule.h"
 
 namespace soliton::kernels {
 

@@ -1,9 +1,9 @@
 //===- SchedulesTest.cpp - Every schedule that ships is proven ---------------------===//
 #include "kernels/Schedules.h"
 
+#include "soliton/authoring/TestGemm.h"
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Lifetimes.h"
-#include "soliton/schedule/TestGemm.h"
 
 #include "gtest/gtest.h"
 

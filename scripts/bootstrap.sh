@@ -14,14 +14,17 @@ PACKAGES="
   libzstd-dev zlib1g-dev
   nlohmann-json3-dev libcli11-dev
   libgtest-dev libgmock-dev libgmp-dev libz3-dev
-  clang-format-22 clang-tidy-22 libclang-rt-22-dev xz-utils"
+  clang-format-22 clang-tidy-22 libclang-rt-22-dev xz-utils python3-pip"
 # compiler and build | LLVM, MLIR, lld | what LLVM's own packages link | files and command line | tests and their exact
-# oracles | style, fuzzers and sanitizers, the bundle
+# oracles | style, fuzzers and sanitizers, the bundle, ptxas
 
 if [ "${1:-}" = --list ]; then
   printf '%s\n' $PACKAGES
   exit 0
 fi
+
+here=$(dirname "$0")
+trap '"$here/get_ptxas.sh"' EXIT
 
 missing=""
 for package in $PACKAGES; do

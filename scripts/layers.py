@@ -25,6 +25,12 @@ LAYERS = {
     "layout": Layer("who holds which element; address maps of shared memory", ("support", "symbolic"), False),
     "target": Layer("one table per chip: waves, memories, matrix instructions, counters", ("support", "layout"), False),
     "schedule": Layer("problems, schedules, their verifier and the algorithms", ("support", "target"), False),
+    "display": Layer(
+        "what a schedule looks like: tables, pages, pictures, traces", ("support", "target", "schedule"), False
+    ),
+    "authoring": Layer(
+        "what an author says about a schedule: in C++, in files, by name", ("support", "target", "schedule"), False
+    ),
     "pipeline": Layer("declarative software pipelines", ("support", "target", "schedule"), False),
     "ir": Layer("the `wave` and `machine` dialects and the forms", ("support", "symbolic", "layout"), True),
     "frontend": Layer(
@@ -37,7 +43,7 @@ LAYERS = {
     ),
     "transforms": Layer(
         "wave to wave and to the machine form, one pass a file",
-        ("support", "symbolic", "layout", "target", "schedule", "pipeline", "ir", "analysis"),
+        ("support", "symbolic", "layout", "target", "schedule", "authoring", "pipeline", "ir", "analysis"),
         True,
     ),
     "interpreter": Layer(
@@ -55,13 +61,15 @@ LAYERS = {
     "driver": Layer(
         "the pipeline as a story, and the compiler's door",
         (
-            *("support", "symbolic", "layout", "target", "schedule", "pipeline", "ir", "frontend", "analysis"),
-            *("transforms", "interpreter", "emulator", "backend", "runtime"),
+            *("support", "symbolic", "layout", "target", "schedule", "display", "authoring", "pipeline", "ir"),
+            *("frontend", "analysis", "transforms", "interpreter", "emulator", "backend", "runtime"),
         ),
         True,
     ),
     "tuner": Layer(
-        "search over tiles, layouts and schedules", ("support", "target", "schedule", "runtime", "driver"), False
+        "search over tiles, layouts and schedules",
+        ("support", "target", "schedule", "authoring", "runtime", "driver"),
+        False,
     ),
 }
 

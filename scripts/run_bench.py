@@ -64,7 +64,7 @@ MEASUREMENTS = (
             f"{BIN}/compile-bench chain 4000 5",
         ),
     ),
-    Measurement("schedule", (f"{BIN}/ScheduleBench",)),
+    Measurement("schedule", (f"{BIN}/ScheduleBench", f"{BIN}/ScheduleBench --judge")),
     Measurement(
         "emulator",
         ("python3 bench/emulator/measure.py --out {results}/emulator.md",),

@@ -18,11 +18,11 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/driver/Compile.h"        // IWYU pragma: export
-#include "soliton/frontend/Constraints.h"  // IWYU pragma: export
-#include "soliton/frontend/Kernel.h"       // IWYU pragma: export
-#include "soliton/frontend/Ops.h"          // IWYU pragma: export
-#include "soliton/frontend/Symbols.h"      // IWYU pragma: export
-#include "soliton/frontend/Types.h"        // IWYU pragma: export
-#include "soliton/schedule/WaveSchedule.h" // IWYU pragma: export
-#include "soliton/support/Diagnostics.h"   // IWYU pragma: export
+#include "soliton/authoring/WaveSchedule.h" // IWYU pragma: export
+#include "soliton/driver/Compile.h"         // IWYU pragma: export
+#include "soliton/frontend/Constraints.h"   // IWYU pragma: export
+#include "soliton/frontend/Kernel.h"        // IWYU pragma: export
+#include "soliton/frontend/Ops.h"           // IWYU pragma: export
+#include "soliton/frontend/Symbols.h"       // IWYU pragma: export
+#include "soliton/frontend/Types.h"         // IWYU pragma: export
+#include "soliton/support/Diagnostics.h"    // IWYU pragma: export

@@ -3,8 +3,8 @@
 // wrong.
 //
 //   schedule                    schedule sm_90a cuda                    schedule gfx950 emulator gemm.svg
-#include <soliton/schedule/Svg.h>
-#include <soliton/schedule/Table.h>
+#include <soliton/display/Svg.h>
+#include <soliton/display/Table.h>
 #include <soliton/soliton.h>
 #include <soliton/support/Float.h>
 

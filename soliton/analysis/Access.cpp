@@ -2,6 +2,8 @@
 
 #include "soliton/layout/Blocked.h"
 
+#include <numeric>
+
 namespace soliton {
 using namespace wave;
 
@@ -24,7 +26,22 @@ Value memoryOf(Operation *op) {
 int64_t bytesPerBuffer(AllocateOp allocation) {
   MemoryType type = allocation.getResult().getType();
   // 16 bytes: the widest access stays aligned in every buffer.
-  return llvm::alignTo(type.getMap().getValue().bytes(elementBits(type.getElementType())), 16);
+  return llvm::alignTo(type.getMap().getValue().bytes(memoryBits(type.getElementType())), 16);
+}
+
+std::vector<sym::Expr> memoryExtents(Value memory, const Geometry &geometry) {
+  auto type = cast<MemoryType>(memory.getType());
+  if (!memory.getDefiningOp<AllocateOp>())
+    return shapeOf(type, geometry).extents;
+  std::vector<sym::Expr> extents;
+  for (ExprAttr extent : type.getShape()) {
+    sym::Substitution tiles;
+    for (sym::Expr symbol : sym::symbolsOf(extent.getValue()))
+      if (std::optional<int64_t> tile = geometry[Dim(std::string(symbol.symbolName()))].tile())
+        tiles.set(symbol, *tile);
+    extents.push_back(sym::simplify(geometry.bind(sym::substitute(extent.getValue(), tiles)), geometry.facts()));
+  }
+  return extents;
 }
 
 static ArrayAttr attributeOf(Operation *op, StringRef name) {
@@ -39,6 +56,20 @@ Access::Access(Operation *op, const Geometry &geometry, const Layout &layout)
   findStrides();
 }
 
+/// The positions of the tile's dimensions along which a value differs: not those along which it was repeated.
+static SmallVector<size_t> varyingDims(Value value, TileType tile) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<ConvertOp, CastOp, BroadcastOp, PermuteOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  SmallVector<size_t> dims;
+  for (auto [k, name] : llvm::enumerate(tile.getDims()))
+    if (cast<TileType>(value.getType()).hasDim(name.getValue()))
+      dims.push_back(k);
+  return dims;
+}
+
 sym::Expr startOf(Operation *access, Dim dim, const Geometry &geometry) {
   bool isTile = memoryOf(access).getDefiningOp<AllocateOp>() != nullptr;
   return isTile ? sym::Expr(0) : sym::simplify(geometry.start(dim, access), geometry.factsAt(access));
@@ -48,7 +79,9 @@ void Access::read(Operation *op) {
   TileType tile = tileOf(op);
   memoryType = cast<MemoryType>(memoryOf(op).getType());
   isWrite = isa<WriteOp>(op);
-  bytes = soliton::elementBytes(tile.getElementType());
+  int64_t bits = memoryBits(tile.getElementType()), unit = std::gcd<int64_t>(bits, 8);
+  size = bits / unit;
+  unitsPerByte = 8 / unit;
   for (StringAttr dim : tile.getDims())
     dims.push_back(Dim(dim.getValue().str()));
   ValueRange symbols = cast<IndexedOpInterface>(op).getSymbols();
@@ -62,6 +95,9 @@ void Access::read(Operation *op) {
   else
     for (size_t k = 0; k < dims.size(); ++k)
       indices.push_back(placeSymbol(k));
+  if (!isa<CopyOp>(op))
+    for (Value value : isa<ReadOp>(op) ? cast<ReadOp>(op).getDynamicValues() : cast<WriteOp>(op).getDynamicValues())
+      varying.push_back(varyingDims(value, tile));
   if (ArrayAttr conditions = attributeOf(op, "guards"))
     guards = geometry.named(conditions, symbols);
   if (auto copy = dyn_cast<CopyOp>(op))
@@ -94,34 +130,49 @@ sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
   return sym::simplify(offset * elementBytes(copy.getTile().getElementType()), geometry.factsAt(copy));
 }
 
-/// Bytes from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
-static std::optional<std::vector<sym::Expr>> memoryStrides(MemoryType memory, ArrayRef<Dim> dims, int64_t bytes,
-                                                           const Geometry &geometry) {
+/// Units from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
+std::optional<std::vector<sym::Expr>> Access::memoryStrides() const {
+  MemoryType memory = memoryType;
   if (!memory.isShared()) {
-    std::vector<sym::Expr> strides = shapeOf(memory, geometry).strides;
-    for (sym::Expr &stride : strides)
-      stride = stride * bytes;
-    return strides;
+    MemoryShape shape = shapeOf(memory, geometry);
+    if (unitsPerByte == 1 || shape.extents.empty()) {
+      for (sym::Expr &stride : shape.strides)
+        stride = stride * size;
+      return shape.strides;
+    }
+    // Rows start on bytes.
+    sym::Expr stride = sym::ceildiv(shape.extents.back() * size, unitsPerByte) * unitsPerByte;
+    shape.strides.back() = size;
+    for (size_t k = shape.extents.size() - 1; k-- > 0; stride = stride * shape.extents[k])
+      shape.strides[k] = sym::simplify(stride, facts);
+    return shape.strides;
   }
   const SharedMap *map = memory.getMap() ? &memory.getMap().getValue() : nullptr;
   if (map && (map->swizzle.phases > 1 || map->panel > 0))
     return std::nullopt;
   std::vector<sym::Expr> strides(dims.size());
-  int64_t stride = bytes;
+  int64_t stride = size;
   for (size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
     // Before it is placed a tile has rows without padding, which is what widths may rely on.
     stride *= map ? map->dims[i].extent : geometry[dims[i]].tile().value_or(1);
     if (map && i + 1 == dims.size())
-      stride += map->padding * bytes;
+      stride += map->padding * size;
   }
   return strides;
+}
+
+sym::Expr Access::dynamicSymbol(size_t k, int64_t reg) const {
+  std::string name = "$dynamic" + std::to_string(k);
+  for (size_t dim : varying[k])
+    name += "_" + std::to_string(registerPart(dim, reg));
+  return sym::Expr::symbol(name);
 }
 
 void Access::findStrides() {
   if (stored)
     return;
-  std::optional<std::vector<sym::Expr>> inMemory = memoryStrides(memoryType, dims, bytes, geometry);
+  std::optional<std::vector<sym::Expr>> inMemory = memoryStrides();
   if (!inMemory)
     return;
   SmallVector<sym::Expr> found(dims.size(), sym::Expr(0));
@@ -152,6 +203,11 @@ int64_t Access::registerPart(size_t k, int64_t reg) const {
 }
 
 sym::Expr Access::byteOffset(int64_t reg) const {
+  sym::Expr units = unitOffset(reg);
+  return unitsPerByte == 1 ? units : sym::simplify(sym::floordiv(units, unitsPerByte), facts);
+}
+
+sym::Expr Access::unitOffset(int64_t reg) const {
   if (strides.empty())
     return generalOffset(reg);
   sym::Expr offset = base;
@@ -164,6 +220,8 @@ sym::Substitution Access::placesOf(int64_t reg) const {
   sym::Substitution places;
   for (size_t k = 0; k < dims.size(); ++k)
     places.set(placeSymbol(k), place(k, reg));
+  for (size_t k = 0; k < varying.size(); ++k)
+    places.set(wave::dynamicSymbol(k), dynamicSymbol(k, reg));
   return places;
 }
 
@@ -176,8 +234,8 @@ sym::Expr Access::generalOffset(int64_t reg) const {
     std::map<Dim, sym::Expr> coordinates;
     for (auto [i, index] : llvm::enumerate(indices))
       coordinates.insert_or_assign(map.dims[i].dim, sym::substitute(index, places));
-    offset = offsetExpr(map, coordinates) * bytes;
-  } else if (std::optional<std::vector<sym::Expr>> inMemory = memoryStrides(memory, dims, bytes, geometry)) {
+    offset = offsetExpr(map, coordinates) * size;
+  } else if (std::optional<std::vector<sym::Expr>> inMemory = memoryStrides()) {
     for (auto [index, stride] : llvm::zip(indices, *inMemory))
       offset = offset + sym::substitute(index, places) * stride;
   }
@@ -236,7 +294,7 @@ bool Access::guardsFallBetweenGroups(int64_t first, int64_t width) const {
 }
 
 bool Access::groupsAreByStrides(int64_t width) const {
-  int64_t unit = width * bytes;
+  int64_t unit = width * size;
   if (sym::divisorOf(base, facts) % unit != 0)
     return false;
   SmallVector<int64_t> divisors;
@@ -249,12 +307,12 @@ bool Access::groupsAreByStrides(int64_t width) const {
         return false;
       for (int64_t i = 1; i < width; ++i) {
         int64_t moved = registerPart(k, first + i) - begin;
-        if (moved != (strides[k] == sym::Expr(bytes) ? i : 0))
+        if (moved != (strides[k] == sym::Expr(size) ? i : 0))
           return false;
       }
     }
   // Every group is contiguous only if some dimension lies one element apart.
-  return llvm::is_contained(strides, sym::Expr(bytes));
+  return llvm::is_contained(strides, sym::Expr(size));
 }
 
 bool Access::groupsAre(int64_t width) const {
@@ -268,24 +326,28 @@ bool Access::groupsAre(int64_t width) const {
       return false;
     if (!strides.empty())
       continue;
-    sym::Expr start = byteOffset(first);
-    if (sym::divisorOf(start, facts) % (width * bytes) != 0)
+    sym::Expr start = unitOffset(first);
+    if (sym::divisorOf(start, facts) % (width * size) != 0)
       return false;
     for (int64_t i = 1; i < width; ++i)
-      if (!(sym::simplify(byteOffset(first + i) - start, facts) == sym::Expr(i * bytes)))
+      if (!(sym::simplify(unitOffset(first + i) - start, facts) == sym::Expr(i * size)))
         return false;
   }
   return true;
 }
 
+/// Bytes that one instruction may move in a lane.
+static bool isAccessSize(int64_t bytes) {
+  return llvm::is_contained({1, 2, 4, 8, 12, 16}, bytes);
+}
+
 int64_t Access::width(int64_t maxBytes) const {
-  int64_t width = 1;
-  while (width * 2 * bytes <= maxBytes && groupsAre(width * 2))
-    width *= 2;
-  // What one instruction moves must be a layout of its own.
-  while (width > 1 && !tileLayout.pieces(width))
-    width /= 2;
-  return width;
+  int64_t best = unitsPerByte == 1 ? 1 : 0;
+  for (int64_t width = 2; bytesOf(width) <= maxBytes && groupsAre(width); width *= 2)
+    // What one instruction moves must be whole bytes, and a layout of its own.
+    if (width * size % unitsPerByte == 0 && isAccessSize(bytesOf(width)) && tileLayout.splits(width))
+      best = width;
+  return best;
 }
 
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry) {
@@ -355,13 +417,16 @@ FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool 
   if (elements > 0)
     if (std::optional<Layout> layout = blocked(tile, geometry, allWaves, elements))
       return *layout;
-  int64_t bytes = soliton::elementBytes(tileOf(op).getElementType());
-  // The widest access that is proven, with work for every lane where the tile has enough.
-  int64_t limit = bestElementsPerLane(allWaves ? tile : wavePart(tile, geometry), geometry.waveSize(),
-                                      allWaves ? geometry.waveCount() : 1, geometry.maxBytesPerAccess() / bytes);
+  int64_t bits = memoryBits(tileOf(op).getElementType());
+  // The widest access that is proven, with work for every lane where the tile has enough; elements that lie side by
+  // side in bytes stay together whatever that costs.
+  int64_t most = geometry.maxBytesPerAccess() * 8 / bits;
+  int64_t limit = bits < 8 ? most
+                           : bestElementsPerLane(allWaves ? tile : wavePart(tile, geometry), geometry.waveSize(),
+                                                 allWaves ? geometry.waveCount() : 1, most);
   for (int64_t width = std::max<int64_t>(limit, 1); width >= 1; --width) {
     std::optional<Layout> layout = blocked(tile, geometry, allWaves, width);
-    if (layout && (width == 1 || Access(op, geometry, *layout).width(width * bytes) == width))
+    if (layout && (width == 1 || Access(op, geometry, *layout).width(width * bits / 8) == width))
       return *layout;
   }
   return failure();

@@ -26,7 +26,8 @@ public:
 
   wave::MemoryType memory() const { return memoryType; }
   const Layout &layout() const { return tileLayout; }
-  int64_t elementBytes() const { return bytes; }
+  /// Bytes that so many elements side by side take.
+  int64_t bytesOf(int64_t elements) const { return elements * size / unitsPerByte; }
 
   /// Offset of register `reg`'s element from the start of the memory (global) or of the tile (shared), in bytes.
   sym::Expr byteOffset(int64_t reg) const;
@@ -35,22 +36,29 @@ public:
   /// Holds where the guards allow register `reg`'s element and this lane is the one that writes it; 1 if always.
   sym::Expr mask(int64_t reg) const;
 
+  /// What stands for the k-th dynamic value of register `reg` in offsets and masks. Registers for which the value is
+  /// known to be the same share it.
+  sym::Expr dynamicSymbol(size_t k, int64_t reg) const;
+  size_t dynamicCount() const { return varying.size(); }
+
   /// Registers that one instruction moves: the largest power of two, at most `maxBytes` bytes, for which every group is
-  /// contiguous, aligned and bounded alike.
+  /// contiguous, aligned and bounded alike. 0 where not even the least does, since a lane would touch parts of bytes.
   int64_t width(int64_t maxBytes) const;
 
 private:
   void read(Operation *op);
   void findStrides();
+  std::optional<std::vector<sym::Expr>> memoryStrides() const;
   bool groupsAre(int64_t width) const;
   bool groupsAreByStrides(int64_t width) const;
   bool guardsFallBetweenGroups(int64_t first, int64_t width) const;
   bool holdsAlike(sym::Expr guard, int64_t first, int64_t width) const;
-  /// The places of register `reg`, for the placeholders of indices and guards.
+  /// The places and dynamic values of register `reg`, for the placeholders of indices and guards.
   sym::Substitution placesOf(int64_t reg) const;
   sym::Expr replicaMask() const;
   /// The coordinate of register `reg` without what lane and wave add: a number.
   int64_t registerPart(size_t k, int64_t reg) const;
+  sym::Expr unitOffset(int64_t reg) const;
   sym::Expr generalOffset(int64_t reg) const;
 
   const Geometry &geometry;
@@ -61,13 +69,17 @@ private:
   SmallVector<Dim> dims;
   SmallVector<sym::Expr> starts;
   SmallVector<sym::Expr> indices;
+  /// Of each dynamic value: the dimensions along which it differs.
+  SmallVector<SmallVector<size_t>> varying;
   /// What must hold for an element to be touched.
   SmallVector<sym::Expr> guards;
-  int64_t bytes = 1;
+  /// Offsets count units: bytes, or, where elements lie side by side in a byte, what divides both (4 bits of `i4`, 2 of
+  /// `f6`). An element has `size` of them.
+  int64_t size = 1, unitsPerByte = 1;
   bool isWrite = false;
   /// Of a copy into a swizzled tile: the coordinate of a place is what this map stores there.
   std::optional<SharedMap> stored;
-  /// Where the offset is a sum of places times strides: those strides in bytes, and the offset of a register at the
+  /// Where the offset is a sum of places times strides: those strides in units, and the offset of a register at the
   /// origin of the layout. Then registers differ by numbers, and no two expressions have to be compared.
   SmallVector<sym::Expr> strides;
   sym::Expr base;
@@ -87,6 +99,9 @@ Layout layoutInMemory(Operation *op);
 
 /// Where the tile of an access starts along `dim`: in the whole tensor, or, of a tile in shared memory, at 0.
 sym::Expr startOf(Operation *access, Dim dim, const Geometry &geometry);
+
+/// The extents of a memory: those of its shape, or, of a tile in shared memory, the tile's.
+std::vector<sym::Expr> memoryExtents(Value memory, const Geometry &geometry);
 
 /// Bytes from one buffer of a placed shared tile to the next.
 int64_t bytesPerBuffer(wave::AllocateOp allocation);

@@ -1,6 +1,7 @@
 #include "soliton/analysis/Geometry.h"
 
 #include "soliton/ir/Diagnose.h"
+#include "soliton/layout/Blocked.h"
 
 namespace soliton {
 using namespace wave;
@@ -10,7 +11,8 @@ std::optional<int64_t> Distribution::tile() const {
     return loopTile;
   if (workgroupTile)
     return workgroupTile;
-  return size.constantValue();
+  std::optional<int64_t> whole = size.constantValue();
+  return whole ? std::optional(wholeTile(*whole)) : std::nullopt;
 }
 
 const Distribution &Geometry::operator[](Dim dim) const {
@@ -181,6 +183,22 @@ MemoryShape shapeOf(MemoryType type, const Geometry &geometry) {
     shape.elements = shape.elements * shape.extents[i];
   }
   return shape;
+}
+
+int64_t memoryBits(Type element) {
+  return element.isInteger(1) ? 8 : elementBits(element);
+}
+
+sym::Expr bytesOf(MemoryType type, const Geometry &geometry) {
+  int64_t bits = memoryBits(type.getElementType());
+  MemoryShape shape = shapeOf(type, geometry);
+  if (bits % 8 == 0)
+    return shape.elements * (bits / 8);
+  // Rows start on bytes.
+  sym::Expr bytes = 1;
+  for (size_t k = 0; k < shape.extents.size(); ++k)
+    bytes = bytes * (k + 1 == shape.extents.size() ? sym::ceildiv(shape.extents[k] * bits, 8) : shape.extents[k]);
+  return bytes;
 }
 
 } // namespace soliton

@@ -5,8 +5,8 @@
 //
 //   tile 64, workgroupStart 64*$WG0, waveTile 32, waves 2, grid[0] = ceildiv(M, 64)
 //
-// Constraints are read once (ResolveConstraints.cpp) into the kernel's attribute `geometry`; this is the view of it that
-// passes ask, together with the symbols of the kernel's index values.
+// Constraints are read once (ResolveConstraints.cpp) into the kernel's attribute `geometry`; this is the view of it
+// that passes ask, together with the symbols of the kernel's index values.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -122,11 +122,15 @@ struct MemoryShape {
 /// The matrix instruction that an `mma` names; it was checked when symbols were bound.
 const MmaKind &mmaKindOf(wave::MmaOp mma, const Target &target);
 
-/// Width of an element; `index` has 64 bits.
+/// Width of an element in registers; `index` has 64 bits.
 int64_t elementBits(Type element);
 /// Bytes that an element takes in memory; at least 1.
 int64_t elementBytes(Type element);
+/// Bits that an element takes in memory: `i1` is a byte, `i4`, `f4` and `f6` lie side by side.
+int64_t memoryBits(Type element);
 
 MemoryShape shapeOf(wave::MemoryType type, const Geometry &geometry);
+/// Bytes that a global memory takes.
+sym::Expr bytesOf(wave::MemoryType type, const Geometry &geometry);
 
 } // namespace soliton

@@ -23,10 +23,10 @@ sym::Expr IndexSymbols::learn(IterateOp loop) {
   std::string axis = loop.getAxis().str();
   int earlier = loopsAlong[axis]++;
   sym::Expr symbol = sym::Expr::symbol("$ARG_" + axis + (earlier ? "_" + std::to_string(earlier) : ""));
-  iterations.insert(symbol.get());
   if (!loop.getCount())
-    return symbol;
+    return iterations[symbol.get()] = 1, symbol;
   sym::Expr count = named(loop.getCount()->getValue(), loop.getSymbols());
+  iterations[symbol.get()] = count;
   std::optional<int64_t> last = sym::rangeOf(count, known).hi;
   known.setRange(symbol, {0, last ? std::max<int64_t>(*last - 1, 0) : INT32_MAX});
   return symbol;

@@ -41,6 +41,8 @@ public:
   mlir::Value value(sym::Expr symbol);
   /// Whether it counts the iterations of a loop.
   bool isIteration(sym::Expr symbol) const { return iterations.contains(symbol.get()); }
+  /// How many iterations the loop has whose iterations it counts.
+  sym::Expr countOf(sym::Expr iteration) const { return iterations.find(iteration.get())->second; }
   /// The value is gone; what comes to stand at its address is another one.
   void forget(mlir::Value index);
 
@@ -55,7 +57,8 @@ private:
   wave::KernelOp kernel;
   llvm::DenseMap<mlir::Value, sym::Expr> symbols;
   llvm::DenseMap<const void *, mlir::Value> values;
-  llvm::DenseSet<const void *> iterations;
+  /// Iterations to the counts of their loops.
+  llvm::DenseMap<const void *, sym::Expr> iterations;
   llvm::DenseMap<Operation *, std::unique_ptr<sym::Facts>> factsIn;
   /// Loops seen along each axis.
   std::map<std::string, int> loopsAlong;

@@ -17,6 +17,7 @@
 #include "soliton/analysis/Geometry.h"
 
 #include "soliton/ir/Diagnose.h"
+#include "soliton/layout/Blocked.h"
 
 namespace soliton {
 using namespace wave;
@@ -63,7 +64,9 @@ struct Entry {
   bool primary = false, appliesFunction = false;
   std::string axis, wavesOf;
 
-  int64_t tile() const { return loopTile ? loopTile : workgroupTile ? workgroupTile : size.constantValue().value_or(0); }
+  int64_t tile() const {
+    return loopTile ? loopTile : workgroupTile ? workgroupTile : wholeTile(size.constantValue().value_or(0));
+  }
 };
 
 class Resolver {
@@ -104,7 +107,8 @@ private:
   Entry &entry(StringRef name) {
     auto [found, isNew] = places.try_emplace(name.str(), list.size());
     if (isNew)
-      list.push_back({.name = name.str(), .size = bind(sym::Expr::symbol(name)), .axis = name.str(), .wavesOf = name.str()});
+      list.push_back(
+          {.name = name.str(), .size = bind(sym::Expr::symbol(name)), .axis = name.str(), .wavesOf = name.str()});
     return list[found->second];
   }
   FailureOr<int64_t> positiveNumber(sym::Expr expr, const llvm::Twine &what);
@@ -167,8 +171,7 @@ LogicalResult Resolver::readDistribution() {
 
 LogicalResult Resolver::readWorkgroup(WorkgroupConstraintAttr constraint) {
   Entry &dim = entry(constraint.getDim().getValue());
-  FailureOr<int64_t> tile =
-      positiveNumber(constraint.getTile().getValue(), "the workgroup tile of `" + dim.name + "`");
+  FailureOr<int64_t> tile = positiveNumber(constraint.getTile().getValue(), "the workgroup tile of `" + dim.name + "`");
   if (failed(tile))
     return failure();
   dim.workgroupTile = *tile;
@@ -276,8 +279,8 @@ LogicalResult Resolver::readAlias(SymbolicAliasAttr alias) {
   auto mappedTile = [&](int64_t &to, int64_t from, const char *what) -> LogicalResult {
     if (!from)
       return success();
-    FailureOr<int64_t> tile = positiveNumber(mapped(from), std::string("the ") + what + " tile of the alias `" +
-                                                               source.name + "`");
+    FailureOr<int64_t> tile =
+        positiveNumber(mapped(from), std::string("the ") + what + " tile of the alias `" + source.name + "`");
     if (succeeded(tile))
       to = *tile;
     return success(succeeded(tile));
@@ -294,8 +297,8 @@ LogicalResult Resolver::readAlias(SymbolicAliasAttr alias) {
            << " waves";
   source.workgroupDim = target.workgroupDim;
   if (source.workgroupTile)
-    source.start = target.appliesFunction ? mapped(target.start)
-                                          : workgroupSymbol(source.workgroupDim) * source.workgroupTile;
+    source.start =
+        target.appliesFunction ? mapped(target.start) : workgroupSymbol(source.workgroupDim) * source.workgroupTile;
   source.loopStart = target.loopStart.isConstant(0) ? target.loopStart : mapped(target.loopStart);
   source.loopCount = target.loopCount;
   source.axis = target.axis;
@@ -363,8 +366,7 @@ GeometryAttr Resolver::build() {
       dim.waveTile = std::max<int64_t>(dim.tile(), 1);
     dims.push_back(DimensionAttr::get(context, attr(dim.name), attr(dim.size), dim.tile(), dim.workgroupTile,
                                       dim.workgroupDim, attr(dim.start), dim.loopTile, attr(dim.loopStart),
-                                      attr(dim.loopCount), attr(dim.axis), dim.waveTile, dim.waves,
-                                      attr(dim.wavesOf)));
+                                      attr(dim.loopCount), attr(dim.axis), dim.waveTile, dim.waves, attr(dim.wavesOf)));
   }
   for (sym::Expr size : grid)
     sizes.push_back(attr(sym::simplify(size)));

@@ -183,5 +183,49 @@ TEST(Gfx950, SixAndFourBits) {
   }
 }
 
+/// The largest of eight numbers of this lane and three others.
+std::string reductionText(const Target &target) {
+  std::string body = R"(
+  %c32 = arith.constant 32 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 8192 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c32 : i32
+  %from = machine.buffer %a[%zero], %bytes
+  %p = machine.load %from [%offset] {alignment = 16 : i64} : vector<4xf32>
+  %q = machine.load %from [%offset] {immediate = 16 : i64, alignment = 16 : i64} : vector<4xf32>
+)";
+  for (int i = 0; i < 8; ++i)
+    body += "  %x" + std::to_string(i) + " = vector.extract_strided_slice " + (i < 4 ? "%p" : "%q") + " {offsets = [" +
+            std::to_string(i % 4) + "], sizes = [1], strides = [1]} : vector<4xf32> to vector<1xf32>\n";
+  for (int i = 1; i < 8; ++i)
+    body += "  %m" + std::to_string(i) + " = arith.maximumf " + (i == 1 ? "%x0" : "%m" + std::to_string(i - 1)) +
+            ", %x" + std::to_string(i) + " : vector<1xf32>\n";
+  body += "  %s0 = machine.shuffle bfly %m7 {offset = 1 : i64} : vector<1xf32>\n"
+          "  %t0 = arith.maximumf %m7, %s0 : vector<1xf32>\n"
+          "  %s1 = machine.shuffle bfly %t0 {offset = 2 : i64} : vector<1xf32>\n"
+          "  %t1 = arith.maximumf %t0, %s1 : vector<1xf32>\n"
+          "  machine.store %t1, %from [%offset] {alignment = 4 : i64} : vector<1xf32>";
+  return kernelText(target, "%a: !machine.ptr", body);
+}
+
+TEST_P(Gfx9Lanes, AMaximumKeepsNanAtLittleCost) {
+  Program program(reductionText(target()));
+  Compiled compiled = compileAmd(program);
+  auto count = [&](llvm::StringRef start) {
+    return llvm::count_if(compiled.listing.instructions,
+                          [&](const Instruction &i) { return llvm::StringRef(i.mnemonic).starts_with(start); });
+  };
+  if (target().name == "gfx950") { // two numbers an instruction, and no compares
+    EXPECT_GE(count("v_maximum3_f32"), 4) << print(compiled.listing);
+    EXPECT_EQ(count("v_cmp"), 0) << print(compiled.listing);
+    return;
+  }
+  // One compare for two of the eight leaves, one select at the end; what crosses lanes is scalar.
+  EXPECT_EQ(count("v_cmp_u_f32"), 4) << print(compiled.listing);
+  EXPECT_EQ(count("v_cndmask"), 1) << print(compiled.listing);
+  EXPECT_LE(count("v_max"), 7) << print(compiled.listing);
+}
+
 } // namespace
 } // namespace soliton::backend

@@ -59,7 +59,7 @@ TEST_P(Order, IsLlvmsOwnWithoutTheAttribute) {
   Compiled compiled = compileAmd(program);
   EXPECT_NE(text(placedInstructions(compiled.listing)), text(placedOps(program.kernel)));
   ASSERT_TRUE(scheduleMismatch(program.kernel, compiled.listing));
-  EXPECT_NE(scheduleMismatch(program.kernel, compiled.listing)->find("at place "), std::string::npos);
+  EXPECT_NE(scheduleMismatch(program.kernel, compiled.listing)->find("where the program has"), std::string::npos);
 }
 
 TEST(Order950, PingPongKeepsEveryInstructionInItsPlace) {
@@ -268,7 +268,8 @@ TEST_P(Order, GroupsAreForLlvmsScheduler) {
 
 //===-- What is not kept is an error ------------------------------------------------===//
 
-TEST_P(Order, AnAccessThatLlvmMergedIsAnError) {
+/// Four accesses to the same 4 KiB; `middle` stands between two loads of the same place and their use.
+std::string twiceTheSame(const Target &target, const std::string &middle) {
   std::string body = R"(
   %c16 = arith.constant 16 : i32
   %zero = arith.constant 0 : i64
@@ -278,36 +279,148 @@ TEST_P(Order, AnAccessThatLlvmMergedIsAnError) {
   %at = machine.buffer %b[%zero], %bytes
   %x = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
   %y = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
-  machine.wait vm, 1
+MIDDLE
   %z = arith.addi %x, %y : vector<4xi32>
   machine.store %z, %at [%offset] {immediate = 2048 : i64, alignment = 16 : i64} : vector<4xi32>)";
-  std::string source = kernelText(target(), "%b: !machine.ptr", body);
-  EXPECT_TRUE(succeeded(Program(source).compile()));
-  std::string said = errorOf(replaceAll(source, "attributes {", "attributes {keep_order, "), DiagId::BackendFailed);
-  EXPECT_NE(
-      said.find("LLVM changed the schedule of `kernel`: 1 instructions of class `global-load`, the program has 2"),
-      std::string::npos)
-      << said;
+  return kernelText(target, "%b: !machine.ptr", replaceAll(body, "MIDDLE", middle));
+}
+
+TEST_P(Order, AnAccessThatIsCountedIsNeverMerged) {
+  // LLVM sees one load where nothing counts them, and two where a wait does.
+  Program merged(twiceTheSame(target(), ""));
+  EXPECT_EQ(compileAmd(merged).listing.count(Kind::globalLoad), 1u);
+  Program counted(twiceTheSame(target(), "  machine.wait vm, 1"));
+  EXPECT_EQ(compileAmd(counted).listing.count(Kind::globalLoad), 2u);
+}
+
+TEST_P(Order, AnAccessThatLlvmDroppedIsAnError) {
+  std::string unused = replaceAll(twiceTheSame(target(), "  machine.wait vm, 1"), "addi %x, %y", "addi %y, %y");
+  std::string said = errorOf(unused, DiagId::BackendFailed);
+  EXPECT_NE(said.find("LLVM changed the schedule of `kernel`: "), std::string::npos) << said;
+  EXPECT_NE(said.find("where the program has `global-load`"), std::string::npos) << said;
+}
+
+/// The first instruction of a class.
+auto firstOf(Disassembly &listing, Kind kind) {
+  return llvm::find_if(listing.instructions, [&](const Instruction &i) { return i.kind == kind; });
 }
 
 TEST_P(Order, MismatchesAreNamed) {
   Program program(around(target(), "  machine.wait vm, 1", false));
   Compiled compiled = compileAmd(program);
   EXPECT_EQ(scheduleMismatch(program.kernel, compiled.listing), std::nullopt);
-  auto isWait = [](const Instruction &i) { return i.kind == Kind::waitcnt && i.operands == "vmcnt(1)"; };
+  auto withWait = [&](const char *text) {
+    Disassembly other = compiled.listing;
+    for (Instruction &i : other.instructions)
+      if (i.kind == Kind::waitcnt && i.operands == "vmcnt(1)")
+        i.operands = text;
+    return scheduleMismatch(program.kernel, other);
+  };
+  EXPECT_EQ(withWait("vmcnt(0)"), std::nullopt) << "a stronger wait is right";
+  EXPECT_EQ(withWait("vmcnt(2)"), // lines counted from the kernel's first
+            "no wait `vmcnt(1)` before `global-store` (line 16) for the program's wait at line 15");
+  EXPECT_EQ(withWait("lgkmcnt(0)"),
+            "no wait `vmcnt(1)` before `global-store` (line 16) for the program's wait at line 15");
   Disassembly other = compiled.listing;
-  for (Instruction &i : other.instructions)
-    if (isWait(i))
-      i.operands = "vmcnt(0)";
+  std::swap(*firstOf(other, Kind::sharedStore), *firstOf(other, Kind::globalLoad));
   EXPECT_EQ(scheduleMismatch(program.kernel, other),
-            "no wait `vmcnt(1)` for the program's wait at line 15"); // counted from the kernel's first line
+            "`shared-store` (line 13) where the program has `global-load` (line 10)");
   other = compiled.listing;
-  auto store = llvm::find_if(other.instructions, [](auto &i) { return i.kind == Kind::sharedStore; });
-  auto load = llvm::find_if(other.instructions, [](auto &i) { return i.kind == Kind::globalLoad; });
-  std::swap(*store, *load);
-  ASSERT_TRUE(scheduleMismatch(program.kernel, other));
-  EXPECT_NE(scheduleMismatch(program.kernel, other)->find("at place 0 an instruction of class `shared-store`"),
-            std::string::npos);
+  other.instructions.erase(firstOf(other, Kind::sharedStore));
+  EXPECT_EQ(scheduleMismatch(program.kernel, other),
+            "`shared-store` (line 14) where the program has `shared-store` (line 13)");
+  other = compiled.listing;
+  std::erase_if(other.instructions, [](const Instruction &i) { return i.kind == Kind::globalStore; });
+  EXPECT_EQ(scheduleMismatch(program.kernel, other), "the end where the program has `global-store` (line 16)");
+}
+
+//===-- Ways ---------------------------------------------------------------------------===//
+
+/// Loads and stores around `control`, which sees `%n`, `%lane`, and the buffer `%at`.
+std::string controlled(const Target &target, const std::string &control) {
+  std::string body = R"(
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c16 = arith.constant 16 : i32
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 65536 : i64
+  %lane = machine.id lane
+  %offset = arith.muli %lane, %c16 : i32
+  %at = machine.buffer %b[%zero], %bytes
+  %init = arith.constant dense<0> : vector<4xi32>
+CONTROL
+  machine.store %r, %at [%offset] {immediate = 2048 : i64, alignment = 16 : i64} : vector<4xi32>)";
+  std::string text = kernelText(target, "%b: !machine.ptr, %n: i32", replaceAll(body, "CONTROL", control), 4096, 2);
+  return replaceAll(text, "attributes {", "attributes {keep_order, ");
+}
+
+const char *const kLoop = R"(
+  %r = scf.for %i = LOW to HIGH step %c1 iter_args(%sum = %init) -> (vector<4xi32>) : i32 {
+    %u = arith.muli %i, %c16 : i32
+    %x = machine.load %at [%offset, %u] {alignment = 16 : i64} : vector<4xi32>
+    machine.wait vm, 0
+    %s = arith.addi %sum, %x : vector<4xi32>
+    machine.barrier
+    scf.yield %s : vector<4xi32>
+  })";
+
+std::string loopText(const std::string &low, const std::string &high) {
+  return replaceAll(replaceAll(kLoop, "LOW", low), "HIGH", high);
+}
+
+TEST_P(Order, LoopsMayHaveNoTripsOneOrMany) {
+  for (const char *high : {"%c0", "%c1", "%c16", "%n"}) {
+    Program program(controlled(target(), loopText("%c0", high)));
+    EXPECT_EQ(scheduleMismatch(program.kernel, compileAmd(program).listing), std::nullopt) << high;
+  }
+}
+
+const char *const kArms = R"(
+  %c = arith.cmpi slt, CONDITION, %c16 : i32
+  %r = scf.if %c -> (vector<4xi32>) {
+    %x = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
+    %y = machine.load %at [%offset] {immediate = 1024 : i64, alignment = 16 : i64} : vector<4xi32>
+    machine.wait vm, 1
+    %s = arith.addi %x, %y : vector<4xi32>
+    scf.yield %s : vector<4xi32>
+  } else {
+    %x = machine.load %at [%offset] {alignment = 16 : i64} : vector<4xi32>
+    machine.store %x, [%offset] {alignment = 16 : i64} : vector<4xi32>
+    %y = machine.load %at [%offset] {immediate = 1024 : i64, alignment = 16 : i64} : vector<4xi32>
+    scf.yield %y : vector<4xi32>
+  })";
+
+TEST_P(Order, ArmsOfABranchAreComparedEachOnItsOwn) {
+  for (const char *condition : {"%n", "%lane"}) {
+    std::string text = controlled(target(), replaceAll(kArms, "CONDITION", condition));
+    Program program(text);
+    Compiled compiled = compileAmd(program);
+    EXPECT_EQ(scheduleMismatch(program.kernel, compiled.listing), std::nullopt) << condition;
+    // The same number of everything, but nothing waits.
+    Disassembly other = compiled.listing;
+    std::erase_if(other.instructions, [](const Instruction &i) { return i.kind == Kind::waitcnt; });
+    EXPECT_NE(scheduleMismatch(program.kernel, other), std::nullopt) << condition;
+    other = compiled.listing;
+    std::swap(*firstOf(other, Kind::sharedStore),
+              other.instructions[firstOf(other, Kind::globalLoad) - other.instructions.begin()]);
+    EXPECT_NE(scheduleMismatch(program.kernel, other), std::nullopt) << condition;
+  }
+}
+
+TEST_P(Order, WhatMayBeSkippedIsNotCounted) {
+  // Where all lanes of a wave are off the store is branched around: a wait that counts it would let the first one go.
+  std::string control = R"(
+  %m = arith.cmpi slt, %lane, %n : i32
+  machine.store %init, [%offset] {alignment = 16 : i64} : vector<4xi32>
+  machine.store %init, [%offset] mask %m {immediate = 1024 : i64, alignment = 16 : i64} : vector<4xi32>
+  machine.wait shared, 1
+  machine.barrier
+  %r = machine.load [%offset] {alignment = 16 : i64} : vector<4xi32>)";
+  Program program(controlled(target(), control));
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(scheduleMismatch(program.kernel, compiled.listing), std::nullopt);
+  auto barrier = firstOf(compiled.listing, Kind::barrier);
+  EXPECT_EQ(std::prev(barrier)->operands, "lgkmcnt(0)") << print(compiled.listing);
 }
 
 } // namespace

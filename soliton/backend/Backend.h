@@ -28,11 +28,15 @@ struct Options {
   /// Also keep the assembly text of an HSACO (PTX is always kept) and the LLVM IR before optimisation.
   bool keepAssembly = false;
   bool keepLlvmIr = false;
-  /// Where ptxas is; empty means CUDA_HOME, then PATH, then /usr/local/cuda/bin.
+  /// Where ptxas is; empty means CUDA_HOME, then PATH, then the active Python environment, then /usr/local/cuda/bin.
   std::string ptxas;
   /// Messages of ptxas that say that asynchronous matrix instructions run one after another are errors unless this is
   /// set.
   bool allowSerialization = false;
+  /// Registers that ptxas had to spill are an error unless this is set.
+  bool allowSpills = false;
+  /// Hold the code object of a kernel whose order is decided against its program (AMD).
+  bool checkOrder = true;
 };
 
 /// How long one step took.

@@ -230,6 +230,28 @@ TEST(Nvidia, UseOfAPendingAccumulatorIsAWarning) {
   EXPECT_NE(code->warnings[0].message.find("C7517"), std::string::npos);
 }
 
+TEST(Nvidia, ALaterInstructionOfAGroupFencesWhatWasWrittenSince) {
+  // Registers of the third are written between the first and the second, which needs none of them.
+  const MmaKind &kind = *llvm::find_if(hopper().mmas, [](const MmaKind &k) { return k.async && k.n == 64; });
+  std::string acc = "vector<32xf32>", call = "machine.mma_async \"" + kind.native.instruction + "\" lhs %d, %d, ";
+  std::string text = replaceAll(asyncText(kind, false), "  machine.commit mma\n  %r = machine.wait mma, 0 (%p)",
+                                "  %q = arith.addf %zeros, %zeros : " + acc + "\n  %p2 = " + call + "%p : " + acc +
+                                    "\n  %p3 = " + call + "%q : " + acc +
+                                    "\n  machine.commit mma\n  %w:2 = machine.wait mma, 0 (%p2, %p3) : (" + acc + ", " +
+                                    acc + ") -> (" + acc + ", " + acc + ")\n  %r = arith.addf %w#0, %w#1 : " + acc +
+                                    "\n  %unused = machine.wait mma, 0 (%w#0)");
+  size_t at = text.find("  %p = machine.mma_async");
+  ASSERT_NE(at, std::string::npos) << text;
+  text.insert(at, "  %lanes = machine.id lane\n  %number = arith.sitofp %lanes : i32 to f32\n"
+                  "  %zeros = vector.broadcast %number : f32 to " +
+                      acc + "\n");
+  Program program(text);
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  EXPECT_EQ(times(code->assembly, "wgmma.fence"), 2u) << code->assembly;
+  SOLITON_ASSEMBLE(program, *code);
+}
+
 /// An assembler that says what it is told to and writes something.
 std::string fakePtxas(const std::string &messages) {
   std::string path = ::testing::TempDir() + "fake-ptxas";
@@ -248,6 +270,9 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
       "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
       "ptxas info    : Used 168 registers, used 1 barriers");
   CodeObject strict = *code;
+  EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(program.saidId(DiagId::RegisterSpill)) << program.said();
+  options.allowSpills = true;
   EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
   EXPECT_TRUE(program.saidId(DiagId::MatrixSerialized)) << program.said();
   options.allowSerialization = true;

@@ -157,6 +157,8 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
   backend::Options wanted;
   wanted.keepAssembly = wants(Artefact::assembly);
   wanted.keepLlvmIr = wants(Artefact::llvm);
+  wanted.allowSpills = options.allowSpills;
+  wanted.allowSerialization = options.allowSerialization;
   bool amd = kind == rt::ImageKind::hsaco;
   mlir::FailureOr<backend::CodeObject> code =
       amd ? backend::compileToHsaco(kernel, target, wanted) : backend::compileToPtx(kernel, target, wanted);
@@ -226,7 +228,7 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
   mlir::LogicalResult transformed =
-      runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule); });
+      runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule, options.explainLayouts); });
   result.loops = std::move(*schedule.reports);
   if (mlir::failed(transformed))
     return mlir::failure();
@@ -245,6 +247,7 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     return mlir::failure();
   machine::KernelOp lowered = *module.getOps<machine::KernelOp>().begin();
   describeMachine(lowered);
+  addLimits(result.image, lowered);
   lap("lower");
   keepText(Artefact::machine, module);
   last = Clock::now();
@@ -296,14 +299,31 @@ static rt::Device &chooseDevice(const CompileOptions &options, const Target *tar
 
 static rt::ImageKind imageKindFor(const rt::Device &device) {
   switch (device.info().kind) {
-  case rt::DeviceKind::cuda:
-    return rt::ImageKind::ptx;
+  case rt::DeviceKind::cuda: // with an assembler at hand its verdict comes before the launch, not after it
+    return backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx;
   case rt::DeviceKind::hip:
     return rt::ImageKind::hsaco;
   case rt::DeviceKind::emulator:
     break;
   }
   return rt::ImageKind::emulator;
+}
+
+/// Without an assembler only the driver knows whether registers sufficed.
+static void judgeSpills(CompileOutcome &outcome, const CompileOptions &options) {
+  const CompiledKernel &kernel = *outcome.kernel;
+  int spilled = kernel.compiled().image.kind == rt::ImageKind::ptx ? kernel.loaded().resources().localBytes : 0;
+  if (spilled == 0)
+    return;
+  outcome.diagnostics.push_back(
+      {options.allowSpills ? Severity::warning : Severity::error,
+       DiagId::RegisterSpill,
+       options.place,
+       "`" + kernel.compiled().image.entry + "` spills " + std::to_string(spilled) + " bytes of registers a lane",
+       "use a smaller tile, fewer stages or more waves",
+       {}});
+  if (!options.allowSpills)
+    outcome.kernel.reset();
 }
 
 CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
@@ -315,8 +335,10 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
       complete.target = targetOf(device);
     CompileAttempt attempt = compileImage(kernel, complete, imageKindFor(device));
     outcome.diagnostics = std::move(attempt.diagnostics);
-    if (attempt)
+    if (attempt) {
       outcome.kernel.emplace(std::move(*attempt.result), device);
+      judgeSpills(outcome, complete);
+    }
   } catch (const CompileError &error) {
     outcome.diagnostics.insert(outcome.diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
   }

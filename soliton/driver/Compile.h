@@ -10,10 +10,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/authoring/Request.h"
 #include "soliton/driver/BankConflicts.h"
 #include "soliton/frontend/Kernel.h"
 #include "soliton/runtime/Device.h"
-#include "soliton/schedule/Request.h"
 
 #include <functional>
 #include <memory>
@@ -38,8 +38,13 @@ struct CompileOptions {
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.
   bool directCopies = false;
+  /// Registers that do not fit and are spilled, and asynchronous matrix instructions that the assembler had to run one
+  /// after another, are errors on NVIDIA unless these say otherwise.
+  bool allowSpills = false, allowSerialization = false;
   /// Judge every shared access by the bank model.
   bool countBankConflicts = false;
+  /// Remarks among the warnings say which layouts were chosen, what they cost, and what came second.
+  bool explainLayouts = false;
   /// Prints the program after this pass, or after `all`, to standard error.
   std::string printAfter = {};
   Place place = std::source_location::current();

@@ -9,10 +9,7 @@ namespace {
 /// Turns expressions into the small programs that a launch evaluates.
 class LaunchExprs {
 public:
-  explicit LaunchExprs(KernelOp kernel) {
-    for (Attribute name : kernel.getDynamic())
-      names.push_back(cast<StringAttr>(name).getValue().str());
-  }
+  explicit LaunchExprs(std::vector<std::string> symbols) : names(std::move(symbols)) {}
 
   const std::vector<std::string> &symbols() const { return names; }
 
@@ -118,7 +115,10 @@ static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, c
 }
 
 rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
-  LaunchExprs exprs(kernel);
+  std::vector<std::string> dynamic;
+  for (Attribute name : kernel.getDynamic())
+    dynamic.push_back(cast<StringAttr>(name).getValue().str());
+  LaunchExprs exprs(std::move(dynamic));
   rt::KernelImage image;
   image.kernel = image.entry = kernel.getSymName().str();
   image.target = geometry.target().name;
@@ -134,6 +134,20 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
     image.checks.push_back({exprs.convert(predicate), "the kernel assumes `" + sym::toString(predicate) + "`"});
   }
   return image;
+}
+
+void addLimits(rt::KernelImage &image, machine::KernelOp kernel) {
+  auto limits = kernel->getAttrOfType<ArrayAttr>(machine::kLimits);
+  if (!limits)
+    return;
+  std::vector<std::string> names;
+  for (const rt::SymbolSpec &symbol : image.symbols)
+    names.push_back(symbol.name);
+  LaunchExprs exprs(std::move(names));
+  for (StringRef limit : limits.getAsValueRange<StringAttr>())
+    image.checks.push_back(
+        {exprs.convert(sym::parse(limit)),
+         "one workgroup touches parts of a tensor that lie less than 2 GiB apart: `" + limit.str() + "`"});
 }
 
 } // namespace soliton

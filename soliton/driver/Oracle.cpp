@@ -92,11 +92,12 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
     if (!type)
       return report(kernel.getLoc(), DiagId::PassChangedMeaning)
              << "parameter " << name << " has a type that has no inputs";
-    Argument entry{cast<StringAttr>(name).getValue().str(), *type, 1, !memory, memory && isOnlyWritten(argument)};
+    std::vector<int64_t> extents;
     if (memory)
       for (ExprAttr extent : memory.getShape())
-        entry.elements *= static_cast<size_t>(evaluated(extent.getValue(), *geometry, symbols));
-    arguments.push_back(entry);
+        extents.push_back(evaluated(extent.getValue(), *geometry, symbols));
+    arguments.push_back({cast<StringAttr>(name).getValue().str(), *type, interp::Packing(*type, extents), !memory,
+                         memory && isOnlyWritten(argument)});
   }
   exact = true;
   kernel.walk([&](Operation *op) {
@@ -113,28 +114,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
   return success();
 }
 
-/// Appends the bits of one element; types below a byte have one of their own here and are packed by the caller's type.
-static void put(Bytes &bytes, DType type, size_t at, uint64_t bits) {
-  int width = soliton::bits(type);
-  for (int bit = 0; bit < width; ++bit) {
-    size_t place = at * static_cast<size_t>(width) + static_cast<size_t>(bit);
-    auto mask = static_cast<uint8_t>(1u << (place % 8));
-    bytes[place / 8] = static_cast<uint8_t>((bytes[place / 8] & ~mask) | (bits >> bit & 1 ? mask : 0));
-  }
-}
-
-static double get(const Bytes &bytes, DType type, size_t at) {
-  int width = soliton::bits(type);
-  uint64_t value = 0;
-  for (int bit = 0; bit < width; ++bit) {
-    size_t place = at * static_cast<size_t>(width) + static_cast<size_t>(bit);
-    value |= static_cast<uint64_t>(bytes[place / 8] >> (place % 8) & 1) << bit;
-  }
-  return decode(type, value);
-}
-
-static size_t byteCount(DType type, size_t elements) {
-  return (elements * static_cast<size_t>(bits(type)) + 7) / 8;
+double Oracle::Argument::get(const Bytes &bytes, size_t at) const {
+  return decode(type, packing.load(bytes, at));
 }
 
 interp::Inputs Oracle::makeInputs(KernelOp kernel, bool integers) const {
@@ -149,9 +130,9 @@ interp::Inputs Oracle::makeInputs(KernelOp kernel, bool integers) const {
   interp::Inputs inputs;
   inputs.symbols = symbols;
   for (const Argument &argument : arguments) {
-    Bytes bytes(byteCount(argument.type, argument.elements), 0xff);
-    for (size_t i = 0; i < argument.elements && !argument.isOutput; ++i)
-      put(bytes, argument.type, i, encode(argument.type, draw(argument.type)));
+    Bytes bytes(argument.packing.bytes(), 0xff);
+    for (size_t i = 0; i < argument.packing.elements() && !argument.isOutput; ++i)
+      argument.packing.store(bytes, i, encode(argument.type, draw(argument.type)));
     inputs.arguments.push_back(std::move(bytes));
   }
   return inputs;
@@ -160,8 +141,8 @@ interp::Inputs Oracle::makeInputs(KernelOp kernel, bool integers) const {
 interp::Inputs Oracle::absolute(const interp::Inputs &inputs) const {
   interp::Inputs result = inputs;
   for (auto [argument, bytes] : llvm::zip(arguments, result.arguments))
-    for (size_t i = 0; i < argument.elements && !argument.isOutput; ++i)
-      put(bytes, argument.type, i, encode(argument.type, std::abs(get(bytes, argument.type, i))));
+    for (size_t i = 0; i < argument.packing.elements() && !argument.isOutput; ++i)
+      argument.packing.store(bytes, i, encode(argument.type, std::abs(argument.get(bytes, i))));
   return result;
 }
 
@@ -185,9 +166,8 @@ LogicalResult Oracle::addTrial(KernelOp kernel, bool integers) {
       return failure();
     for (auto [a, argument] : llvm::enumerate(arguments)) {
       std::vector<double> &tolerance = trial.tolerance.emplace_back();
-      for (size_t i = 0; i < argument.elements && isFloat(argument.type); ++i) {
-        double value = get(trial.expected[a], argument.type, i),
-               size = std::abs(get((*magnitude)[a], argument.type, i));
+      for (size_t i = 0; i < argument.packing.elements() && isFloat(argument.type); ++i) {
+        double value = argument.get(trial.expected[a], i), size = std::abs(argument.get((*magnitude)[a], i));
         double bound = 2 * roundings * roundoff * std::max(size, std::abs(value));
         double ulp = std::max(decode(argument.type, 1),
                               epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
@@ -199,12 +179,28 @@ LogicalResult Oracle::addTrial(KernelOp kernel, bool integers) {
   return success();
 }
 
+LogicalResult Oracle::addGivenTrial(KernelOp kernel) {
+  Trial trial;
+  trial.inputs = {options.arguments, symbols};
+  interp::Result result = interp::run(kernel, trial.inputs);
+  if (!result.ok())
+    return report(kernel.getLoc(), DiagId::PassChangedMeaning)
+           << "the traced program has no meaning to compare with: " << format(result.diagnostics);
+  trial.expected = std::move(result.arguments);
+  trials.push_back(std::move(trial));
+  return success();
+}
+
 FailureOr<Oracle> Oracle::of(KernelOp kernel, const OracleOptions &options) {
   Oracle oracle;
   oracle.options = options;
   try {
-    if (failed(oracle.prepare(kernel)) || failed(oracle.addTrial(kernel, true)) ||
-        failed(oracle.addTrial(kernel, false)))
+    if (failed(oracle.prepare(kernel)))
+      return failure();
+    LogicalResult added = options.arguments.empty() ? success(succeeded(oracle.addTrial(kernel, true)) &&
+                                                              succeeded(oracle.addTrial(kernel, false)))
+                                                    : oracle.addGivenTrial(kernel);
+    if (failed(added))
       return failure();
   } catch (const sym::ExprError &error) {
     return report(kernel.getLoc(), DiagId::ExpressionInvalid) << "a size of the kernel has no value: " << error.what();
@@ -218,8 +214,8 @@ std::optional<std::string> Oracle::compare(const Trial &trial, const std::vector
   for (auto [a, argument] : llvm::enumerate(arguments)) {
     if (found[a] == trial.expected[a])
       continue;
-    for (size_t i = 0; i < argument.elements; ++i) {
-      double is = get(found[a], argument.type, i), expected = get(trial.expected[a], argument.type, i);
+    for (size_t i = 0; i < argument.packing.elements(); ++i) {
+      double is = argument.get(found[a], i), expected = argument.get(trial.expected[a], i);
       bool mayDiffer = !trial.tolerance.empty() && !trial.tolerance[a].empty();
       bool same = is == expected || (std::isnan(is) && std::isnan(expected));
       // Written so that NaN is wrong.

@@ -16,7 +16,7 @@
 #pragma once
 
 #include "soliton/emulator/Machine.h"
-#include "soliton/interpreter/Interpreter.h"
+#include "soliton/interpreter/Memory.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/target/Target.h"
 
@@ -32,6 +32,8 @@ struct OracleOptions {
   std::map<std::string, int64_t> symbols = {};
   /// How the emulator interleaves waves, one run each.
   std::vector<uint64_t> interleavings = {1, 7};
+  /// If not empty: the one set of inputs, for which bits must agree.
+  std::vector<interp::Bytes> arguments = {};
 };
 
 class Oracle {
@@ -56,6 +58,7 @@ private:
   mlir::LogicalResult prepare(wave::KernelOp kernel);
   mlir::LogicalResult chooseSymbols(wave::KernelOp kernel);
   mlir::LogicalResult addTrial(wave::KernelOp kernel, bool integers);
+  mlir::LogicalResult addGivenTrial(wave::KernelOp kernel);
   interp::Inputs makeInputs(wave::KernelOp kernel, bool integers) const;
   interp::Inputs absolute(const interp::Inputs &inputs) const;
   std::optional<std::string> compare(const Trial &trial, const std::vector<interp::Bytes> &found) const;
@@ -64,10 +67,13 @@ private:
   struct Argument {
     std::string name;
     DType type;
-    size_t elements = 1;
+    interp::Packing packing;
     bool isScalar = false;
     /// Written and never read: it starts as a pattern that no result has.
     bool isOutput = false;
+
+    /// The number at element `at`.
+    double get(const interp::Bytes &bytes, size_t at) const;
   };
 
   OracleOptions options;

@@ -11,12 +11,13 @@
 
 namespace soliton {
 
-void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule) {
+void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
   mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
 
   // Who computes what. After this every value has a layout and every access a start: `Indexed`.
   kernel.addPass(createBindSymbolsPass());
-  kernel.addPass(createAssignLayoutsPass());
+  kernel.addPass(createMakeBroadcastsExplicitPass());
+  kernel.addPass(createAssignLayoutsPass({explainLayouts}));
 
   // Where data lives. What loops do not change leaves them first, so that it is moved and bounded once. Bounds come
   // before movement is planned, since a reduction must know its whole dimension.
@@ -31,9 +32,9 @@ void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleReques
   // The one expansion into instructions: `Expanded`.
   kernel.addPass(createExpandTilesPass());
 
-  // When things happen: `Scheduled`. Barriers and waits outside of scheduled loops are derived last: `Synchronized`.
+  // When things happen: `Scheduled`. Barriers and waits are derived last, and the whole is proven: `Synchronized`.
   kernel.addPass(createScheduleLoopsPass(schedule));
-  kernel.addPass(createInsertBarriersPass());
+  kernel.addPass(createSynchronizePass({.strict = schedule.strict}));
 }
 
 void buildWavePipeline(mlir::OpPassManager &pm) {

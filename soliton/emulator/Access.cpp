@@ -87,11 +87,15 @@ LaneAccess Wave::resolve(const Instr &instr, const Address &address, uint32_t by
   int64_t fixed = address.immediate + (address.uniform == kNoSlot ? 0 : uniformInt(address.uniform));
   int64_t lowest = INT64_MAX, highest = INT64_MIN;
   bool perLane = address.lane != kNoSlot && prepared.slots[address.lane].lanes != 1;
-  int64_t same = address.lane == kNoSlot ? 0 : static_cast<int32_t>(words(address.lane)[0]);
-  const uint32_t *offsets = address.lane == kNoSlot ? nullptr : words(address.lane);
+  bool wide = address.lane != kNoSlot && program.slots[address.lane].type == DType::i64;
+  auto laneOffset = [&](uint32_t lane) {
+    constexpr int64_t far = int64_t(1) << 60; // beyond every memory, with room for the other parts
+    return wide ? std::clamp(static_cast<int64_t>(wideWords(address.lane)[lane]), -far, far)
+                : int64_t(static_cast<int32_t>(words(address.lane)[lane]));
+  };
+  int64_t same = address.lane == kNoSlot ? 0 : laneOffset(0);
   for (uint32_t lane = 0; lane < access.lanes; ++lane) {
-    int64_t offset =
-        fixed + (perLane ? static_cast<int32_t>(offsets[lane]) : same) + int64_t(lane) * options.laneStride;
+    int64_t offset = fixed + (perLane ? laneOffset(lane) : same) + int64_t(lane) * options.laneStride;
     access.at[lane] = offset;
     bool takesPart = access.mask >> lane & 1;
     lowest = takesPart ? std::min(lowest, offset) : lowest;
@@ -127,12 +131,13 @@ void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access) {
   }
 }
 
-/// Calls `each(first, bytes, lane)` for maximal runs of neighbouring lanes that access neighbouring bytes.
+/// Calls `each(first, bytes, lane, number)` for maximal runs of neighbouring lanes that access neighbouring bytes;
+/// `number` counts the lanes before the run that take part.
 template <typename F>
 static void forRuns(const LaneAccess &access, F each) {
   int64_t first = 0, end = -1;
-  uint32_t firstLane = 0;
-  for (uint64_t rest = access.mask; rest; rest &= rest - 1) {
+  uint32_t firstLane = 0, firstNumber = 0, number = 0;
+  for (uint64_t rest = access.mask; rest; rest &= rest - 1, ++number) {
     uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
     int64_t at = access.origin + access.at[lane];
     if (at == end) {
@@ -140,13 +145,14 @@ static void forRuns(const LaneAccess &access, F each) {
       continue;
     }
     if (end >= 0)
-      each(first, static_cast<uint32_t>(end - first), firstLane);
+      each(first, static_cast<uint32_t>(end - first), firstLane, firstNumber);
     first = at;
     end = at + access.bytes;
     firstLane = lane;
+    firstNumber = number;
   }
   if (end >= 0)
-    each(first, static_cast<uint32_t>(end - first), firstLane);
+    each(first, static_cast<uint32_t>(end - first), firstLane, firstNumber);
 }
 
 /// Extra cycles: lanes are served in groups that fill the banks once; each further distinct word in a bank costs one.
@@ -171,18 +177,23 @@ static uint64_t bankConflicts(const LaneAccess &access, uint32_t banks) {
   return extra;
 }
 
-void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite) {
+void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite, const std::byte *data) {
   Workgroup &group = wave.group;
   if (!access.region->shared) {
-    uint32_t buffer = access.region->argument;
-    if (group.globalChecker.tracks(buffer))
-      forRuns(access, [&](int64_t first, uint32_t bytes, uint32_t lane) {
-        group.globalChecker.access(actor, buffer, static_cast<uint64_t>(first), bytes, lane, isWrite);
+    GlobalAccess part{actor, group.clocks, access.region->argument};
+    part.isWrite = isWrite;
+    if (group.globalChecker.tracks(part.buffer))
+      forRuns(access, [&](int64_t first, uint32_t bytes, uint32_t lane, uint32_t number) {
+        part.first = static_cast<uint64_t>(first);
+        part.bytes = bytes;
+        part.lane = lane;
+        part.data = data ? data + size_t(number) * access.bytes : nullptr;
+        group.globalChecker.access(part);
       });
     return;
   }
   group.sharedChecker.begin(actor);
-  forRuns(access, [&](int64_t first, uint32_t bytes, uint32_t lane) {
+  forRuns(access, [&](int64_t first, uint32_t bytes, uint32_t lane, uint32_t) {
     if (isWrite)
       group.sharedChecker.write(static_cast<uint32_t>(first), bytes, lane);
     else
@@ -190,18 +201,52 @@ void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool is
   });
 }
 
-void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite, bool atomic) {
+void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite, const std::byte *data) {
   Workgroup &group = wave.group;
   bool shared = access.region->shared;
   ++(shared ? group.sharedAccesses : group.globalAccesses);
   if (shared && wave.prepared.config.bankConflicts)
     group.bankConflicts += bankConflicts(access, wave.program.rules.banks);
+  if (wave.prepared.mayPoll && instr.op != Op::Store && access.mask) {
+    wave.lastRead = wave.instruction(instr);
+    wave.lastReadRegion = access.region;
+    wave.lastReadAt = access.origin + access.at[static_cast<size_t>(std::countr_zero(access.mask))];
+  }
   Actor actor = wave.issue(instr, shared ? Counter::Shared : Counter::Vm);
   if (!group.checks)
     return;
   judgeAlignment(wave, instr, access);
-  actor.atomic = atomic;
-  judgeRuns(wave, actor, access, isWrite);
+  actor.atomic = instr.order != Order::Plain;
+  actor.scope = instr.scope;
+  judgeRuns(wave, actor, access, isWrite, data);
+}
+
+void startOrdered(Wave &wave, const Instr &instr, const LaneAccess &access) {
+  if (instr.order != Order::Plain && access.region->shared)
+    wave.finishAllShared();
+  if (!releases(instr.order))
+    return;
+  for (Counter counter : {Counter::Shared, Counter::Vm}) {
+    wave.group.clocks.complete(wave.index, counter);
+    retire(wave, counter);
+  }
+}
+
+void synchronize(Wave &wave, const Instr &instr, const LaneAccess &access, uint32_t elementBytes) {
+  Workgroup &group = wave.group;
+  if (!group.checks || instr.order == Order::Plain)
+    return;
+  SyncTable &table = access.region->shared ? group.sync : group.thread.sync;
+  for (uint64_t rest = access.mask; rest; rest &= rest - 1)
+    for (uint32_t byte = 0; byte < access.bytes; byte += elementBytes) {
+      int64_t at = access.at[static_cast<size_t>(std::countr_zero(rest))] + byte;
+      uint64_t place =
+          access.region->shared ? uint64_t(access.origin + at) : reinterpret_cast<uint64_t>(access.base) + uint64_t(at);
+      if (instr.op != Op::Store)
+        table.read(group.clocks, wave.index, instr, place);
+      if (instr.op != Op::Load)
+        table.write(group.clocks, wave.index, instr, place, /*keeps=*/instr.op == Op::Atomic);
+    }
 }
 
 } // namespace soliton::emu

@@ -60,6 +60,7 @@ Builder::Builder(BuilderOptions options) {
   program.waves = options.waves;
   program.sharedBytes = options.sharedBytes;
   program.rules = options.rules;
+  program.occupancy = options.occupancy;
   program.places.push_back({});
 }
 
@@ -334,8 +335,8 @@ void Builder::assign(Value variable, Value value) {
   if (isUniform(variable) && !isUniform(value))
     throw ProgramError("a value that differs between lanes is assigned to a uniform variable");
   if (isUniform(variable))
-    for (const Scope &scope : scopes)
-      if (scope.kind == Scope::Masked && variable.slot < scope.firstSlot)
+    for (const Nest &scope : scopes)
+      if (scope.kind == Nest::Masked && variable.slot < scope.firstSlot)
         throw ProgramError("a uniform variable is assigned under a condition that differs between lanes");
   Instr &instr = emit(Op::Move);
   instr.dst = variable.slot;
@@ -401,48 +402,48 @@ void Builder::beginIf(Value condition) {
   requireMask(condition, "if");
   bool uniform = isUniform(condition);
   scopes.push_back(
-      {uniform ? Scope::Jumped : Scope::Masked, program.code.size(), {}, static_cast<Slot>(program.slots.size())});
+      {uniform ? Nest::Jumped : Nest::Masked, program.code.size(), {}, static_cast<Slot>(program.slots.size())});
   emit(uniform ? Op::JumpIfZero : Op::MaskPush).src[0] = condition.slot;
 }
 
 void Builder::beginElse() {
-  if (scopes.empty() || scopes.back().kind == Scope::Endless)
+  if (scopes.empty() || scopes.back().kind == Nest::Endless)
     throw ProgramError("else without if");
-  Scope &scope = scopes.back();
+  Nest &scope = scopes.back();
   size_t branch = program.code.size();
-  emit(scope.kind == Scope::Jumped ? Op::Jump : Op::MaskElse);
-  program.code[scope.branch].index = static_cast<uint32_t>(scope.kind == Scope::Jumped ? branch + 1 : branch);
+  emit(scope.kind == Nest::Jumped ? Op::Jump : Op::MaskElse);
+  program.code[scope.branch].index = static_cast<uint32_t>(scope.kind == Nest::Jumped ? branch + 1 : branch);
   scope.branch = branch;
 }
 
 void Builder::endIf() {
-  if (scopes.empty() || scopes.back().kind == Scope::Endless)
+  if (scopes.empty() || scopes.back().kind == Nest::Endless)
     throw ProgramError("end of an if that was not begun");
-  Scope scope = scopes.back();
+  Nest scope = scopes.back();
   scopes.pop_back();
   program.code[scope.branch].index = here();
-  if (scope.kind == Scope::Masked)
+  if (scope.kind == Nest::Masked)
     emit(Op::MaskPop);
 }
 
 void Builder::beginLoop() {
-  scopes.push_back({Scope::Endless, program.code.size(), {}, static_cast<Slot>(program.slots.size())});
+  scopes.push_back({Nest::Endless, program.code.size(), {}, static_cast<Slot>(program.slots.size())});
 }
 
 void Builder::breakUnless(Value condition) {
   requireMask(condition, "break");
   condition = asUniform(condition);
-  auto loop = std::find_if(scopes.rbegin(), scopes.rend(), [](const Scope &s) { return s.kind != Scope::Jumped; });
-  if (loop == scopes.rend() || loop->kind != Scope::Endless)
+  auto loop = std::find_if(scopes.rbegin(), scopes.rend(), [](const Nest &s) { return s.kind != Nest::Jumped; });
+  if (loop == scopes.rend() || loop->kind != Nest::Endless)
     throw ProgramError("break outside of a loop, or under a condition that differs between lanes");
   loop->leaves.push_back(program.code.size());
   emit(Op::JumpIfZero).src[0] = condition.slot;
 }
 
 void Builder::endLoop() {
-  if (scopes.empty() || scopes.back().kind != Scope::Endless)
+  if (scopes.empty() || scopes.back().kind != Nest::Endless)
     throw ProgramError("end of a loop that was not begun");
-  Scope scope = scopes.back();
+  Nest scope = scopes.back();
   scopes.pop_back();
   emit(Op::Jump).index = static_cast<uint32_t>(scope.branch);
   for (size_t leave : scope.leaves)

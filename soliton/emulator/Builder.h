@@ -46,6 +46,9 @@ struct Masked {
   Value fill = {};
   /// Beyond `limit`: fill and drop silently instead of a finding.
   bool clamp = false;
+  /// Of loads and stores; an atomic that says `Plain` is relaxed.
+  Order order = Order::Plain;
+  Scope scope = Scope::Device;
 };
 
 /// A `for` under construction.
@@ -62,6 +65,7 @@ struct BuilderOptions {
   uint32_t waves = 1;
   uint32_t sharedBytes = 0;
   Rules rules = {};
+  Occupancy occupancy = {};
 };
 
 /// A fragment of `registers` elements a lane from a function (register, lane) -> element number or kNoElement.
@@ -153,8 +157,7 @@ public:
   Value load(DType type, uint32_t count, const At &at, const Masked &masked = {});
   void store(Value value, const At &at, const Masked &masked = {});
   /// Returns the old value where `wantOld`.
-  Value atomic(AtomicOp op, Value value, const At &at, const Masked &masked = {}, bool wantOld = false,
-               bool synchronizes = false);
+  Value atomic(AtomicOp op, Value value, const At &at, const Masked &masked = {}, bool wantOld = false);
   /// `bytes` a lane. laneOrder: lane l goes to the uniform destination + l * bytes, otherwise each lane says where.
   void copyAsync(uint32_t bytes, const At &from, const At &to, Counter counter, bool laneOrder, Value mask = {},
                  bool zeroFill = false, bool clamp = false);
@@ -179,11 +182,12 @@ public:
   std::vector<Value> wait(Counter counter, uint32_t pending, const std::vector<Value> &values = {});
   void mbarrierInit(const At &at, uint32_t arrivals);
   void mbarrierArrive(const At &at, uint32_t arrivals = 1, bool perLane = false);
-  void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true);
+  void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true, bool perLane = false);
   void mbarrierExpect(const At &at, Value bytes, bool arrive = true);
   void mbarrierWait(const At &at, Value parity);
   void barrier(uint32_t id = 0, uint32_t waves = 0);
-  void fence(FenceOp op);
+  /// Order and scope are those of memory fences.
+  void fence(FenceOp op, Order order = Order::AcquireRelease, Scope scope = Scope::Device);
   void hint(Hint hint);
 
   // --- Lanes.
@@ -200,7 +204,7 @@ public:
   Program finish();
 
 private:
-  struct Scope {
+  struct Nest {
     enum Kind { Jumped, Masked, Endless } kind;
     /// The jump to patch, or the first instruction of an endless loop.
     size_t branch;
@@ -221,7 +225,7 @@ private:
   Program program;
   uint32_t place = 0;
   std::map<std::string, uint32_t> placeIndex;
-  std::vector<Scope> scopes;
+  std::vector<Nest> scopes;
 };
 
 } // namespace soliton::emu

@@ -34,6 +34,8 @@ Value Builder::load(DType type, uint32_t count, const At &at, const Masked &mask
   instr.src = {masked.mask.slot, masked.fill.slot, kNoSlot, kNoSlot};
   instr.index = where;
   instr.flags = masked.clamp ? kClamp : 0;
+  instr.order = masked.order;
+  instr.scope = masked.scope;
   return result;
 }
 
@@ -44,9 +46,11 @@ void Builder::store(Value value, const At &at, const Masked &masked) {
   instr.src = {masked.mask.slot, value.slot, kNoSlot, kNoSlot};
   instr.index = where;
   instr.flags = masked.clamp ? kClamp : 0;
+  instr.order = masked.order;
+  instr.scope = masked.scope;
 }
 
-Value Builder::atomic(AtomicOp op, Value value, const At &at, const Masked &masked, bool wantOld, bool synchronizes) {
+Value Builder::atomic(AtomicOp op, Value value, const At &at, const Masked &masked, bool wantOld) {
   requireMask(masked.mask, "atomic");
   uint32_t where = address(at);
   Value old = wantOld ? make(type(value), count(value), false) : Value{};
@@ -55,7 +59,9 @@ Value Builder::atomic(AtomicOp op, Value value, const At &at, const Masked &mask
   instr.dst = old.slot;
   instr.src = {masked.mask.slot, value.slot, kNoSlot, kNoSlot};
   instr.index = where;
-  instr.flags = static_cast<uint8_t>((masked.clamp ? kClamp : 0) | (synchronizes ? kSynchronizes : 0));
+  instr.flags = masked.clamp ? kClamp : 0;
+  instr.order = masked.order == Order::Plain ? Order::Relaxed : masked.order;
+  instr.scope = masked.scope;
   return old;
 }
 
@@ -190,12 +196,12 @@ void Builder::mbarrierArrive(const At &at, uint32_t arrivals, bool perLane) {
   instr.flags = perLane ? kPerLane : 0;
 }
 
-void Builder::mbarrierExpect(const At &at, uint32_t bytes, bool arrive) {
+void Builder::mbarrierExpect(const At &at, uint32_t bytes, bool arrive, bool perLane) {
   uint32_t where = address(at);
   Instr &instr = emit(Op::MbarrierExpect);
   instr.index = where;
   instr.imm = bytes;
-  instr.flags = arrive ? kArrive : 0;
+  instr.flags = static_cast<uint8_t>((arrive ? kArrive : 0) | (perLane ? kPerLane : 0));
 }
 
 void Builder::mbarrierExpect(const At &at, Value bytes, bool arrive) {
@@ -220,8 +226,12 @@ void Builder::barrier(uint32_t id, uint32_t waves) {
   instr.imm = waves;
 }
 
-void Builder::fence(FenceOp op) {
-  emit(Op::Fence).sub = static_cast<uint8_t>(op);
+void Builder::fence(FenceOp op, Order order, Scope scope) {
+  Instr &instr = emit(Op::Fence);
+  instr.sub = static_cast<uint8_t>(op);
+  bool ofMemory = op == FenceOp::Shared || op == FenceOp::Global;
+  instr.order = ofMemory ? order : Order::Plain;
+  instr.scope = ofMemory ? scope : Scope::Device;
 }
 void Builder::hint(Hint hint) {
   emit(Op::Nop).sub = static_cast<uint8_t>(hint);

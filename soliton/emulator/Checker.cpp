@@ -54,20 +54,27 @@ SharedChecker::SharedChecker(const Program &program, Clocks &clocks, Reporter &r
   atomicWrite.resize(program.sharedBytes);
   writeAccess.resize(program.sharedBytes);
   writeAgent.resize(program.sharedBytes);
-  bool hasBulk = false, hasMma = false;
+  bool hasBulk = false, hasMma = false, hasAtomicLoad = false;
   for (const Instr &instr : program.code) {
+    hasAtomicLoad |= instr.op == Op::Load && instr.order != Order::Plain;
     hasBulk |= instr.op == Op::CopyTile && instr.sub != uint8_t(TileOp::Load);
     hasMma |= instr.op == Op::MmaAsync;
   }
-  columnOf.resize(program.waves * kNumCounters, 0xffffffffu);
+  columnOf.resize(2 * program.waves * kNumCounters, 0xffffffffu);
   for (uint32_t wave = 0; wave < program.waves; ++wave)
     for (Counter counter : {Counter::Shared, Counter::Bulk, Counter::Mma}) {
       if ((counter == Counter::Bulk && !hasBulk) || (counter == Counter::Mma && !hasMma))
         continue;
-      columnOf[agentOf(wave, counter)] = static_cast<uint32_t>(readers.size());
-      readers.push_back(agentOf(wave, counter));
-      readAccess.emplace_back(program.sharedBytes);
+      addReader(agentOf(wave, counter), false);
     }
+  for (uint32_t wave = 0; wave < program.waves && hasAtomicLoad; ++wave)
+    addReader(agentOf(wave, Counter::Shared), true);
+}
+
+void SharedChecker::addReader(Agent agent, bool atomic) {
+  columnOf[agent + (atomic ? program.waves * kNumCounters : 0)] = static_cast<uint32_t>(readers.size());
+  readers.push_back({agent, atomic});
+  readAccess.emplace_back(program.sharedBytes);
 }
 
 void SharedChecker::reset(bool restarted) {
@@ -101,16 +108,16 @@ void SharedChecker::read(uint32_t first, uint32_t bytes, uint32_t lane) {
   uint32_t uninitialized = 0, unordered = 0;
   for (uint32_t b = first; b < first + bytes; ++b) {
     uninitialized |= initialized[b] ^ 1u;
-    unordered |= writeAccess[b] > limits[writeAgent[b]];
+    unordered |= writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]);
   }
-  uint32_t column = columnOf[actor.agent];
+  uint32_t column = columnOf[actor.agent + (actor.atomic ? program.waves * kNumCounters : 0)];
   std::fill_n(readAccess[column].begin() + first, bytes, actor.access);
   if (!(uninitialized | unordered))
     return;
   for (uint32_t b = first; b < first + bytes; ++b) {
     if (!initialized[b])
       reportUninitialized(b, lane);
-    else if (writeAccess[b] > limits[writeAgent[b]])
+    else if (writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]))
       reportUnordered(b, lane, false, true, writeAgent[b], writeAccess[b]);
   }
 }
@@ -124,13 +131,14 @@ static bool anyAbove(const uint32_t *values, uint32_t count, uint32_t limit) {
 
 void SharedChecker::write(uint32_t first, uint32_t bytes, uint32_t lane) {
   for (size_t column = 0; column < readers.size(); ++column) {
-    uint32_t limit = limits[readers[column]];
+    auto [agent, atomic] = readers[column];
+    uint32_t limit = limits[agent];
     const uint32_t *reads = readAccess[column].data();
-    if (!anyAbove(reads + first, bytes, limit))
+    if ((atomic && actor.atomic) || !anyAbove(reads + first, bytes, limit))
       continue;
     for (uint32_t b = first; b < first + bytes; ++b)
       if (reads[b] > limit)
-        reportUnordered(b, lane, true, false, readers[column], reads[b]);
+        reportUnordered(b, lane, true, false, agent, reads[b]);
   }
   for (uint32_t b = first; b < first + bytes; ++b)
     if (writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]))

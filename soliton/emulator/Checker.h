@@ -1,8 +1,8 @@
-//===- Checker.h - Judges memory accesses by happens-before ---------------===//
+//===- Checker.h - Judges accesses of shared memory by happens-before -----===//
 //
 // Shadow memory: for every byte of the shared block the last write (agent, access) and the last read of every agent
-// that reads; for every touched granule of a written global buffer the last write and the last read. An access that is
-// not ordered after a conflicting one (Clocks.h) is a finding, whatever order the scheduler happened to choose.
+// that reads. An access that is not ordered after a conflicting one (Clocks.h) is a finding, whatever order the
+// scheduler happened to choose. GlobalChecker.h does the same for global memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -25,6 +25,7 @@ struct Actor {
   /// Through the asynchronous proxy: sees what ordinary accesses wrote only after a proxy fence.
   bool proxy = false;
   bool atomic = false;
+  Scope scope = Scope::Device;
 };
 
 /// Why what `actor` does is not ordered after `agent`'s `access`, which it is known not to be.
@@ -58,53 +59,16 @@ private:
   std::vector<uint8_t> initialized, atomicWrite;
   std::vector<uint32_t> writeAccess;
   std::vector<uint16_t> writeAgent;
-  /// Agents that read shared memory, and for each the last read of every byte.
-  std::vector<Agent> readers;
-  std::vector<std::vector<uint32_t>> readAccess;
-  std::vector<uint32_t> columnOf;
-};
-
-/// The global buffers that a program writes; the others need no shadow.
-class GlobalChecker {
-public:
-  GlobalChecker(const Program &program, Clocks &clocks, Reporter &reporter);
-
-  bool tracks(uint32_t buffer) const { return buffers[buffer].tracked; }
-  void access(const Actor &actor, uint32_t buffer, uint64_t first, uint32_t bytes, uint32_t lane, bool isWrite);
-
-  /// Conflicts between workgroups that ran on different host threads.
-  static void compare(const GlobalChecker &a, const GlobalChecker &b, Reporter &reporter);
-
-private:
-  /// Workgroups are numbered from 1; 0 is none.
-  struct Stamp {
-    uint32_t workgroup = 0;
-    uint32_t access = 0;
-    uint32_t instruction = 0;
-    uint16_t agent = 0;
+  /// Agents that read shared memory, by plain or by atomic loads, and for each the last such read of every byte.
+  struct Reader {
+    Agent agent = 0;
     bool atomic = false;
   };
-  struct Cell {
-    Stamp write, read;
-  };
-  static constexpr uint64_t kPageCells = 1024;
-  struct Shadow {
-    bool tracked = false;
-    uint32_t granule = 4;
-    std::string name;
-    std::vector<std::unique_ptr<Cell[]>> pages;
-  };
-
-  Cell &cell(Shadow &shadow, uint64_t index);
-  void check(const Actor &actor, const Shadow &shadow, const Stamp &earlier, uint64_t byte, uint32_t lane, bool isWrite,
-             bool earlierIsWrite);
-  static void conflict(Reporter &reporter, const Shadow &shadow, uint64_t byte, const Stamp &a, const Stamp &b,
-                       bool bothWrite, uint32_t wave, uint32_t lane);
-
-  Clocks &clocks;
-  Reporter &reporter;
-  bool judgeWorkgroups = true;
-  std::vector<Shadow> buffers;
+  void addReader(Agent agent, bool atomic);
+  std::vector<Reader> readers;
+  std::vector<std::vector<uint32_t>> readAccess;
+  /// By agent; of atomic loads behind those.
+  std::vector<uint32_t> columnOf;
 };
 
 } // namespace soliton::emu

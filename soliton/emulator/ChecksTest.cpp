@@ -311,6 +311,36 @@ TEST(Checks, DivergentBarrierAndUniform) {
   EXPECT_TRUE(finds(launch(b.finish()), FindingKind::Divergent));
 }
 
+TEST(Checks, DivergentGroupsOfCopies) {
+  // The lanes that do not come by would wait for other groups.
+  auto program = [](bool divergentCommit, bool divergentWait) {
+    Builder b({.waveSize = 32,
+               .waves = 1,
+               .sharedBytes = 128,
+               .rules = {.barrierCompletesShared = true, .globalTicksVm = false}});
+    uint32_t in = b.buffer("in"), tile = b.shared("tile", 0, 128);
+    Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4));
+    Value some = b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 8));
+    b.copyAsync(4, {.region = in, .lane = at}, {.region = tile, .lane = at}, Counter::CpAsync, false);
+    if (divergentCommit)
+      b.beginIf(some);
+    b.commit(Counter::CpAsync);
+    if (divergentCommit)
+      b.endIf();
+    if (divergentWait)
+      b.beginIf(some);
+    b.wait(Counter::CpAsync, 0);
+    if (divergentWait)
+      b.endIf();
+    b.load(DType::i32, 1, {.region = tile, .lane = at});
+    return b.finish();
+  };
+  std::vector<uint32_t> input(32);
+  EXPECT_TRUE(launch(program(false, false), {{input.data(), 128}}).ok());
+  EXPECT_TRUE(finds(launch(program(true, false), {{input.data(), 128}}), FindingKind::Divergent));
+  EXPECT_TRUE(finds(launch(program(false, true), {{input.data(), 128}}), FindingKind::Divergent));
+}
+
 TEST(Checks, Deadlock) {
   auto program = [](bool all) {
     Builder b({.waveSize = 64, .waves = 2});
@@ -439,10 +469,22 @@ TEST(Checks, MbarrierOrdersWaves) {
 
 TEST(Checks, StepLimitIsAnError) {
   Builder b({.waveSize = 32, .waves = 1});
+  Value count = b.variable(DType::i32, 1, true);
+  b.assign(count, b.constant(DType::i32, 0));
   b.beginLoop();
+  b.assign(count, b.add(count, b.constant(DType::i32, 1)));
   b.endLoop();
   Result r = run(b.finish(), {.stepLimit = 1000});
   EXPECT_EQ(r.error, "wave 0 of workgroup 0 was stopped after 1000 instructions");
+}
+
+TEST(Checks, ALoopThatChangesNothingIsADeadlock) {
+  Builder b({.waveSize = 32, .waves = 1});
+  b.beginLoop();
+  b.endLoop();
+  Result r = run(b.finish(), {});
+  ASSERT_TRUE(finds(r, FindingKind::Deadlock));
+  EXPECT_EQ(r.findings[0].message, "no wave can go on: wave 0 loops for ever at `jump`");
 }
 
 TEST(Checks, LaunchHasToFitTheProgram) {

@@ -37,10 +37,12 @@ void ClockSet::join(const ClockSet &other) {
   joinInto(known, other.known);
   joinInto(issued, other.issued);
   joinInto(visible, other.visible);
+  others.join(other.others);
 }
 
 Clocks::Clocks(uint32_t waves, bool barrierCompletes) : waves(waves), completes(barrierCompletes) {
   sets.resize(waves);
+  syncs.resize(waves);
   for (uint32_t i = 0; i < waves * kNumCounters; ++i)
     addAgent();
 }
@@ -54,7 +56,12 @@ Agent Clocks::addAgent() {
   return numAgents() - 1;
 }
 
-bool Clocks::reset() {
+bool Clocks::reset(uint32_t workgroup) {
+  number = workgroup;
+  for (WaveSync &sync : syncs)
+    sync = {};
+  for (ClockSet &set : sets)
+    set.others = {};
   bool restart = std::any_of(counters.begin(), counters.end(),
                              [](const CounterState &state) { return state.issued > (1u << 31); });
   for (Agent agent = 0; agent < numAgents(); ++agent) {
@@ -124,6 +131,12 @@ ClockSet Clocks::publish(uint32_t wave) {
 
 void Clocks::acquire(uint32_t wave, const ClockSet &from) {
   sets[wave].join(from);
+}
+
+void Clocks::take(uint32_t wave, const Knowledge &knowledge) {
+  if (const Knowledge::Clock *own = knowledge.of(number))
+    joinInto(sets[wave].known, *own);
+  sets[wave].others.join(knowledge);
 }
 
 void Clocks::acquireAgent(uint32_t wave, Agent agent, uint32_t access) {

@@ -1,4 +1,4 @@
-//===- Clocks.h - What has happened before what, within a workgroup -------===//
+//===- Clocks.h - What has happened before what, for a workgroup ----------===//
 //
 // Agents do memory accesses: each wave is five of them (one per Counter), each mbarrier is one (it stands for the tile
 // copies that complete on it). An agent numbers its accesses 1, 2, 3, …. For every wave v and agent a
@@ -10,9 +10,12 @@
 // Example: wave 0 stores (access 1 of agent shared.0), waits, meets wave 1 at a barrier: known[1][shared.0] = 1, and
 // wave 1 may load what was stored. Without the wait only issued[1][shared.0] = 1: a missing wait.
 //
+// What a wave knows of other workgroups travels beside it (Knowledge.h); releases and acquires hand it on (Sync.h).
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/emulator/Knowledge.h"
 #include "soliton/emulator/Program.h"
 
 #include <deque>
@@ -40,9 +43,18 @@ struct CounterState {
 /// Three clocks over all agents, as a barrier or an mbarrier carries them from wave to wave.
 struct ClockSet {
   std::vector<uint32_t> known, issued, visible;
+  Knowledge others;
 
   void resize(size_t agents);
   void join(const ClockSet &other);
+};
+
+/// What a wave's fences have to do with its atomic accesses.
+struct WaveSync {
+  /// What the last release fence covers, for the device and for the workgroup: later atomic writes leave it behind.
+  Knowledge fenced, fencedLocal;
+  /// What atomic reads have found: the next acquire fence takes it.
+  Knowledge seen, seenLocal;
 };
 
 class Clocks {
@@ -51,7 +63,8 @@ public:
 
   /// A new workgroup: all that was ever issued counts as done. Returns true where numbers began again at 1, so that
   /// older ones that someone kept mean nothing.
-  bool reset();
+  bool reset(uint32_t workgroup);
+  uint32_t workgroup() const { return number; }
 
   CounterState &counter(Agent agent) { return counters[agent]; }
   const CounterState &counter(Agent agent) const { return counters[agent]; }
@@ -72,6 +85,11 @@ public:
   const std::vector<uint32_t> &known(uint32_t wave) const { return sets[wave].known; }
   const std::vector<uint32_t> &issued(uint32_t wave) const { return sets[wave].issued; }
   const std::vector<uint32_t> &visible(uint32_t wave) const { return sets[wave].visible; }
+  const Knowledge &others(uint32_t wave) const { return sets[wave].others; }
+  WaveSync &sync(uint32_t wave) { return syncs[wave]; }
+  /// All that is ordered before what the wave does now, its own workgroup's included.
+  Knowledge handOver(uint32_t wave) const { return sets[wave].others.with(number, sets[wave].known); }
+  void take(uint32_t wave, const Knowledge &knowledge);
 
   /// The wave's own counter has advanced.
   void retire(uint32_t wave, Counter counter);
@@ -88,6 +106,8 @@ public:
 private:
   uint32_t waves;
   bool completes;
+  uint32_t number = 0;
+  std::vector<WaveSync> syncs;
   std::vector<CounterState> counters;
   std::vector<ClockSet> sets;
   /// Instruction of each access since the workgroup began, and the number of the first.

@@ -108,6 +108,16 @@ std::string_view name(Counter counter) {
   return lookUp(names, counter);
 }
 
+std::string_view name(Order order) {
+  static constexpr std::string_view names[] = {"plain", "relaxed", "acquire", "release", "acq_rel"};
+  return lookUp(names, order);
+}
+
+std::string_view name(Scope scope) {
+  static constexpr std::string_view names[] = {"workgroup", "device"};
+  return lookUp(names, scope);
+}
+
 namespace {
 
 class Printer {
@@ -245,6 +255,8 @@ private:
     }
     out << opName(instr);
     printDetails(instr);
+    if (instr.order != Order::Plain)
+      out << ' ' << name(instr.order) << ' ' << name(instr.scope);
     const char *separator = " ";
     size_t last = instr.src.size();
     while (last > 0 && instr.src[last - 1] == kNoSlot)

@@ -17,6 +17,7 @@ bool isCounted(Counter counter) {
 }
 
 void apply(Wave &wave, const PendingCopy &copy) {
+  wave.group.noteChange();
   for (size_t i = 0; i < copy.to.size(); ++i)
     std::memcpy(wave.group.shared.data() + copy.to[i], copy.data.data() + i * copy.bytes, copy.bytes);
 }
@@ -63,7 +64,15 @@ void evalCopyAsync(Wave &wave, const Instr &instr) {
   wave.copies.push_back(std::move(copy));
 }
 
+/// Groups of these counters belong to lanes, or are closed by all of them together: a divergent wave would leave some
+/// lanes with other groups.
+bool isOfAllLanes(Counter counter) {
+  return counter == Counter::CpAsync || counter == Counter::Mma;
+}
+
 void evalCommit(Wave &wave, const Instr &instr) {
+  if (isOfAllLanes(static_cast<Counter>(instr.sub)))
+    wave.requireConverged(instr);
   wave.group.clocks.counter(agentOf(wave.index, static_cast<Counter>(instr.sub))).commit();
 }
 
@@ -87,6 +96,8 @@ void passOn(Wave &wave, const Instr &instr, Slot from, Slot to) {
 void evalWait(Wave &wave, const Instr &instr) {
   auto counter = static_cast<Counter>(instr.sub);
   auto pending = static_cast<uint32_t>(instr.imm);
+  if (isOfAllLanes(counter))
+    wave.requireConverged(instr);
   uint32_t most = wave.program.rules.counterMax[instr.sub];
   if (pending > most)
     wave.report(instr, FindingKind::CounterOverflow,

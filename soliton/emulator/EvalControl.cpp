@@ -25,12 +25,16 @@ void evalEnd(Wave &wave, const Instr &instr) {
     wave.requireConverged(instr);
   wave.status = Status::Ended;
   wave.stop = true;
+  wave.group.noteChange();
 }
 
 void evalNop(Wave &, const Instr &) {}
 
 void evalJump(Wave &wave, const Instr &instr) {
+  bool backward = instr.index < wave.pc;
   wave.pc = instr.index;
+  if (backward)
+    wave.noteLoop();
 }
 
 void evalJumpIfZero(Wave &wave, const Instr &instr) {

@@ -22,7 +22,7 @@ LaneAccess rowsOf(Wave &wave, const Instr &instr, const MatrixKind &kind, bool i
   wave.requireConverged(instr);
   LaneAccess rows =
       wave.resolve(instr, wave.program.addresses[instr.index], kind.rowBytes, {.only = addressingLanes(kind)});
-  judgeAccess(wave, instr, rows, isWrite, false);
+  judgeAccess(wave, instr, rows, isWrite);
   return rows;
 }
 
@@ -82,7 +82,8 @@ void evalLoadMatrix(Wave &wave, const Instr &instr) {
 void evalStoreMatrix(Wave &wave, const Instr &instr) {
   const MatrixKind &kind = wave.program.matrixKinds[size_t(instr.imm)];
   LaneAccess rows = rowsOf(wave, instr, kind, true);
-  const uint32_t *from = wave.words(instr.src[1]);
+  wave.group.noteChange();
+  const uint32_t *from = wave.read<uint32_t>(instr.src[1], true, 0);
   switch (kind.elementBits) {
   case 4:
     return storeNibbles(rows, kind, from);

@@ -21,8 +21,18 @@ static void completePhases(Workgroup &group, Mbarrier &mbarrier) {
 }
 
 void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes) {
+  group.noteChange();
   mbarrier.bytes -= bytes;
   completePhases(group, mbarrier);
+}
+
+bool issuesOnce(Wave &wave, const Instr &instr) {
+  if (wave.active != 0 && wave.active != wave.allLanes() && !std::has_single_bit(wave.active))
+    wave.report(instr, FindingKind::Divergent,
+                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
+                    " is issued by " + std::to_string(std::popcount(wave.active)) + " lanes, expected one",
+                "let one lane issue it", static_cast<uint32_t>(std::countr_zero(wave.active)), 0);
+  return wave.active != 0;
 }
 
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address) {
@@ -62,7 +72,7 @@ namespace {
 void evalInit(Wave &wave, const Instr &instr) {
   Workgroup &group = wave.group;
   uint32_t at = 0;
-  if (!wave.resolveShared(instr, wave.program.addresses[instr.index], 8, at))
+  if (!issuesOnce(wave, instr) || !wave.resolveShared(instr, wave.program.addresses[instr.index], 8, at))
     return;
   if (at % 8 != 0)
     return wave.report(instr, FindingKind::Misaligned,
@@ -76,6 +86,7 @@ void evalInit(Wave &wave, const Instr &instr) {
     mbarrier->address = at;
     mbarrier->agent = group.clocks.addAgent();
   }
+  group.noteChange();
   Agent agent = mbarrier->agent;
   *mbarrier = {};
   mbarrier->address = at;
@@ -93,6 +104,7 @@ void evalInit(Wave &wave, const Instr &instr) {
 
 void arrive(Wave &wave, const Instr &instr, Mbarrier &mbarrier, int64_t arrivals) {
   Workgroup &group = wave.group;
+  group.noteChange();
   if (group.checks)
     mbarrier.arriving.join(group.clocks.publish(wave.index));
   mbarrier.pending -= arrivals;
@@ -107,17 +119,25 @@ void arrive(Wave &wave, const Instr &instr, Mbarrier &mbarrier, int64_t arrivals
   completePhases(group, mbarrier);
 }
 
+/// How many lanes issue it.
+int64_t issuers(Wave &wave, const Instr &instr) {
+  return instr.flags & kPerLane ? std::popcount(wave.active) : issuesOnce(wave, instr);
+}
+
 void evalArrive(Wave &wave, const Instr &instr) {
-  int64_t each = instr.flags & kPerLane ? std::popcount(wave.active) : 1;
+  int64_t each = issuers(wave, instr);
+  if (each == 0)
+    return;
   if (Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]))
     arrive(wave, instr, *mbarrier, instr.imm * each);
 }
 
 void evalExpect(Wave &wave, const Instr &instr) {
-  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]);
+  int64_t each = issuers(wave, instr);
+  Mbarrier *mbarrier = each ? mbarrierOf(wave, instr, wave.program.addresses[instr.index]) : nullptr;
   if (!mbarrier)
     return;
-  int64_t bytes = instr.src[0] == kNoSlot ? instr.imm : wave.words(instr.src[0])[0];
+  int64_t bytes = each * (instr.src[0] == kNoSlot ? instr.imm : int64_t(wave.words(instr.src[0])[0]));
   constexpr int64_t most = (1 << 20) - 1;
   if (mbarrier->bytes + bytes > most)
     wave.report(instr, FindingKind::CounterOverflow,
@@ -125,9 +145,10 @@ void evalExpect(Wave &wave, const Instr &instr) {
                     std::to_string(mbarrier->bytes + bytes) + " bytes in a phase, expected at most " +
                     std::to_string(most),
                 "split the copies over several mbarriers", Finding::kNone, mbarrier->address);
+  wave.group.noteChange();
   mbarrier->bytes += std::min(bytes, most);
   if (instr.flags & kArrive)
-    arrive(wave, instr, *mbarrier, 1);
+    arrive(wave, instr, *mbarrier, each);
 }
 
 bool isComplete(const Mbarrier &mbarrier, uint32_t parity) {

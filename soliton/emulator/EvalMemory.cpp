@@ -151,12 +151,15 @@ void evalLoad(Wave &wave, const Instr &instr) {
   const SlotPlace &place = wave.prepared.slots[instr.dst];
   LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.dst),
                                    {.mask = instr.src[0], .uniform = place.lanes == 1, .flags = instr.flags});
+  startOrdered(wave, instr, access);
   uint64_t all = access.lanes == 1 ? 1 : wave.allLanes();
   if (access.mask != all)
     fillSlot(wave, instr, wave.write<Word>(instr.dst));
-  judgeAccess(wave, instr, access, false, false);
-  if (!access.region->shared || !wave.prepared.lateShared)
-    return readInto<Memory, Word>(wave, instr, access);
+  judgeAccess(wave, instr, access, false);
+  if (!access.region->shared || !wave.prepared.lateShared || instr.order != Order::Plain) {
+    readInto<Memory, Word>(wave, instr, access);
+    return synchronize(wave, instr, access, sizeof(Memory));
+  }
   auto finish = [](Wave &owner, const PendingShared &pending) {
     readInto<Memory, Word>(owner, *pending.instr, pending.lanes);
   };
@@ -185,24 +188,54 @@ void judgeLanes(Wave &wave, const Instr &instr, const LaneAccess &access, const 
 }
 
 template <typename Memory, typename Word>
-void writeFrom(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from) {
+void moveOut(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from) {
   const SlotInfo &info = wave.program.slots[instr.src[1]];
   if constexpr (sizeof(Memory) == 1 && sizeof(Word) == 4)
     if (memoryBits(info.type) < 8)
       return storePacked(access, from, info.count, wave.lanes, memoryBits(info.type));
   storeElements<Memory, Word>(access, from, info.count, wave.lanes);
-  if (wave.group.checks)
+}
+
+template <typename Memory, typename Word>
+void writeFrom(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from) {
+  wave.group.noteChange();
+  moveOut<Memory, Word>(wave, instr, access, from);
+  const SlotInfo &info = wave.program.slots[instr.src[1]];
+  if (wave.group.checks && memoryBits(info.type) >= 8)
     judgeLanes<Memory, Word>(wave, instr, access, from, info.count, wave.lanes);
+}
+
+/// The bytes that the lanes of a store write, one lane after another.
+template <typename Memory, typename Word>
+std::array<std::byte, 64 * 16> bytesOf(Wave &wave, const Instr &instr, LaneAccess access, const Word *from) {
+  std::array<std::byte, 64 * 16> bytes;
+  access.base = bytes.data();
+  int64_t at = 0;
+  for (uint64_t rest = access.mask; rest; rest &= rest - 1, at += access.bytes)
+    access.at[static_cast<size_t>(std::countr_zero(rest))] = at;
+  moveOut<Memory, Word>(wave, instr, access, from);
+  return bytes;
+}
+
+template <typename Memory, typename Word>
+void judgeStore(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from) {
+  const Region &region = *access.region;
+  if (!wave.group.checks || region.shared || !wave.group.globalChecker.tracks(region.argument))
+    return judgeAccess(wave, instr, access, true);
+  judgeAccess(wave, instr, access, true, bytesOf<Memory, Word>(wave, instr, access, from).data());
 }
 
 template <typename Memory, typename Word>
 void evalStore(Wave &wave, const Instr &instr) {
   LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.src[1]),
                                    {.mask = instr.src[0], .flags = instr.flags});
+  startOrdered(wave, instr, access);
   const Word *from = wave.read<Word>(instr.src[1], true, 1);
-  judgeAccess(wave, instr, access, true, false);
-  if (!access.region->shared || !wave.prepared.lateShared)
-    return writeFrom<Memory, Word>(wave, instr, access, from);
+  judgeStore<Memory, Word>(wave, instr, access, from);
+  if (!access.region->shared || !wave.prepared.lateShared || instr.order != Order::Plain) {
+    writeFrom<Memory, Word>(wave, instr, access, from);
+    return synchronize(wave, instr, access, sizeof(Memory));
+  }
   size_t bytes = size_t(wave.program.slots[instr.src[1]].count) * wave.lanes * sizeof(Word);
   auto finish = [](Wave &owner, const PendingShared &pending) {
     writeFrom<Memory, Word>(owner, *pending.instr, pending.lanes, reinterpret_cast<const Word *>(pending.data.data()));
@@ -217,12 +250,10 @@ void evalAtomic(Wave &wave, const Instr &instr) {
   const SlotInfo &info = wave.program.slots[instr.src[1]];
   LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.src[1]),
                                    {.mask = instr.src[0], .flags = instr.flags});
+  startOrdered(wave, instr, access);
   const Word *from = wave.read<Word>(instr.src[1], true, 1);
-  judgeAccess(wave, instr, access, true, true);
+  judgeAccess(wave, instr, access, true);
   Word *old = instr.dst == kNoSlot ? nullptr : wave.write<Word>(instr.dst);
-  std::unique_lock<std::mutex> lock(wave.prepared.atomics, std::defer_lock);
-  if (!access.region->shared)
-    lock.lock();
   for (uint64_t rest = access.mask; rest; rest &= rest - 1) {
     uint32_t lane = static_cast<uint32_t>(std::countr_zero(rest));
     for (uint32_t element = 0; element < info.count; ++element) {
@@ -232,10 +263,16 @@ void evalAtomic(Wave &wave, const Instr &instr) {
       Word operand = from[element * wave.lanes + lane];
       if (old)
         old[element * wave.lanes + lane] = value;
-      value = static_cast<Memory>(combine(static_cast<AtomicOp>(instr.sub), info.type, value, operand));
-      std::memcpy(at, &value, sizeof(Memory));
+      auto next = static_cast<Memory>(combine(static_cast<AtomicOp>(instr.sub), info.type, value, operand));
+      if (next != value)
+        wave.group.noteChange();
+      std::memcpy(at, &next, sizeof(Memory));
     }
   }
+  for (uint64_t rest = old ? ~access.mask & wave.allLanes() : 0; rest; rest &= rest - 1)
+    for (uint32_t element = 0; element < info.count; ++element)
+      old[element * wave.lanes + static_cast<uint32_t>(std::countr_zero(rest))] = 0;
+  synchronize(wave, instr, access, sizeof(Memory));
 }
 
 template <typename Memory, typename Word>

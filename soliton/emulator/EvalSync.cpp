@@ -1,6 +1,7 @@
 //===- EvalSync.cpp - Barriers and fences ---------------------------------===//
 //
-// A barrier orders execution; which accesses are complete behind it is Clocks' business.
+// A barrier orders execution; which accesses are complete behind it is Clocks' business. A fence completes the wave's
+// own accesses and orders its atomic ones (Sync.h).
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Wave.h"
@@ -34,6 +35,7 @@ void evalBarrier(Wave &wave, const Instr &instr) {
                     std::to_string(expected) + " waves, another wave counts " + std::to_string(barrier.expected),
                 "give all waves the same number", Finding::kNone, 0);
   barrier.waiting.push_back(wave.index);
+  group.noteChange();
   if (barrier.waiting.size() >= barrier.expected)
     return release(group, barrier);
   wave.status = Status::AtBarrier;
@@ -45,15 +47,19 @@ void evalFence(Wave &wave, const Instr &instr) {
   switch (static_cast<FenceOp>(instr.sub)) {
   case FenceOp::Shared:
     clocks.complete(wave.index, Counter::Shared);
-    return retire(wave, Counter::Shared);
+    retire(wave, Counter::Shared);
+    break;
   case FenceOp::Global:
     clocks.complete(wave.index, Counter::Vm);
-    return retire(wave, Counter::Vm);
+    retire(wave, Counter::Vm);
+    break;
   case FenceOp::Proxy:
     return clocks.fenceProxy(wave.index);
   case FenceOp::Mma:
     return;
   }
+  if (wave.group.checks)
+    SyncTable::fence(clocks, wave.index, instr);
 }
 
 } // namespace

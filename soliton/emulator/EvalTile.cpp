@@ -117,7 +117,10 @@ void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorM
                 group.reporter.nameOf(wave.instruction(instr)) + " at shared byte " + std::to_string(tile.shared) +
                     ", expected a multiple of 128",
                 "align the tile", Finding::kNone, tile.shared);
-  group.sharedChecker.begin(actor);
+  // An addition is atomic where it adds, not where it takes its operand from.
+  Actor plain = actor;
+  plain.atomic = false;
+  group.sharedChecker.begin(plain);
   if (isLoad)
     group.sharedChecker.write(tile.shared, boxBytes(map), 0);
   else
@@ -128,7 +131,8 @@ void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorM
   forRows(wave, map, tile, [&](const Row &row) {
     uint32_t bytes = (row.last - row.first) * elementBytes(map);
     if (bytes && row.offset >= 0 && row.offset + bytes <= static_cast<__int128>(size))
-      group.globalChecker.access(actor, map.argument, static_cast<uint64_t>(row.offset), bytes, 0, !isLoad);
+      group.globalChecker.access(
+          {actor, group.clocks, map.argument, static_cast<uint64_t>(row.offset), bytes, 0, !isLoad, nullptr});
   });
 }
 
@@ -147,9 +151,7 @@ void runTile(Wave &wave, const Instr &instr, const PendingTile &tile) {
   uint8_t *shared = wave.group.shared.data();
   std::vector<uint8_t> buffer(rowBytes);
   auto op = static_cast<TileOp>(instr.sub);
-  std::unique_lock<std::mutex> lock(wave.prepared.atomics, std::defer_lock);
-  if (op == TileOp::Add)
-    lock.lock();
+  wave.group.noteChange();
   forRows(wave, map, tile, [&](const Row &row) {
     std::byte *global = row.first < row.last ? bufferPart(wave, instr, map, row) : nullptr;
     uint32_t begin = row.first * width, count = (row.last - row.first) * width;
@@ -172,6 +174,8 @@ void runTile(Wave &wave, const Instr &instr, const PendingTile &tile) {
 }
 
 void evalCopyTile(Wave &wave, const Instr &instr) {
+  if (!issuesOnce(wave, instr))
+    return;
   Workgroup &group = wave.group;
   const TensorMap &map = wave.program.maps[size_t(instr.imm)];
   PendingTile tile;

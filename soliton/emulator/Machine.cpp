@@ -1,6 +1,7 @@
 //===- Machine.cpp - Runs a grid ------------------------------------------===//
 //
-// Refuses what cannot run, deals workgroups to host threads in turn, joins their findings and statistics.
+// Refuses what cannot run, deals workgroups to host threads in turn unless they can see each other, joins their
+// findings and statistics.
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Machine.h"
@@ -25,6 +26,7 @@ Statistics &Statistics::operator+=(const Statistics &other) {
   barriers += other.barriers;
   waits += other.waits;
   bankConflicts += other.bankConflicts;
+  residents += other.residents;
   return *this;
 }
 
@@ -49,6 +51,7 @@ static Statistics statisticsOf(const Workgroup &group) {
   s.barriers = count(Op::Barrier);
   s.waits = count(Op::Wait) + count(Op::MbarrierWait);
   s.bankConflicts = group.bankConflicts;
+  s.residents = 1;
   return s;
 }
 
@@ -70,26 +73,36 @@ static std::string checkLaunch(const Program &program, const LaunchConfig &confi
 
 namespace {
 
-/// What one host thread does: every `stride`-th workgroup from `first`.
+/// What one host thread does: every `stride`-th workgroup from `first`, or all of them at once.
 struct Worker {
-  Worker(const Prepared &prepared, Reporter &reporter) : prepared(prepared), group(prepared, reporter) {}
+  Worker(const Prepared &prepared, Reporter &reporter) : prepared(prepared), thread(prepared, reporter) {}
 
-  void run(uint32_t first, uint32_t stride, std::atomic<bool> &stop) {
-    const auto &grid = prepared.config.grid;
-    uint64_t total = uint64_t(grid[0]) * grid[1] * grid[2];
+  void run(uint32_t first, uint32_t stride, uint64_t total, std::atomic<bool> &stop) {
+    if (prepared.interleaved)
+      return runInterleaved(prepared, thread, groups);
+    Workgroup &group = *groups.emplace_back(std::make_unique<Workgroup>(prepared, thread));
     for (uint64_t linear = first; linear < total && !stop; linear += stride) {
-      uint64_t inPlane = linear / grid[0];
-      group.run(static_cast<uint32_t>(linear),
-                {static_cast<uint32_t>(linear % grid[0]), static_cast<uint32_t>(inPlane % grid[1]),
-                 static_cast<uint32_t>(inPlane / grid[1])});
+      group.begin(static_cast<uint32_t>(linear));
+      while (group.error.empty() && group.runRound()) {
+      }
+      if (group.error.empty() && !group.hasEnded())
+        group.reportDeadlock();
       if (!group.error.empty())
         stop = true;
     }
   }
 
   const Prepared &prepared;
-  Workgroup group;
+  HostThread thread;
+  std::vector<std::unique_ptr<Workgroup>> groups;
 };
+
+uint32_t threadsFor(const Prepared &prepared, uint64_t total) {
+  if (prepared.interleaved)
+    return 1;
+  uint64_t most = std::clamp<uint64_t>(total, 1, 64);
+  return static_cast<uint32_t>(std::clamp<uint64_t>(prepared.config.threads, 1, most));
+}
 
 } // namespace
 
@@ -98,12 +111,11 @@ Result run(const Program &program, const LaunchConfig &config) {
   result.error = validate(program);
   if (result.error.empty())
     result.error = checkLaunch(program, config);
-  if (!result.error.empty())
+  uint64_t total = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
+  if (!result.error.empty() || total == 0)
     return result;
   Prepared prepared(program, config);
-  uint64_t total = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
-  uint32_t threads = static_cast<uint32_t>(
-      std::clamp<uint64_t>(config.threads, 1, std::max<uint64_t>(1, std::min<uint64_t>(total, 64))));
+  uint32_t threads = threadsFor(prepared, total);
   std::vector<Reporter> reporters(threads, Reporter(program));
   std::vector<std::unique_ptr<Worker>> workers;
   for (uint32_t i = 0; i < threads; ++i)
@@ -111,16 +123,18 @@ Result run(const Program &program, const LaunchConfig &config) {
   std::atomic<bool> stop = false;
   std::vector<std::thread> running;
   for (uint32_t i = 1; i < threads; ++i)
-    running.emplace_back([&, i] { workers[i]->run(i, threads, stop); });
-  workers[0]->run(0, threads, stop);
+    running.emplace_back([&, i] { workers[i]->run(i, threads, total, stop); });
+  workers[0]->run(0, threads, total, stop);
   for (std::thread &thread : running)
     thread.join();
   for (uint32_t i = 0; i < threads; ++i) {
-    if (result.error.empty())
-      result.error = workers[i]->group.error;
-    result.statistics += statisticsOf(workers[i]->group);
+    for (const std::unique_ptr<Workgroup> &group : workers[i]->groups) {
+      if (result.error.empty())
+        result.error = group->error;
+      result.statistics += statisticsOf(*group);
+    }
     for (uint32_t j = 0; j < i && config.checks; ++j)
-      GlobalChecker::compare(workers[j]->group.globalChecker, workers[i]->group.globalChecker, reporters[j]);
+      GlobalChecker::compare(workers[j]->thread.globalChecker, workers[i]->thread.globalChecker, reporters[j]);
   }
   Reporter::merge(reporters, config.maxFindings, result);
   return result;

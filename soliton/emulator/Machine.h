@@ -1,7 +1,9 @@
 //===- Machine.h - Runs emulator programs ---------------------------------===//
 //
-// Executes a grid of workgroups. Waves of a workgroup interleave under a seeded scheduler, lanes run in lockstep,
-// workgroups are dealt to host threads. With `checks` every access is judged:
+// Executes a grid of workgroups. Lanes run in lockstep, waves of a workgroup interleave under a seeded scheduler, and
+// so do the workgroups that the target holds at once, where they can see each other at all: where the launch reads
+// global memory that it also writes. Otherwise workgroups are dealt to host threads. With `checks` every access is
+// judged:
 //
 //   Result r = run(program, {.grid = {4, 4, 1}, .buffers = {{a, bytes}, {c, bytes}}, .checks = true});
 //   if (!r.ok()) std::cerr << format(r);
@@ -41,9 +43,14 @@ struct LaunchConfig {
   bool bankConflicts = false;
   /// Instructions that one wave may execute.
   uint64_t stepLimit = 1'000'000'000;
-  /// Host threads. Workgroups are dealt in turn, so that a run is reproducible for a given number; only the order of
-  /// atomics between workgroups, and which pair of workgroups a global conflict names, depend on it.
+  /// Host threads for workgroups that cannot see each other, dealt in turn. Only which pair of workgroups a global
+  /// conflict names depends on it.
   uint32_t threads = 2;
+  /// Workgroups that run at once where they can see each other; 0: as many as the program's target holds. A further one
+  /// starts when one of them ends; in which order is not promised, and random if `adversarial` under a seed.
+  uint32_t resident = 0;
+  /// Of state that resident workgroups may take; fewer are resident where that is not enough.
+  uint64_t residentBytes = uint64_t(1) << 30;
   /// Findings that are kept.
   uint32_t maxFindings = 32;
 };
@@ -54,19 +61,24 @@ enum class FindingKind : uint8_t {
   MissingBarrier, ///< complete, but nothing orders the other wave after it
   MissingFence,   ///< ordered, but not made visible to the asynchronous engines
   LaneConflict,   ///< lanes of one store write different values to one byte
-  GlobalConflict, ///< different workgroups write one byte, or one reads what another writes
+  GlobalConflict, ///< different workgroups write one byte, or one reads what another writes, in no order
+  RedundantWrite, ///< as a race or a global conflict of two writes, but of one value: a warning
   PendingValue,   ///< a register that an asynchronous instruction still owns
   OutOfBounds,
   Misaligned,
   Uninitialized,
   Divergent, ///< a collective instruction or uniform value with disagreeing lanes
-  Deadlock,
+  Deadlock,  ///< no wave can go on, or those that run poll what nobody will write
   CounterOverflow,
   MbarrierMisuse,
 };
 
 /// `race`, `missing-wait`, …
 std::string_view name(FindingKind kind);
+
+inline bool isWarning(FindingKind kind) {
+  return kind == FindingKind::RedundantWrite;
+}
 
 struct Finding {
   FindingKind kind = FindingKind::Race;
@@ -95,6 +107,8 @@ struct Statistics {
   uint64_t mma = 0, barriers = 0, waits = 0;
   /// Extra shared-memory cycles, where counted.
   uint64_t bankConflicts = 0;
+  /// Workgroups that were resident at once, over all host threads.
+  uint64_t residents = 0;
 
   Statistics &operator+=(const Statistics &other);
 };
@@ -104,6 +118,8 @@ struct Result {
   std::string error;
   /// Sorted by instruction; equal ones (same kind, same places) are reported once, where they happened first.
   std::vector<Finding> findings;
+  /// Likewise; what is no error.
+  std::vector<Finding> warnings;
   /// Findings beyond maxFindings were dropped.
   bool truncated = false;
   Statistics statistics;

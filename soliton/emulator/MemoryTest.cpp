@@ -253,4 +253,37 @@ TEST(Memory, BankConflictsAreCounted) {
   EXPECT_EQ(conflicts(0), 0u);
 }
 
+TEST(Memory, LanesThatAnAtomicLeavesOutGetZero) {
+  // Both by its mask and by the condition around it, also where the slot held something before.
+  std::vector<uint8_t> input(256, 5);
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        Value at = b.mul(lane, b.constant(DType::i32, 4)), result = b.variable(DType::i32);
+        b.assign(result, b.constant(DType::i32, 9));
+        b.beginIf(b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 32)));
+        Value even =
+            b.cmp(CmpOp::Eq, b.binary(BinaryOp::And, lane, b.constant(DType::i32, 1)), b.constant(DType::i32, 0));
+        b.assign(result,
+                 b.atomic(AtomicOp::Add, b.constant(DType::i32, 1), {.region = 0, .lane = at}, {.mask = even}, true));
+        b.endIf();
+        return result;
+      },
+      64, input);
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    EXPECT_EQ(lanes[lane][0], lane >= 32 ? 9u : lane % 2 ? 0u : 0x05050505u);
+}
+
+TEST(Memory, MatrixStoresTakeUniformValues) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 512, .rules = {.barrierCompletesShared = true}});
+  uint32_t out = b.buffer("out"), tile = b.shared("tile", 0, 512), kind = b.matrixKind(matrixRows8x8(4, false));
+  Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 16));
+  b.storeMatrix(kind, b.constant(DType::i16, 7, 8), {.region = tile, .lane = at});
+  b.barrier();
+  b.store(b.load(DType::i16, 8, {.region = tile, .lane = at}), {.region = out, .lane = at});
+  std::vector<uint16_t> output(256);
+  Result r = run(b.finish(), {.buffers = {{output.data(), 512}}, .checks = true});
+  EXPECT_TRUE(r.ok()) << format(r);
+  EXPECT_EQ(output, std::vector<uint16_t>(256, 7));
+}
+
 } // namespace

@@ -67,9 +67,9 @@ enum class Op : uint8_t {
   MaskPush,     ///< active lanes &= src0; to index where none is left (the matching MaskElse or MaskPop)
   MaskElse,     ///< active lanes = those of the enclosing region that MaskPush left out; to index where none
   MaskPop,      ///< active lanes = those before MaskPush
-  Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill)
-  Store,        ///< addresses[index] = src1; src0 = (mask)
-  Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); flags = kSynchronizes
+  Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill); order, scope
+  Store,        ///< addresses[index] = src1; src0 = (mask); order, scope
+  Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); order, scope
   CopyAsync,    ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
                 ///< kZeroFill | kLaneOrder
   CopyTile,     ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
@@ -83,10 +83,10 @@ enum class Op : uint8_t {
   Wait,         ///< sub = Counter, imm = how many stay pending; pool = {source, destination} slot pairs made ready
   MbarrierInit, ///< addresses[index]; imm = arrivals per phase
   MbarrierArrive, ///< addresses[index]; imm = arrivals; flags = kPerLane
-  MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive
+  MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive | kPerLane
   MbarrierWait,   ///< addresses[index]; src0 = uniform parity of the phase that must be complete
   Barrier,        ///< sub = id; imm = waves that meet, 0 = all
-  Fence,          ///< sub = FenceOp
+  Fence,          ///< sub = FenceOp; order, scope for memory fences
   Shuffle,        ///< dst = src0 of another lane; sub = ShuffleOp; src1 = (lane operand) else imm; index = width
   Ballot,         ///< dst uniform i32/i64 = one bit per active lane where src0
   Uniform,        ///< dst uniform = src0 of the first active lane; flags = kAssertEqual
@@ -232,6 +232,22 @@ inline constexpr int kNumCounters = 5;
 /// before it visible to copy_tile and mma_async; Mma orders register accesses before mma_async.
 enum class FenceOp : uint8_t { Shared, Global, Proxy, Mma };
 
+/// How an access or a memory fence takes part in the order between waves and workgroups. Everything but `Plain` is
+/// atomic: it may meet another atomic access of its place unordered. A release hands on what is ordered before it; an
+/// acquire takes what the releases before it on the same place handed on. Fences do so for the atomic accesses around
+/// them.
+enum class Order : uint8_t { Plain, Relaxed, Acquire, Release, AcquireRelease };
+
+/// For whom an atomic access or a fence is one.
+enum class Scope : uint8_t { Workgroup, Device };
+
+inline bool acquires(Order order) {
+  return order == Order::Acquire || order == Order::AcquireRelease;
+}
+inline bool releases(Order order) {
+  return order == Order::Release || order == Order::AcquireRelease;
+}
+
 inline constexpr uint8_t kRoundingMask = 3;
 inline constexpr uint8_t kSaturate = 4;
 /// CopyAsync writes zeros for masked lanes (else those bytes stay).
@@ -240,9 +256,7 @@ inline constexpr uint8_t kZeroFill = 1;
 inline constexpr uint8_t kLaneOrder = 2;
 /// Loads beyond the buffer's `bytes` give the fill value, stores there are dropped, without a finding.
 inline constexpr uint8_t kClamp = 4;
-/// Atomic orders workgroups (a flag or a ticket): conflicts between workgroups are then not judged.
-inline constexpr uint8_t kSynchronizes = 8;
-/// MbarrierArrive counts once per active lane, not once per wave.
+/// MbarrierArrive and MbarrierExpect count once per active lane, not once per wave.
 inline constexpr uint8_t kPerLane = 1;
 /// MbarrierExpect also arrives once.
 inline constexpr uint8_t kArrive = 2;
@@ -254,6 +268,8 @@ struct Instr {
   Op op = Op::End;
   uint8_t sub = 0;
   uint8_t flags = 0;
+  Order order = Order::Plain;
+  Scope scope = Scope::Device;
   /// Index into Program::places.
   uint32_t place = 0;
   Slot dst = kNoSlot;
@@ -290,8 +306,9 @@ struct Region {
   bool operator==(const Region &) const = default;
 };
 
-/// Byte address of a lane: region start + base (uniform i64) + lane (i32) + uniform (i32) + immediate. `limit` (uniform
-/// i64) is the number of bytes that are valid from region start + base; absent = all of the region.
+/// Byte address of a lane: region start + base (uniform i64) + lane (i32; i64 in a buffer and without the next) +
+/// uniform (i32) + immediate. `limit` (uniform i64) is the number of bytes that are valid from region start + base;
+/// absent = all of the region.
 struct Address {
   uint32_t region = 0;
   Slot lane = kNoSlot;
@@ -400,6 +417,15 @@ struct Rules {
   bool operator==(const Rules &) const = default;
 };
 
+/// How much of the target a workgroup takes, from which follows how many are resident at once. 0: no limit is known.
+struct Occupancy {
+  uint32_t computeUnits = 16;
+  /// Of one compute unit.
+  uint32_t waves = 0, sharedBytes = 0;
+
+  bool operator==(const Occupancy &) const = default;
+};
+
 /// Where an instruction comes from and what it is, for reports.
 struct Origin {
   Place place;
@@ -419,6 +445,7 @@ struct Program {
   /// Types of the scalar arguments.
   std::vector<DType> scalars;
   Rules rules;
+  Occupancy occupancy;
   std::vector<SlotInfo> slots;
   std::vector<Instr> code;
   std::vector<uint32_t> pool;
@@ -443,6 +470,9 @@ std::vector<uint8_t> serialize(const Program &program);
 /// The program in `bytes`; throws ProgramError for anything else. The result still has to be validated.
 Program deserialize(std::span<const uint8_t> bytes);
 
+/// Workgroups of the program that its target holds at once, at least 1.
+uint64_t residentWorkgroups(const Program &program);
+
 /// One line per instruction, in the form of the example above.
 std::string disassemble(const Program &program);
 
@@ -452,5 +482,7 @@ std::string_view name(UnaryOp op);
 std::string_view name(CmpOp op);
 std::string_view name(ConvertOp op);
 std::string_view name(Counter counter);
+std::string_view name(Order order);
+std::string_view name(Scope scope);
 
 } // namespace soliton::emu

@@ -14,20 +14,10 @@ namespace soliton::emu {
 static constexpr size_t kMaxKept = 4096;
 
 std::string_view name(FindingKind kind) {
-  static constexpr std::string_view names[] = {"race",
-                                               "missing-wait",
-                                               "missing-barrier",
-                                               "missing-fence",
-                                               "lane-conflict",
-                                               "global-conflict",
-                                               "pending-value",
-                                               "out-of-bounds",
-                                               "misaligned",
-                                               "uninitialized",
-                                               "divergent",
-                                               "deadlock",
-                                               "counter-overflow",
-                                               "mbarrier-misuse"};
+  static constexpr std::string_view names[] = {"race",          "missing-wait",     "missing-barrier", "missing-fence",
+                                               "lane-conflict", "global-conflict",  "redundant-write", "pending-value",
+                                               "out-of-bounds", "misaligned",       "uninitialized",   "divergent",
+                                               "deadlock",      "counter-overflow", "mbarrier-misuse"};
   auto index = static_cast<size_t>(kind);
   return index < std::size(names) ? names[index] : "?";
 }
@@ -85,13 +75,15 @@ void Reporter::merge(std::vector<Reporter> &reporters, uint32_t limit, Result &r
         place->second = finding;
     }
   for (auto &[key, finding] : all)
-    result.findings.push_back(std::move(finding));
-  std::sort(result.findings.begin(), result.findings.end(), [](const Finding &a, const Finding &b) {
-    return std::tuple(a.instruction, a.other, a.kind) < std::tuple(b.instruction, b.other, b.kind);
-  });
-  if (result.findings.size() > limit) {
-    result.truncated = true;
-    result.findings.resize(limit);
+    (isWarning(finding.kind) ? result.warnings : result.findings).push_back(std::move(finding));
+  for (std::vector<Finding> *list : {&result.findings, &result.warnings}) {
+    std::sort(list->begin(), list->end(), [](const Finding &a, const Finding &b) {
+      return std::tuple(a.instruction, a.other, a.kind) < std::tuple(b.instruction, b.other, b.kind);
+    });
+    if (list->size() > limit) {
+      result.truncated = true;
+      list->resize(limit);
+    }
   }
 }
 
@@ -103,7 +95,7 @@ static void printPlace(std::ostream &out, const Place &place) {
 std::string format(const Finding &finding) {
   std::ostringstream out;
   printPlace(out, finding.origin.place);
-  out << "error: " << finding.message << " [" << name(finding.kind) << "]\n";
+  out << (isWarning(finding.kind) ? "warning: " : "error: ") << finding.message << " [" << name(finding.kind) << "]\n";
   if (finding.other != Finding::kNone) {
     out << "  ";
     printPlace(out, finding.otherOrigin.place);
@@ -118,8 +110,9 @@ std::string format(const Result &result) {
   std::string text;
   if (!result.error.empty())
     text += "error: " + result.error + '\n';
-  for (const Finding &finding : result.findings)
-    text += format(finding);
+  for (const std::vector<Finding> *list : {&result.findings, &result.warnings})
+    for (const Finding &finding : *list)
+      text += format(finding);
   if (result.truncated)
     text += "further findings were dropped\n";
   return text;

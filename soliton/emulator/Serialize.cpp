@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {
@@ -92,8 +92,8 @@ void visit(Stream &s, Fragment &f) {
 
 template <typename Stream>
 void visit(Stream &s, Instr &i) {
-  scalars(s, i.op, i.sub, i.flags, i.place, i.dst, i.dst2, i.src[0], i.src[1], i.src[2], i.src[3], i.imm, i.index,
-          i.index2, i.pool, i.poolCount);
+  scalars(s, i.op, i.sub, i.flags, i.order, i.scope, i.place, i.dst, i.dst2, i.src[0], i.src[1], i.src[2], i.src[3],
+          i.imm, i.index, i.index2, i.pool, i.poolCount);
 }
 
 template <typename Stream>
@@ -132,9 +132,10 @@ void visit(Stream &s, Program &p) {
   s.text(p.name);
   scalars(s, p.waveSize, p.waves, p.sharedBytes, p.numBuffers);
   visit(s, p.rules);
+  scalars(s, p.occupancy.computeUnits, p.occupancy.waves, p.occupancy.sharedBytes);
   s.list(p.scalars, 1, [&](DType &t) { s.scalar(t); });
   s.list(p.slots, 6, [&](SlotInfo &i) { scalars(s, i.type, i.count, i.uniform); });
-  s.list(p.code, 55, [&](Instr &i) { visit(s, i); });
+  s.list(p.code, 57, [&](Instr &i) { visit(s, i); });
   s.list(p.pool, 4, [&](uint32_t &w) { s.scalar(w); });
   s.list(p.regions, 17, [&](Region &r) {
     s.text(r.name);

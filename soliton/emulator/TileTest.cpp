@@ -62,6 +62,38 @@ TEST(Tile, LoadFillsZerosOutsideAndSwizzles) {
       }
 }
 
+TEST(Tile, OneLaneIssuesACopy) {
+  // Lanes below `active` reach the copy: none, one, all of them, or several, each of which would issue it.
+  auto program = [](int64_t active) {
+    Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 1024 + 8, .rules = kRules});
+    b.buffer("in");
+    uint32_t tile = b.shared("tile", 0, 1024);
+    At mbarrier{.region = b.shared("mbarrier", 1024, 8)};
+    uint32_t map = b.tensorMap(map2d(0, 20, 12, 8, 8, 0));
+    b.mbarrierInit(mbarrier, 1);
+    Value lanes = b.cmp(CmpOp::Slt, b.id(IdKind::Lane), b.constant(DType::i32, active));
+    Value zero = b.constant(DType::i32, 0);
+    b.beginIf(lanes);
+    b.mbarrierExpect(mbarrier, 256);
+    b.copyTileLoad(map, {zero, zero}, {.region = tile}, mbarrier);
+    b.endIf();
+    if (active > 0)
+      b.mbarrierWait(mbarrier, zero);
+    return b.finish();
+  };
+  std::vector<float> input(20 * 12);
+  auto launch = [&](int64_t active) {
+    return run(program(active), {.buffers = {{input.data(), input.size() * 4}}, .checks = true});
+  };
+  EXPECT_TRUE(launch(0).ok());
+  EXPECT_EQ(launch(0).statistics.asyncCopies, 0u);
+  EXPECT_TRUE(launch(1).ok()) << format(launch(1));
+  EXPECT_TRUE(launch(32).ok());
+  Result several = launch(5);
+  ASSERT_EQ(kindsOf(several), (std::vector{FindingKind::Divergent, FindingKind::Divergent})) << format(several);
+  EXPECT_NE(several.findings[1].message.find("is issued by 5 lanes, expected one"), std::string::npos);
+}
+
 /// Writes lane numbers into a tile with ordinary stores, then copies it out.
 Program storeTile(bool fence, bool wait, bool add) {
   Builder b({.waveSize = 32, .waves = 2, .sharedBytes = 256, .rules = kRules});

@@ -92,6 +92,8 @@ private:
     require(instr.place < program.places.size(), "the place does not exist");
     for (Slot s : {instr.dst, instr.dst2, instr.src[0], instr.src[1], instr.src[2], instr.src[3]})
       require(s == kNoSlot || s < program.slots.size(), "a slot does not exist");
+    if (const char *wrong = orderProblem(instr))
+      require(false, wrong);
     if (instr.op <= Op::Arg)
       checkPure(instr);
     else if (instr.op <= Op::MaskPop)
@@ -361,8 +363,9 @@ private:
       return;
     const MatrixKind &kind = program.matrixKinds[size_t(instr.imm)];
     const SlotInfo &value = slot(instr.op == Op::LoadMatrix ? instr.dst : instr.src[1]);
-    require(!value.uniform && value.count == kind.registers && uint32_t(bits(value.type)) == kind.elementBits,
+    require(value.count == kind.registers && uint32_t(bits(value.type)) == kind.elementBits,
             "the value does not fit the kind");
+    require(instr.op == Op::StoreMatrix || !value.uniform, "the result differs between lanes");
   }
 
   void operand(Slot s, DType type, const Fragment &fragment) {

@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/ValidateTables.h"
 
+#include <algorithm>
+
 namespace soliton::emu {
 namespace {
 
@@ -30,6 +32,8 @@ std::string checkSizes(const Program &p) {
     return "the unknown place is missing";
   if (p.rules.banks < 1 || p.rules.banks > 1024)
     return std::to_string(p.rules.banks) + " banks, expected 1 to 1024";
+  if (p.occupancy.computeUnits < 1 || p.occupancy.computeUnits > 4096)
+    return std::to_string(p.occupancy.computeUnits) + " compute units, expected 1 to 4096";
   if (p.rules.globalAlignment < 1 || p.rules.globalAlignment > 16)
     return "a global alignment of " + std::to_string(p.rules.globalAlignment) + ", expected 1 to 16";
   return {};
@@ -68,8 +72,9 @@ std::string checkRegions(const Program &p) {
   for (const Address &at : p.addresses) {
     if (at.region >= p.regions.size())
       return "an address in a region that does not exist";
-    if (!fits(at.lane, DType::i32, false) || !fits(at.uniform, DType::i32, true) || !fits(at.base, DType::i64, true) ||
-        !fits(at.limit, DType::i64, true))
+    bool wide = fits(at.lane, DType::i64, false) && at.uniform == kNoSlot && !p.regions[at.region].shared;
+    if ((!fits(at.lane, DType::i32, false) && !wide) || !fits(at.uniform, DType::i32, true) ||
+        !fits(at.base, DType::i64, true) || !fits(at.limit, DType::i64, true))
       return "an address part of `" + p.regions[at.region].name + "` is no scalar of the right type";
     if (at.immediate < INT32_MIN || at.immediate > INT32_MAX)
       return "an immediate of " + std::to_string(at.immediate) + " bytes, expected 32 bits";
@@ -167,6 +172,36 @@ std::string checkMap(const Program &p, const TensorMap &map) {
 }
 
 } // namespace
+
+const char *orderProblem(const Instr &instr) {
+  if (instr.order > Order::AcquireRelease || instr.scope > Scope::Device)
+    return "the order or scope does not exist";
+  bool orders = acquires(instr.order) || releases(instr.order);
+  switch (instr.op) {
+  case Op::Load:
+    return releases(instr.order) ? "a load cannot release" : nullptr;
+  case Op::Store:
+    return acquires(instr.order) ? "a store cannot acquire" : nullptr;
+  case Op::Atomic:
+    return instr.order == Order::Plain ? "an atomic cannot be plain" : nullptr;
+  case Op::Fence:
+    return orders != (instr.sub <= uint8_t(FenceOp::Global)) ? "fences of memory, and only those, acquire or release"
+                                                             : nullptr;
+  default:
+    return instr.order != Order::Plain ? "has no order" : nullptr;
+  }
+}
+
+uint64_t residentWorkgroups(const Program &program) {
+  const Occupancy &unit = program.occupancy;
+  uint64_t byWaves = unit.waves / program.waves;
+  uint64_t byShared = program.sharedBytes ? unit.sharedBytes / program.sharedBytes : UINT32_MAX;
+  if (unit.waves == 0)
+    byWaves = 1;
+  if (unit.sharedBytes == 0)
+    byShared = UINT32_MAX;
+  return std::max<uint64_t>(1, std::min(byWaves, byShared)) * unit.computeUnits;
+}
 
 std::string validateTables(const Program &program) {
   for (auto *check : {checkSizes, checkSlots, checkRegions})

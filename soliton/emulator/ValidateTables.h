@@ -1,6 +1,6 @@
 //===- ValidateTables.h - The tables of a program, checked ----------------===//
 //
-// Sizes, regions, addresses, fragments and maps; the half of `validate` that looks at no instruction.
+// Sizes, regions, addresses, fragments and maps: the half of `validate` that follows no operand; and orders of memory.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -11,6 +11,9 @@ namespace soliton::emu {
 
 /// What is wrong with the tables, or an empty string.
 std::string validateTables(const Program &program);
+
+/// What is wrong with the instruction's order and scope, or null.
+const char *orderProblem(const Instr &instr);
 
 /// Bits that a lane's value takes in memory; an i1 takes a byte.
 inline uint64_t accessBits(const SlotInfo &info) {

@@ -50,6 +50,9 @@ Handler handlerOf(const Program &program, const Instr &instr) {
   return instr.op <= Op::Fence ? syncHandler(program, instr) : lanesHandler(program, instr);
 }
 
+/// Instructions after which a wave gives way, where others may wait for what it does or it for others.
+static constexpr uint64_t kSlice = 1 << 14;
+
 Prepared::Prepared(const Program &program, const LaunchConfig &config) : program(program), config(config) {
   for (const SlotInfo &info : program.slots) {
     SlotPlace place;
@@ -65,7 +68,11 @@ Prepared::Prepared(const Program &program, const LaunchConfig &config) : program
     handlers.push_back(handlerOf(program, instr));
     switchPoint.push_back(instr.op >= Op::Load && instr.op <= Op::Fence && instr.op != Op::Mma);
     hasMmaAsync |= instr.op == Op::MmaAsync;
+    mayPoll |= instr.op == Op::Jump && instr.index < handlers.size();
   }
+  interleaved = mayCommunicate(program, config.buffers);
+  if (interleaved || mayPoll)
+    slice = kSlice;
   late = config.adversarial || (config.checks && hasMmaAsync);
   lateShared = config.adversarial && !program.rules.barrierCompletesShared;
 }
@@ -88,6 +95,9 @@ void Wave::reset() {
   mmas.clear();
   inFlight.clear();
   loadOf.assign(prepared.lateShared ? program.slots.size() : 0, 0);
+  lastRead = Finding::kNone;
+  lastReadRegion = nullptr;
+  seenChanges = ~0ull;
 }
 
 void Wave::run() {
@@ -96,10 +106,15 @@ void Wave::run() {
   const bool seeded = prepared.config.seed != 0;
   const bool pending = prepared.hasMmaAsync && prepared.late;
   bool first = true;
+  const uint64_t pause = fuel > prepared.slice ? fuel - prepared.slice : 0;
   while (!stop) {
-    if (fuel-- == 0)
-      return group.fail("wave " + std::to_string(index) + " of workgroup " + std::to_string(group.linear) +
-                        " was stopped after " + std::to_string(prepared.config.stepLimit) + " instructions");
+    if (fuel == pause) {
+      if (fuel == 0)
+        group.fail("wave " + std::to_string(index) + " of workgroup " + std::to_string(group.linear) +
+                   " was stopped after " + std::to_string(prepared.config.stepLimit) + " instructions");
+      return;
+    }
+    --fuel;
     if (seeded && !first && prepared.switchPoint[pc] && (group.random() & 1))
       return;
     first = false;
@@ -113,6 +128,29 @@ void Wave::run() {
       finishUsed(instr);
     handler(*this, instr);
   }
+}
+
+void Wave::noteLoop() {
+  // Anything may follow a change: only loops since the last one count. Taking snapshots at doubling distances finds a
+  // period of any length (Brent).
+  if (group.thread.changes != seenChanges) {
+    seenChanges = group.thread.changes;
+    loops = 0;
+    nextSnapshot = 8;
+    snapshot.pc = ~0u;
+    return;
+  }
+  ++loops;
+  if (snapshot.pc == pc && snapshot.active == active && snapshot.sizes == queueSizes() &&
+      std::memcmp(snapshot.registers.data(), registers.get(), prepared.waveBytes) == 0) {
+    status = Status::Polling;
+    stop = true;
+    return;
+  }
+  if (loops < nextSnapshot)
+    return;
+  nextSnapshot *= 2;
+  snapshot = {pc, active, queueSizes(), {registers.get(), registers.get() + prepared.waveBytes}};
 }
 
 int64_t Wave::uniformInt(Slot slot) {

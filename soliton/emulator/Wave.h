@@ -1,14 +1,17 @@
 //===- Wave.h - The state of a workgroup while it runs --------------------===//
 //
 // A Wave is a program counter, slots and a mask of active lanes; a Workgroup is its waves, the shared block, barriers
-// and what is in flight. Handlers (one per Op, in the Eval files) take a wave and its instruction; the program counter
-// already points behind it. Validation has made indices and types safe; addresses are checked by Lanes.cpp.
+// and what is in flight; a HostThread is what the workgroups that one thread of the host runs have in common. Handlers
+// (one per Op, in the Eval files) take a wave and its instruction; the program counter already points behind it.
+// Validation has made indices and types safe; addresses are checked by Lanes.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "soliton/emulator/Checker.h"
+#include "soliton/emulator/GlobalChecker.h"
 #include "soliton/emulator/Machine.h"
+#include "soliton/emulator/Sync.h"
 
 #include <bit>
 #include <cstddef>
@@ -50,10 +53,32 @@ struct Prepared {
   bool late = false;
   /// So are ordinary accesses of shared memory, which no barrier of the target completes.
   bool lateShared = false;
-  mutable std::mutex atomics;
+  /// Workgroups can see each other: they interleave on one host thread.
+  bool interleaved = false;
+  /// Some loop may wait for memory to change: waves give way after `slice` instructions.
+  bool mayPoll = false;
+  uint64_t slice = ~0ull;
 };
 
-enum class Status : uint8_t { Ready, AtBarrier, AtMbarrier, Ended };
+/// Polling: nothing has changed since it was last where it is, so it will come here again for ever.
+enum class Status : uint8_t { Ready, AtBarrier, AtMbarrier, Polling, Ended };
+
+/// What the workgroups of one host thread share. Only one instruction is executed at a time.
+struct HostThread {
+  HostThread(const Prepared &prepared, Reporter &reporter);
+
+  Reporter &reporter;
+  GlobalChecker globalChecker;
+  /// Atomic places in global memory, by address.
+  SyncTable sync;
+  /// Grows whenever memory, a barrier or an mbarrier has changed, or a wave has ended.
+  uint64_t changes = 0;
+  /// Four of the largest slot, and matrices.
+  std::array<std::vector<uint64_t>, 4> scratch;
+  std::vector<float> matrixA, matrixB, matrixC, conversion;
+  std::vector<double> wideA, wideB, wideC;
+  std::vector<int32_t> intA, intB, intC;
+};
 
 struct MaskEntry {
   uint64_t outer = 0, condition = 0;
@@ -167,6 +192,9 @@ struct Wave {
   /// Does those whose values `instr` uses or replaces, and all before them.
   void finishUsed(const Instr &instr);
 
+  /// A loop begins again: finds out whether the wave does nothing but wait for a change.
+  void noteLoop();
+
   Workgroup &group;
   const Prepared &prepared;
   const Program &program;
@@ -188,8 +216,27 @@ struct Wave {
   /// By slot: the queued load that will write it, or 0.
   std::vector<uint32_t> loadOf;
   uint32_t nextJob = 1;
+  /// The last instruction that read memory, and where.
+  uint32_t lastRead = Finding::kNone;
+  const Region *lastReadRegion = nullptr;
+  int64_t lastReadAt = 0;
 
 private:
+  /// All that decides what the wave does next, as long as nothing changes.
+  struct Snapshot {
+    uint32_t pc = 0;
+    uint64_t active = 0;
+    std::array<size_t, 5> sizes{};
+    std::vector<std::byte> registers;
+  };
+  std::array<size_t, 5> queueSizes() const {
+    return {masks.size(), copies.size(), tileStores.size(), mmas.size(), inFlight.size()};
+  }
+
+  Snapshot snapshot;
+  uint64_t seenChanges = ~0ull;
+  uint64_t loops = 0, nextSnapshot = 0;
+
   struct Free {
     void operator()(std::byte *p) const { ::operator delete[](p, std::align_val_t(64)); }
   };
@@ -218,16 +265,28 @@ struct Mbarrier {
 
 class Workgroup {
 public:
-  Workgroup(const Prepared &prepared, Reporter &reporter);
+  Workgroup(const Prepared &prepared, HostThread &thread);
 
-  void run(uint32_t linear, std::array<uint32_t, 3> id);
+  /// Starts the workgroup of that number.
+  void begin(uint32_t linear);
+  /// Lets each wave that can run go on for a while; false where none got further.
+  bool runRound();
+  bool hasEnded() const;
+  /// Nothing but another workgroup can help it, and nothing at all if it is not polling.
+  bool isPolling() const;
+  void reportDeadlock();
+  /// "wave 0 waits at `barrier`, wave 1 has ended"; the first two places.
+  std::string whereWavesAre(Finding &finding) const;
 
   const Prepared &prepared;
   const Program &program;
+  HostThread &thread;
   Reporter &reporter;
   Clocks clocks;
   SharedChecker sharedChecker;
-  GlobalChecker globalChecker;
+  GlobalChecker &globalChecker;
+  /// Atomic places in the shared block.
+  SyncTable sync;
   bool checks;
   uint32_t linear = 0;
   std::array<uint32_t, 3> id{};
@@ -239,31 +298,35 @@ public:
   std::string error;
   std::array<uint64_t, kNumOps> counts{};
   uint64_t globalAccesses = 0, sharedAccesses = 0, bankConflicts = 0;
-  /// Scratch of the handlers: four of the largest slot, and matrices.
-  std::array<std::vector<uint64_t>, 4> scratch;
-  std::vector<float> matrixA, matrixB, matrixC, conversion;
-  std::vector<double> wideA, wideB, wideC;
-  std::vector<int32_t> intA, intB, intC;
+  // Those of the host thread.
+  std::array<std::vector<uint64_t>, 4> &scratch;
+  std::vector<float> &matrixA, &matrixB, &matrixC, &conversion;
+  std::vector<double> &wideA, &wideB, &wideC;
+  std::vector<int32_t> &intA, &intB, &intC;
   std::mt19937_64 random;
 
   void fail(std::string message);
   Mbarrier *findMbarrier(uint32_t address);
-
-private:
-  bool runRound();
-  void reportDeadlock();
+  void noteChange() { ++thread.changes; }
 };
+
+/// Runs all workgroups of the launch, those that are resident at once in turn.
+void runInterleaved(const Prepared &prepared, HostThread &thread, std::vector<std::unique_ptr<Workgroup>> &groups);
 
 /// The handler of an instruction.
 Handler handlerOf(const Program &program, const Instr &instr);
 
 // What the Eval files offer each other.
 
-/// Judges and counts an access to shared memory or a global buffer.
-void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite, bool atomic);
+/// Judges and counts an access to shared memory or a global buffer. `data`: what lanes write, one after another.
+void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite,
+                 const std::byte *data = nullptr);
 void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access);
 /// Hands the lanes of an access that is already numbered to the checker of its memory.
-void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite);
+void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite, const std::byte *data = nullptr);
+/// What has to be done before an access that is atomic, and what it means for the order between waves.
+void startOrdered(Wave &wave, const Instr &instr, const LaneAccess &access);
+void synchronize(Wave &wave, const Instr &instr, const LaneAccess &access, uint32_t elementBytes);
 /// What an atomic leaves in memory.
 uint64_t combine(AtomicOp op, DType type, uint64_t old, uint64_t value);
 /// Completes what `wait` of that counter has made complete.
@@ -276,6 +339,10 @@ void evalCopyTile(Wave &wave, const Instr &instr);
 void runTile(Wave &wave, const Instr &instr, const PendingTile &tile);
 /// Bytes of the box of a map.
 uint32_t boxBytes(const TensorMap &map);
+
+/// Whether an instruction that one lane issues is issued: by the only active lane, or by one that a whole wave elects.
+/// Several lanes of a divergent wave would each issue it, which is a finding.
+bool issuesOnce(Wave &wave, const Instr &instr);
 
 /// The mbarrier of an instruction, or null (reported).
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address);

@@ -1,7 +1,8 @@
 //===- Workgroup.cpp - Interleaves the waves of a workgroup ---------------===//
 //
 // Round robin: every wave that can run does so until it blocks or gives way; with a seed the order and the places at
-// which waves give way are random. If a whole round moves nothing and a wave is left, that is a deadlock.
+// which waves give way are random. If a whole round moves nothing and a wave is left, that is a deadlock, unless
+// another workgroup can change what a wave polls (Resident.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Wave.h"
@@ -11,14 +12,21 @@
 
 namespace soliton::emu {
 
-Workgroup::Workgroup(const Prepared &prepared, Reporter &reporter)
-    : prepared(prepared), program(prepared.program), reporter(reporter),
-      clocks(program.waves, program.rules.barrierCompletesShared), sharedChecker(program, clocks, reporter),
-      globalChecker(program, clocks, reporter), checks(prepared.config.checks) {
-  // Tiles are read by rows of up to 16 bytes; the slack keeps those reads inside.
-  shared.resize(program.sharedBytes + 16);
+HostThread::HostThread(const Prepared &prepared, Reporter &reporter)
+    : reporter(reporter), globalChecker(prepared.program, prepared.config.buffers, reporter) {
   for (std::vector<uint64_t> &buffer : scratch)
     buffer.resize(prepared.scratchBytes / 8 + 8);
+}
+
+Workgroup::Workgroup(const Prepared &prepared, HostThread &thread)
+    : prepared(prepared), program(prepared.program), thread(thread), reporter(thread.reporter),
+      clocks(program.waves, program.rules.barrierCompletesShared), sharedChecker(program, clocks, reporter),
+      globalChecker(thread.globalChecker), checks(prepared.config.checks), scratch(thread.scratch),
+      matrixA(thread.matrixA), matrixB(thread.matrixB), matrixC(thread.matrixC), conversion(thread.conversion),
+      wideA(thread.wideA), wideB(thread.wideB), wideC(thread.wideC), intA(thread.intA), intB(thread.intB),
+      intC(thread.intC) {
+  // Tiles are read by rows of up to 16 bytes; the slack keeps those reads inside.
+  shared.resize(program.sharedBytes + 16);
   for (uint32_t i = 0; i < program.waves; ++i)
     waves.push_back(std::make_unique<Wave>(*this, i));
 }
@@ -37,13 +45,15 @@ Mbarrier *Workgroup::findMbarrier(uint32_t address) {
   return nullptr;
 }
 
-void Workgroup::run(uint32_t number, std::array<uint32_t, 3> where) {
+void Workgroup::begin(uint32_t number) {
+  const std::array<uint32_t, 3> &grid = prepared.config.grid;
   linear = number;
-  id = where;
+  id = {number % grid[0], number / grid[0] % grid[1], number / grid[0] / grid[1]};
   random.seed(prepared.config.seed * 0x9e3779b97f4a7c15ull + number);
-  bool restarted = clocks.reset();
+  bool restarted = clocks.reset(number);
   if (checks)
     sharedChecker.reset(restarted);
+  sync.clear();
   // Shared memory starts as a pattern that is NaN in every float format.
   std::fill(shared.begin(), shared.end(), 0xff);
   for (BarrierState &barrier : barriers)
@@ -52,11 +62,15 @@ void Workgroup::run(uint32_t number, std::array<uint32_t, 3> where) {
     mbarrier.live = false;
   for (std::unique_ptr<Wave> &wave : waves)
     wave->reset();
-  while (error.empty() && runRound()) {
-  }
-  bool ended = std::all_of(waves.begin(), waves.end(), [](auto &wave) { return wave->status == Status::Ended; });
-  if (error.empty() && !ended)
-    reportDeadlock();
+  noteChange();
+}
+
+bool Workgroup::hasEnded() const {
+  return std::all_of(waves.begin(), waves.end(), [](auto &wave) { return wave->status == Status::Ended; });
+}
+
+bool Workgroup::isPolling() const {
+  return std::any_of(waves.begin(), waves.end(), [](auto &wave) { return wave->status == Status::Polling; });
 }
 
 bool Workgroup::runRound() {
@@ -67,33 +81,38 @@ bool Workgroup::runRound() {
   bool moved = false;
   for (uint32_t index : order) {
     Wave &wave = *waves[index];
-    if (wave.status != Status::Ready && wave.status != Status::AtMbarrier)
+    if (wave.status == Status::AtBarrier || wave.status == Status::Ended)
       continue;
-    uint64_t before = wave.fuel;
-    bool wasPolling = wave.status == Status::AtMbarrier;
+    uint64_t before = wave.fuel, changes = thread.changes;
+    bool wasWaiting = wave.status == Status::AtMbarrier;
     wave.run();
     if (!error.empty())
       return false;
-    // Looking once more at an mbarrier that is not complete is no progress.
-    moved |= !wasPolling || wave.status != Status::AtMbarrier || before - wave.fuel > 1;
+    // Looking once more at an mbarrier that is not complete, or at memory that is as it was, is no progress.
+    bool looked = wave.status == Status::Polling
+                      ? thread.changes == changes
+                      : wasWaiting && wave.status == Status::AtMbarrier && before - wave.fuel <= 1;
+    moved |= !looked;
   }
   return moved;
 }
 
-void Workgroup::reportDeadlock() {
-  Finding finding;
-  finding.kind = FindingKind::Deadlock;
-  finding.workgroup = linear;
-  bool first = true;
-  for (std::unique_ptr<Wave> &wave : waves) {
-    std::string text = "wave " + std::to_string(wave->index);
+std::string Workgroup::whereWavesAre(Finding &finding) const {
+  std::string text;
+  bool first = finding.message.empty();
+  for (const std::unique_ptr<Wave> &wave : waves) {
+    text += (text.empty() ? "wave " : ", wave ") + std::to_string(wave->index);
     if (wave->status == Status::Ended) {
-      finding.message += (finding.message.empty() ? "" : ", ") + text + " has ended";
+      text += " has ended";
       continue;
     }
+    bool polls = wave->status == Status::Polling && wave->lastReadRegion;
     // A wave at a barrier has passed it; one that polls an mbarrier stands before it.
-    uint32_t instruction = wave->status == Status::AtBarrier ? wave->pc - 1 : wave->pc;
-    finding.message += (finding.message.empty() ? "" : ", ") + text + " waits at " + reporter.nameOf(instruction);
+    uint32_t instruction = polls ? wave->lastRead : wave->status == Status::AtBarrier ? wave->pc - 1 : wave->pc;
+    text += (polls ? " polls byte " + std::to_string(wave->lastReadAt) + " of `" + wave->lastReadRegion->name + "` by "
+             : wave->status == Status::Polling ? " loops for ever at "
+                                               : " waits at ") +
+            reporter.nameOf(instruction);
     if (first) {
       finding.instruction = instruction;
       finding.wave = wave->index;
@@ -102,7 +121,14 @@ void Workgroup::reportDeadlock() {
       finding.other = instruction;
     }
   }
-  finding.message = "no wave can go on: " + finding.message;
+  return text;
+}
+
+void Workgroup::reportDeadlock() {
+  Finding finding;
+  finding.kind = FindingKind::Deadlock;
+  finding.workgroup = linear;
+  finding.message = "no wave can go on: " + whereWavesAre(finding);
   finding.hint = "every wave that a barrier counts has to reach it, every phase needs all its arrivals and bytes";
   reporter.add(std::move(finding));
 }

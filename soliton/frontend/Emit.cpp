@@ -223,7 +223,8 @@ private:
     auto list = [&](const auto &exprs) {
       llvm::SmallVector<mlir::Attribute> entries;
       for (const std::optional<Expr> &expr : exprs)
-        entries.push_back(expr ? mlir::Attribute(bound(*expr, attrs.symbols)) : builder.getStringAttr(wave::kUnbounded));
+        entries.push_back(expr ? mlir::Attribute(bound(*expr, attrs.symbols))
+                               : builder.getStringAttr(wave::kUnbounded));
       return builder.getArrayAttr(entries);
     };
     if (op.indices)
@@ -233,8 +234,8 @@ private:
     return attrs;
   }
 
-  /// The value that one of the machine's own symbols stands for at this place: a workgroup's number, or the iteration of
-  /// the innermost loop along an axis.
+  /// The value that one of the machine's own symbols stands for at this place: a workgroup's number, or the iteration
+  /// of the innermost loop along an axis.
   mlir::Value indexValue(llvm::StringRef name) {
     int64_t dim = 0;
     if (name.consume_front("$WG") && !name.getAsInteger(10, dim) && dim < wave::kMaxGridDims)
@@ -304,8 +305,8 @@ private:
                                  tags(op), nullptr);
     }
     return wave::ReduceOp::create(builder, loc, resultType(op), *wave::symbolizeReduceKind(op.function), operand(op, 0),
-                                  op.hasInit ? operand(op, 1) : mlir::Value(), mlir::ValueRange(), nameOf(op.expr), nullptr, tags(op),
-                                  nullptr);
+                                  op.hasInit ? operand(op, 1) : mlir::Value(), mlir::ValueRange(), nameOf(op.expr),
+                                  nullptr, tags(op), nullptr);
   }
 
   mlir::Value emitElementwise(const OpRecord &op) {

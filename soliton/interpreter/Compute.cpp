@@ -142,7 +142,7 @@ static int64_t castTo(DType type, double value, int64_t) {
   return toInteger(type, value);
 }
 static int64_t castTo(DType type, int64_t value, int64_t) {
-  return type == DType::i1 ? value != 0 : wrap(type, value);
+  return wrap(type, value);
 }
 
 Tile cast(CastOp op, const Tile &operand, DType type, const Domain &result) {

@@ -7,6 +7,7 @@
 #include "soliton/interpreter/Compute.h"
 #include "soliton/interpreter/Failure.h"
 #include "soliton/interpreter/Numbers.h"
+#include "soliton/layout/Reduce.h"
 
 #include <algorithm>
 
@@ -52,7 +53,9 @@ static void multiply(size_t batches, size_t rows, size_t columns, size_t depth, 
       }
 }
 
-Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm::function_ref<bool(int64_t)> isInside) {
+/// `lhs` has the accumulator's last dimension but one, `rhs` its last.
+static Tile mmaInto(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc,
+                    llvm::function_ref<bool(int64_t)> isInside) {
   if (isFloat(lhs.type) != isFloat(acc.type) || isFloat(rhs.type) != isFloat(acc.type))
     fail(op.getLoc(), DiagId::ReferenceUndefined, "`wave.mma` mixes integers and floats");
   Dim k = dimOf(op.getContractedDim());
@@ -82,6 +85,13 @@ Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm::func
   return result;
 }
 
+Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm::function_ref<bool(int64_t)> isInside) {
+  // An accumulator [N, M] is the transposed product: rows are then the other operand's.
+  if (dimOf(op.getRowDim()) == acc.domain.dims.back())
+    return mmaInto(op, rhs, lhs, acc, isInside);
+  return mmaInto(op, lhs, rhs, acc, isInside);
+}
+
 //===-- reduce ----------------------------------------------------------------===//
 
 static Domain without(const Domain &domain, Dim dim) {
@@ -94,15 +104,26 @@ static Domain without(const Domain &domain, Dim dim) {
   return result;
 }
 
-/// For each source coordinate along `dim`, the largest one of `kept` that is not beyond it.
-static std::vector<size_t> bucketSteps(ReduceOp op, const Places &source, const Places &kept, size_t stride) {
+/// Where a coordinate of a partial reduction's source goes: what its layouts say, or, without them, the largest one of
+/// `kept` that is not beyond it.
+static int64_t keptPlace(ReduceOp op, Dim dim, const Places &kept, int64_t place) {
+  TileType source = op.getSource().getType(), result = op.getResult().getType();
+  if (source.getLayout() && result.getLayout() && result.hasDim(dim.name()))
+    return keptCoordinate(source.getLayout().getValue(), result.getLayout().getValue(), dim, place);
+  auto next = std::ranges::upper_bound(kept, place);
+  return next == kept.begin() ? place : *std::prev(next);
+}
+
+/// For each source coordinate along `dim` the offset of its place among those that are `kept`.
+static std::vector<size_t> bucketSteps(ReduceOp op, Dim dim, const Places &source, const Places &kept, size_t stride) {
   std::vector<size_t> steps;
   for (int64_t place : source) {
-    auto next = std::ranges::upper_bound(kept, place);
-    if (next == kept.begin())
+    int64_t wanted = dim.name() == op.getDim() ? keptPlace(op, dim, kept, place) : place;
+    auto found = std::ranges::lower_bound(kept, wanted);
+    if (found == kept.end() || *found != wanted)
       fail(op.getLoc(), DiagId::ReferenceUndefined,
            "the partial reduction has no place for coordinate " + std::to_string(place));
-    steps.push_back(static_cast<size_t>(next - kept.begin() - 1) * stride);
+    steps.push_back(static_cast<size_t>(found - kept.begin()) * stride);
   }
   return steps;
 }
@@ -121,7 +142,7 @@ static Alignment targets(ReduceOp op, const Domain &source, const Domain &result
       size_t stride = 1;
       for (size_t later = *at + 1; later < result.rank(); ++later)
         stride *= result.places[later].size();
-      steps = bucketSteps(op, source.places[d], result.places[*at], stride);
+      steps = bucketSteps(op, source.dims[d], source.places[d], result.places[*at], stride);
     }
     to.steps.push_back(std::move(steps));
   }

@@ -59,6 +59,21 @@ TEST_F(Reference, GemmIsExactOnWholeNumbersOfAnySize) {
   }
 }
 
+TEST_F(Reference, ExchangedOperandsGiveTheSameProduct) {
+  std::string text = gemm("f16", "f32");
+  const std::string straight = "wave.mma %0, %1, %acc : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>";
+  ASSERT_NE(text.find(straight), std::string::npos);
+  text.replace(text.find(straight), straight.size(),
+               "wave.mma %1, %0, %acc : !wave.tile<[N, K], f16>, !wave.tile<[M, K], f16>");
+  Size s{50, 33, 37};
+  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2);
+  EXPECT_EQ(output(text, DType::f32,
+                   {{encodeAll(DType::f16, a), encodeAll(DType::f16, b),
+                     encodeAll(DType::f32, std::vector<double>(s.m * s.n, kNaN))},
+                    {{"M", s.m}, {"N", s.n}, {"K", s.k}}}),
+            product(s, a, b));
+}
+
 TEST_F(Reference, GemmOfBytesIsExact) {
   Size s{40, 20, 19};
   std::vector<double> a = integers(s.m * s.k, 1, -128, 127), b = integers(s.n * s.k, 2, -128, 127);

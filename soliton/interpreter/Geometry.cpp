@@ -75,10 +75,9 @@ void Geometry::addWorkgroup(WorkgroupConstraintAttr constraint) {
 
 void Geometry::addTiling(TilingConstraintAttr constraint) {
   sym::Expr size = sym::Expr::symbol(constraint.getDim().str()), tile = constraint.getTile().getValue();
-  loops[dimOf(constraint.getDim())] = {tile, constraint.getStart() ? constraint.getStart().getValue() : sym::Expr(0),
-                                       constraint.getIters() ? constraint.getIters().getValue()
-                                                             : sym::ceildiv(size, tile),
-                                       constraint.getDim().str()};
+  loops[dimOf(constraint.getDim())] = {
+      tile, constraint.getStart() ? constraint.getStart().getValue() : sym::Expr(0),
+      constraint.getIters() ? constraint.getIters().getValue() : sym::ceildiv(size, tile), constraint.getDim().str()};
 }
 
 void Geometry::addAlias(SymbolicAliasAttr alias) {

@@ -88,18 +88,19 @@ private:
       if (extents.back() < 0 || __builtin_mul_overflow(elements, extents.back(), &elements) || elements >> 40)
         fail(kernel.getLoc(), DiagId::ReferenceInput, "a memory has no possible size");
     }
-    checkSize(argument, bytes.size(), bytesNeeded(element, elements));
+    checkSize(argument, bytes.size(), Packing(element, extents).bytes());
     global[argument] = std::make_shared<Memory>(element, std::move(extents), bytes);
   }
 
   void bindScalar(mlir::BlockArgument argument, const Bytes &bytes) {
     DType type = *dtypeOf(argument.getType());
-    checkSize(argument, bytes.size(), bytesNeeded(type, 1));
+    Packing packing(type, {1});
+    checkSize(argument, bytes.size(), packing.bytes());
     Tile tile(Domain(), type);
     if (isFloat(type))
-      tile.as<double>()[0] = decodeFloat(type, bytes, 0);
+      tile.as<double>()[0] = decodeFloat(type, packing.load(bytes, 0));
     else
-      tile.as<int64_t>()[0] = decodeInteger(type, bytes, 0);
+      tile.as<int64_t>()[0] = decodeInteger(type, packing.load(bytes, 0));
     define(argument, std::move(tile));
   }
 

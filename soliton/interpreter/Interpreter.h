@@ -29,7 +29,7 @@ using Bytes = std::vector<uint8_t>;
 
 struct Inputs {
   /// One per parameter of the kernel, in order: a memory's elements in row-major order, or one scalar; encoded as the
-  /// element type says, types below a byte packed from the lowest bit on.
+  /// element type says. `i1` takes a byte; narrower types are packed from the lowest bit on, each row from a byte on.
   std::vector<Bytes> arguments;
   /// Values of the dynamic symbols.
   std::map<std::string, int64_t> symbols;

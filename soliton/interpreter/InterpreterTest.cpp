@@ -244,6 +244,19 @@ struct Each {
   std::vector<double> a, b, expected;
 };
 
+TEST_F(Reference, AnIntegerAsATruthIsItsLowBit) {
+  std::string text = R"mlir(
+wave.kernel @bit attributes {arg_names = ["a", "b"], constraints = [], subs = {M = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], i8, global>, %b: !wave.memory<["M"], i1, global>):
+  %0 = wave.read %a : !wave.memory<["M"], i8, global> -> !wave.tile<[M], i8>
+  %1 = wave.cast %0 : !wave.tile<[M], i8> -> !wave.tile<[M], i1>
+  wave.write %1, %b : !wave.tile<[M], i1>, !wave.memory<["M"], i1, global>
+})mlir";
+  Result result = execute(text, {{{0, 1, 2, 255}, Bytes(4)}, {}});
+  ASSERT_TRUE(result.ok()) << format(result.diagnostics);
+  EXPECT_EQ(result.arguments[1], (Bytes{0, 1, 0, 1}));
+}
+
 TEST_F(Reference, FunctionsOfElements) {
   const double inf = INFINITY;
   const std::vector<Each> cases = {
@@ -260,7 +273,13 @@ TEST_F(Reference, FunctionsOfElements) {
        {7, -7, 7, -7, 0, 9, 1, 6},
        {2, 2, -2, -2, 3, 3, 1, 4},
        {3, -4, -4, 3, 0, 3, 1, 1}},
-      {"i32", "mod", DType::i32, {7, -7, 7, -7, 0, 9, 1, 6}, {2, 2, -2, -2, 3, 3, 1, 4}, {1, -1, 1, -1, 0, 0, 0, 2}},
+      {"i32", "mod", DType::i32, {7, -7, 7, -7, 0, 9, 1, 6}, {2, 2, -2, -2, 3, 3, 1, 4}, {1, 1, -1, -1, 0, 0, 0, 2}},
+      {"f32",
+       "mod",
+       DType::f32,
+       {7, -7, 7, -7, 5.5, 9, 1, 6},
+       {2, 2, -2, -2, 3, 3, 1, 4},
+       {1, 1, -1, -1, 2.5, 0, 0, 2}},
       {"i32",
        "bit_xor",
        DType::i32,
@@ -346,6 +365,125 @@ TEST_F(Reference, SharedMemoryIsUndefinedUntilWritten) {
   EXPECT_EQ(result.diagnostics[0].message, "reads an element of shared memory that was never written");
   EXPECT_EQ(result.diagnostics[0].place.file, "kernel.mlir");
   EXPECT_EQ(result.diagnostics[0].place.line, 10);
+}
+
+//===-- Bounds ----------------------------------------------------------------===//
+
+std::string mapped(const std::string &read, const std::string &write, const std::string &more = "") {
+  return R"mlir(
+wave.kernel @mapped attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0)mlir" +
+         more + R"mlir(>], subs = {M = 6 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %a )mlir" +
+         read + R"mlir( : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  wave.write %0, %b )mlir" +
+         write + R"mlir( : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+})mlir";
+}
+
+TEST_F(Reference, APlaceOutsideTheMemoryReadsZeroAndIsNotWritten) {
+  Inputs inputs{{encodeAll(DType::f32, {1, 2, 3, 4, 5, 6}), encodeAll(DType::f32, std::vector<double>(6, 9))}, {}};
+  auto shifted = [](const char *by) { return "{indices = [#wave.expr<\"$index0 + " + std::string(by) + "\">]}"; };
+  EXPECT_EQ(output(mapped(shifted("(-1)"), ""), DType::f32, inputs), (std::vector<double>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(output(mapped(shifted("2"), ""), DType::f32, inputs), (std::vector<double>{3, 4, 5, 6, 0, 0}));
+  EXPECT_EQ(output(mapped("", shifted("(-2)")), DType::f32, inputs), (std::vector<double>{3, 4, 5, 6, 9, 9}));
+  EXPECT_EQ(output(mapped("", shifted("1")), DType::f32, inputs), (std::vector<double>{9, 1, 2, 3, 4, 5}));
+}
+
+TEST_F(Reference, StatedBoundsReplaceThoseOfTheDimensionButNotTheMemorys) {
+  Inputs inputs{{encodeAll(DType::f32, {1, 2, 3, 4, 5, 6}), encodeAll(DType::f32, std::vector<double>(6, 9))}, {}};
+  EXPECT_EQ(output(mapped("{bounds = [#wave.expr<\"3\">]}", ""), DType::f32, inputs),
+            (std::vector<double>{1, 2, 3, 0, 0, 0}));
+  EXPECT_EQ(output(mapped("{bounds = [\"unbounded\"]}", "{bounds = [\"unbounded\"]}"), DType::f32, inputs),
+            (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST_F(Reference, ACoordinateBelowItsDimensionIsOutsideIt) {
+  // The workgroups start at -2, 2 and 6: what lies before the first element is neither read nor written.
+  Inputs inputs{{encodeAll(DType::f32, {1, 2, 3, 4, 5, 6}), encodeAll(DType::f32, std::vector<double>(6, 9))}, {}};
+  std::string wrap = "{indices = [#wave.expr<\"mod($index0, 6)\">]}";
+  EXPECT_EQ(output(mapped(wrap, wrap, ", apply = <\"4*$WG - 2\">"), DType::f32, inputs),
+            (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+//===-- Constraints -----------------------------------------------------------===//
+
+TEST_F(Reference, FiveWorkgroupDimensions) {
+  std::string text = R"mlir(
+wave.kernel @five attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"2">, workgroupDim = 0>],
+    subs = {M = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  wave.write %0, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+})mlir";
+  wave::KernelOp kernel = parse(text);
+  mlir::Builder builder(&context);
+  llvm::SmallVector<mlir::Attribute> constraints;
+  auto number = [&](int64_t value) { return wave::ExprAttr::get(&context, sym::Expr(value)); };
+  for (auto [dim, place] :
+       {std::pair("M", 4), std::pair("A", 3), std::pair("B", 2), std::pair("C", 1), std::pair("D", 0)})
+    constraints.push_back(
+        wave::WorkgroupConstraintAttr::get(&context, builder.getStringAttr(dim), number(2), place, true, {}, {}));
+  kernel.setConstraintsAttr(builder.getArrayAttr(constraints));
+  kernel.setSubsAttr(builder.getDictionaryAttr(
+      {builder.getNamedAttr("M", builder.getI64IntegerAttr(4)), builder.getNamedAttr("A", builder.getI64IntegerAttr(2)),
+       builder.getNamedAttr("B", builder.getI64IntegerAttr(3)), builder.getNamedAttr("C", builder.getI64IntegerAttr(2)),
+       builder.getNamedAttr("D", builder.getI64IntegerAttr(1))}));
+  Result result = interp::run(kernel, {{encodeAll(DType::f32, {1, 2, 3, 4}), Bytes(16)}, {}});
+  ASSERT_TRUE(result.ok()) << format(result.diagnostics);
+  EXPECT_EQ(decodeAll(DType::f32, result.arguments[1]), (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST_F(Reference, AnAliasIsWalkedByTheLoopOfItsTarget) {
+  std::string text = R"mlir(
+wave.kernel @alias attributes {arg_names = ["a", "b"], constraints = [#wave.tiling<dim = "K", tile = <"4">>,
+    #wave.alias<source = "S", target = "K", sourceToTarget = <"floordiv($x, 2)">>],
+    subs = {K = 8 : i64, S = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["S"], f32, global>, %b: !wave.memory<["S"], f32, global>):
+  wave.iterate "K" () : () -> () {
+    %0 = wave.read %a : !wave.memory<["S"], f32, global> -> !wave.tile<[S], f32>
+    wave.write %0, %b : !wave.tile<[S], f32>, !wave.memory<["S"], f32, global>
+  }
+})mlir";
+  EXPECT_EQ(output(text, DType::f32, {{encodeAll(DType::f32, {1, 2, 3, 4}), Bytes(16)}, {}}),
+            (std::vector<double>{1, 2, 3, 4}));
+}
+
+TEST_F(Reference, AnInnerLoopOnOneAxisHidesTheOuterOnlyWhileItRuns) {
+  std::string text = R"mlir(
+wave.kernel @nested attributes {arg_names = ["a", "b"], constraints = [#wave.tiling<dim = "N", tile = <"2">>],
+    subs = {N = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["N"], f32, global>, %b: !wave.memory<["N"], f32, global>):
+  wave.iterate "N" () : () -> () {
+    wave.iterate "N" () : () -> () {
+    }
+    %0 = wave.read %a : !wave.memory<["N"], f32, global> -> !wave.tile<[N], f32>
+    wave.write %0, %b : !wave.tile<[N], f32>, !wave.memory<["N"], f32, global>
+  }
+})mlir";
+  EXPECT_EQ(output(text, DType::f32, {{encodeAll(DType::f32, {1, 2, 3, 4}), Bytes(16)}, {}}),
+            (std::vector<double>{1, 2, 3, 4}));
+}
+
+//===-- Bytes -----------------------------------------------------------------===//
+
+TEST_F(Reference, NarrowTypesSharePackedBytesAndRowsStartOnBytes) {
+  auto copy = [&](const char *type, const Bytes &in, size_t bytes) {
+    std::string memory = std::string("!wave.memory<[\"M\", \"N\"], ") + type + ", global>",
+                tile = std::string("!wave.tile<[M, N], ") + type + ">";
+    Result result = execute("wave.kernel @c attributes {arg_names = [\"a\", \"b\"], constraints = [], "
+                            "subs = {M = 2 : i64, N = 3 : i64}, dynamic = [], form = 0 : i32} {\n^bb0(%a: " +
+                                memory + ", %b: " + memory + "):\n  %0 = wave.read %a : " + memory + " -> " + tile +
+                                "\n  wave.write %0, %b : " + tile + ", " + memory + "\n}",
+                            {{in, Bytes(bytes)}, {}});
+    EXPECT_TRUE(result.ok()) << format(result.diagnostics);
+    return result.ok() ? result.arguments[1] : Bytes();
+  };
+  // The even element is the low half; what a row leaves of its last byte is not touched.
+  EXPECT_EQ(copy("i4", {0x21, 0xf3, 0x54, 0xf6}, 4), (Bytes{0x21, 0x03, 0x54, 0x06}));
+  EXPECT_EQ(copy("f6E2M3FN", {0x41, 0x20, 0xfc, 0x01, 0x02, 0x00}, 6), (Bytes{0x41, 0x20, 0x00, 0x01, 0x02, 0x00}));
+  // A byte for each truth; every non-zero one is true, which is written as 1.
+  EXPECT_EQ(copy("i1", {0, 1, 2, 255, 0, 1}, 6), (Bytes{0, 1, 1, 1, 0, 1}));
 }
 
 //===-- Errors ----------------------------------------------------------------===//

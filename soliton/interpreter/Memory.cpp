@@ -16,67 +16,67 @@ size_t countOf(const std::vector<int64_t> &extents) {
   return count;
 }
 
-size_t bytesNeeded(DType type, size_t elements) {
-  return (elements * bits(type) + 7) / 8;
+Packing::Packing(DType type, const std::vector<int64_t> &extents)
+    : isBoolean(type == DType::i1), width(isBoolean ? 8 : static_cast<size_t>(bits(type))) {
+  for (size_t d = 0; d + 1 < extents.size(); ++d)
+    rows *= static_cast<size_t>(extents[d]);
+  columns = extents.empty() ? 1 : static_cast<size_t>(extents.back());
+  rowBytes = (columns * width + 7) / 8;
 }
 
-/// The bits of element `at`.
-static uint64_t readBits(DType type, const Bytes &bytes, size_t at) {
-  size_t width = bits(type);
+uint64_t Packing::load(const Bytes &from, size_t at) const {
+  size_t first = firstBit(at);
   uint64_t result = 0;
   if (width % 8 == 0) {
-    std::memcpy(&result, bytes.data() + at * (width / 8), width / 8);
-    return result;
+    std::memcpy(&result, from.data() + first / 8, width / 8);
+    return isBoolean ? result != 0 : result;
   }
-  for (size_t i = 0; i < width; ++i) {
-    size_t bit = at * width + i;
-    result |= uint64_t(bytes[bit / 8] >> (bit % 8) & 1) << i;
-  }
+  for (size_t i = 0; i < width; ++i)
+    result |= uint64_t(from[(first + i) / 8] >> ((first + i) % 8) & 1) << i;
   return result;
 }
 
-static void writeBits(DType type, Bytes &bytes, size_t at, uint64_t value) {
-  size_t width = bits(type);
+void Packing::store(Bytes &to, size_t at, uint64_t value) const {
+  size_t first = firstBit(at);
   if (width % 8 == 0) {
-    std::memcpy(bytes.data() + at * (width / 8), &value, width / 8);
+    std::memcpy(to.data() + first / 8, &value, width / 8);
     return;
   }
   for (size_t i = 0; i < width; ++i) {
-    size_t bit = at * width + i;
-    auto mask = static_cast<uint8_t>(1u << (bit % 8));
-    bytes[bit / 8] = static_cast<uint8_t>((bytes[bit / 8] & ~mask) | ((value >> i & 1) ? mask : 0));
+    auto mask = static_cast<uint8_t>(1u << ((first + i) % 8));
+    uint8_t &byte = to[(first + i) / 8];
+    byte = static_cast<uint8_t>((byte & ~mask) | ((value >> i & 1) ? mask : 0));
   }
 }
 
-double decodeFloat(DType type, const Bytes &bytes, size_t at) {
-  uint64_t raw = readBits(type, bytes, at);
+double decodeFloat(DType type, uint64_t raw) {
   if (const float *table = decodeTable(type))
     return table[raw];
   return decode(type, raw);
 }
 
-int64_t decodeInteger(DType type, const Bytes &bytes, size_t at) {
-  return wrap(type, static_cast<int64_t>(readBits(type, bytes, at)));
+int64_t decodeInteger(DType type, uint64_t raw) {
+  return wrap(type, static_cast<int64_t>(raw));
 }
 
 Memory::Memory(DType type, std::vector<int64_t> extents, Bytes bytes)
-    : elementType(type), sizes(std::move(extents)), encoded(std::move(bytes)) {
+    : elementType(type), sizes(std::move(extents)), packing(type, sizes), encoded(std::move(bytes)) {
   size_t count = countOf(sizes);
   if (isFloat(type)) {
     std::vector<double> numbers(count);
     for (size_t i = 0; i < count; ++i)
-      numbers[i] = decodeFloat(type, encoded, i);
+      numbers[i] = decodeFloat(type, packing.load(encoded, i));
     values = std::move(numbers);
   } else {
     std::vector<int64_t> numbers(count);
     for (size_t i = 0; i < count; ++i)
-      numbers[i] = decodeInteger(type, encoded, i);
+      numbers[i] = decodeInteger(type, packing.load(encoded, i));
     values = std::move(numbers);
   }
 }
 
 Memory::Memory(DType type, std::vector<int64_t> extents)
-    : elementType(type), sizes(std::move(extents)), written(countOf(sizes), false) {
+    : elementType(type), sizes(std::move(extents)), written(countOf(sizes), false), packing(type, sizes) {
   if (isFloat(type))
     values = std::vector<double>(written.size());
   else
@@ -88,7 +88,7 @@ void Memory::store(size_t at, double value) {
   if (!written.empty())
     written[at] = true;
   else
-    writeBits(elementType, encoded, at, encode(elementType, value));
+    packing.store(encoded, at, encode(elementType, value));
 }
 
 void Memory::store(size_t at, int64_t value) {
@@ -96,7 +96,7 @@ void Memory::store(size_t at, int64_t value) {
   if (!written.empty())
     written[at] = true;
   else
-    writeBits(elementType, encoded, at, static_cast<uint64_t>(value));
+    packing.store(encoded, at, static_cast<uint64_t>(value));
 }
 
 } // namespace soliton::interp

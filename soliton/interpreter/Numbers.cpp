@@ -121,6 +121,12 @@ std::optional<int64_t> apply(UnaryKind kind, int64_t x) {
 
 //===-- Binary ----------------------------------------------------------------===//
 
+/// `a - floor(a / b) * b` without rounding on the way: the sign of `b`.
+static double floorModulus(double a, double b) {
+  double rest = std::fmod(a, b);
+  return rest != 0 && std::signbit(rest) != std::signbit(b) ? rest + b : rest;
+}
+
 std::optional<double> apply(BinaryKind kind, double a, double b) {
   switch (kind) {
   case BinaryKind::add:
@@ -134,7 +140,7 @@ std::optional<double> apply(BinaryKind kind, double a, double b) {
   case BinaryKind::floordiv:
     return std::floor(a / b);
   case BinaryKind::mod:
-    return std::fmod(a, b);
+    return floorModulus(a, b);
   case BinaryKind::max:
     return combine(ReduceKind::max, a, b);
   case BinaryKind::min:
@@ -187,7 +193,7 @@ std::optional<int64_t> apply(BinaryKind kind, int64_t a, int64_t b) {
     return std::nullopt;
   case BinaryKind::mod:
     if (auto parts = divide(a, b))
-      return parts->second;
+      return parts->second != 0 && (parts->second < 0) != (b < 0) ? parts->second + b : parts->second;
     return std::nullopt;
   case BinaryKind::max:
     return std::max(a, b);

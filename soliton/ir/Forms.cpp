@@ -206,8 +206,8 @@ void Checker::checkWidth(Op op, TileType tile) {
 
 /// Ops that belong to whatever uses them, and those that only order others.
 static bool floats(mlir::Operation *op) {
-  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, WorkgroupIdOp, IterateOp,
-                                 ConditionalOp, YieldOp>(op);
+  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, WorkgroupIdOp,
+                                 IterateOp, ConditionalOp, YieldOp>(op);
 }
 
 void Checker::checkExpanded(mlir::Operation *op) {

@@ -8,7 +8,7 @@
 //   Placed        every memory has its place, every convert a plan that needs no memory
 //   Expanded      every op is one instruction and knows its origin
 //   Scheduled     the instructions are in their final order
-//   Synchronized  barriers and waits are in
+//   Synchronized  barriers and waits are in, and every hazard between waves was proven
 //   Machine       the program is a machine.kernel
 //
 //===----------------------------------------------------------------------===//

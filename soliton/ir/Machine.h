@@ -20,5 +20,20 @@
 #include "soliton/ir/MachineEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "soliton/ir/MachineTypes.h.inc"
+
+namespace soliton::machine {
+/// What waits count: each access ticks it.
+struct CounterResource : mlir::SideEffects::Resource::Base<CounterResource> {
+  llvm::StringRef getName() final { return "counter"; }
+};
+} // namespace soliton::machine
+
 #define GET_OP_CLASSES
 #include "soliton/ir/MachineOps.h.inc"
+
+namespace soliton::machine {
+
+/// On a kernel: predicates in sizes, as text, that launches check since its addresses rely on them.
+inline constexpr llvm::StringLiteral kLimits = "limits";
+
+} // namespace soliton::machine

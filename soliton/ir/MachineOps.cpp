@@ -6,12 +6,36 @@
 
 namespace soliton::machine {
 
-/// Bytes of a vector; nothing if its elements are no numbers of a known width or do not fill bytes.
+/// `%lane`, or `%lane : i64`.
+static mlir::ParseResult parseLane(mlir::OpAsmParser &parser, mlir::OpAsmParser::UnresolvedOperand &lane,
+                                   mlir::Type &type) {
+  type = parser.getBuilder().getI32Type();
+  if (parser.parseOperand(lane))
+    return mlir::failure();
+  return mlir::succeeded(parser.parseOptionalColon()) ? parser.parseType(type) : mlir::ParseResult(mlir::success());
+}
+
+static void printLane(mlir::OpAsmPrinter &printer, mlir::Operation *, mlir::Value lane, mlir::Type type) {
+  printer << lane;
+  if (!type.isInteger(32))
+    printer << " : " << type;
+}
+
+/// load_c3, store_c3, atomic_c2, copy_async_c2
+static llvm::LogicalResult verifyLane(mlir::Operation *op, mlir::Value lane, mlir::Value buffer, mlir::Value uniform) {
+  if (lane.getType().isInteger(32) || (buffer && !uniform))
+    return mlir::success();
+  return op->emitOpError() << "has a 64-bit lane offset " << (buffer ? "and a uniform one" : "into shared memory")
+                           << ", expected " << (buffer ? "one of them" : "32 bits");
+}
+
+/// Bytes of a vector as it lies in memory; nothing if its elements are no numbers of a known width or do not fill
+/// bytes.
 static std::optional<int64_t> bytesOf(mlir::Type type) {
   auto vector = llvm::cast<mlir::VectorType>(type);
   if (!vector.getElementType().isIntOrFloat())
     return std::nullopt;
-  int64_t bits = vector.getNumElements() * vector.getElementTypeBitWidth();
+  int64_t width = vector.getElementTypeBitWidth(), bits = vector.getNumElements() * (width == 1 ? 8 : width);
   return bits % 8 == 0 ? std::optional(bits / 8) : std::nullopt;
 }
 
@@ -49,10 +73,14 @@ llvm::LogicalResult KernelOp::verify() {
 //===-- Memory --------------------------------------------------------------===//
 
 llvm::LogicalResult LoadOp::verify() {
+  if (failed(verifyLane(*this, getLane(), getBuffer(), getUniform())))
+    return mlir::failure();
   return verifyAccess(*this, getResult().getType(), getAlignment());
 }
 
 llvm::LogicalResult StoreOp::verify() {
+  if (failed(verifyLane(*this, getLane(), getBuffer(), getUniform())))
+    return mlir::failure();
   return verifyAccess(*this, getValue().getType(), getAlignment());
 }
 
@@ -61,7 +89,7 @@ llvm::LogicalResult AtomicOp::verify() {
   if (getValue().getType() != getResult().getType())
     return emitOpError() << "combines " << getValue().getType() << " into " << getResult().getType()
                          << ", expected one type";
-  return mlir::success();
+  return verifyLane(*this, getLane(), getBuffer(), getUniform());
 }
 
 llvm::LogicalResult CopyAsyncOp::verify() {
@@ -69,7 +97,7 @@ llvm::LogicalResult CopyAsyncOp::verify() {
   int64_t bytes = getBytes();
   if (!llvm::is_contained({4, 8, 12, 16}, bytes))
     return emitOpError() << "copies " << bytes << " bytes, expected 4, 8, 12 or 16";
-  return mlir::success();
+  return verifyLane(*this, getLane(), getBuffer(), getUniform());
 }
 
 //===-- Matrices ------------------------------------------------------------===//

@@ -58,8 +58,8 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
 def Machine_IdOp : Machine_Op<"id", [Pure]> {
   let summary = "this lane's place";
   let description = [{
-    `lane`: 0 … wave_size − 1 inside the wave. `wave`: the wave inside the workgroup, uniform. `workgroup0…2`: uniform.
-    `upper`, if there, is a bound that is never reached.
+    `lane`: 0 … wave_size − 1 inside the wave. `wave`: the wave inside the workgroup, uniform. `workgroup0…2`: uniform,
+    0 … 2^31 − 2 along `workgroup0` and 0 … 65534 along the others. `upper`, if there, is a bound that is never reached.
     AMD: workitem id and readfirstlane. NVIDIA: special registers.
 
     Example:
@@ -90,30 +90,46 @@ def Machine_BufferOp : Machine_Op<"buffer", [Pure]> {
 
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
+// What a wait counts. An access that ticks a counter is no repetition of another one like it and is not dropped where its
+// value is not used: the waits behind it count it.
+def Machine_CounterResource : Resource<"::soliton::machine::CounterResource">;
+def Machine_ReadAndTick : MemoryEffects<[MemRead, MemWrite<Machine_CounterResource>]>;
+
+// A lane's part of an address: `%lane`, or `%lane : i64`.
+def Machine_Lane : AnyTypeOf<[I32, I64]>;
+
 class Machine_MemoryOp<string mnemonic, list<Trait> traits = []>
     : Machine_Op<mnemonic, !listconcat(traits, [AttrSizedOperandSegments])>;
 
-def Machine_LoadOp : Machine_MemoryOp<"load", [MemoryEffects<[MemRead]>]> {
+def Machine_LoadOp : Machine_MemoryOp<"load", [Machine_ReadAndTick]> {
   let summary = "one load instruction, 1 to 16 bytes a lane";
   let description = [{
     `result = memory[lane + uniform + immediate …]` in lanes where `mask` is set (all if there is none), zeros elsewhere.
     With a buffer it is a global access, without one an access to the shared block. The address is a multiple of `alignment`.
 
+    `lane` is signed. As an `i32`, lane + immediate of every lane that takes part is not negative (AMD's range check sees
+    these two alone), and the sum with `uniform` stays below 2^31. As an `i64` it is the byte offset from the buffer's base,
+    of any size; there is no `uniform` then, and lanes outside the buffer have to be masked: nothing else keeps them out.
+
+    In memory an i1 is a byte (0 or 1; anything but 0 is true), elements of 4 and 6 bits lie packed, the first one lowest.
+
     Constraints:
       * (C1) the result has 1, 2, 4, 8, 12 or 16 bytes.
       * (C2) `alignment` is a power of two.
+      * (C3) a 64-bit lane offset is of a buffer, without `uniform`.
 
     Example:
     ```mlir
     %2 = machine.load %buffer [%lane, %uniform] {immediate = 16 : i64, alignment = 16 : i64} : vector<8xf16>
+    %4 = machine.load %buffer [%far : i64] mask %m {alignment = 4 : i64} : vector<1xf32>
     %3 = machine.load [%lane] mask %m {alignment = 8 : i64} : vector<4xf16>
     ```
   }];
-  let arguments = (ins Optional<Machine_BufferType>:$buffer, I32:$lane, Optional<I32>:$uniform, Optional<I1>:$mask,
+  let arguments = (ins Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane, Optional<I32>:$uniform, Optional<I1>:$mask,
                        DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment);
   let results = (outs Machine_Vector:$result);
-  let assemblyFormat = "($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($result)";
-  let hasVerifier = 1; // load_c1, load_c2
+  let assemblyFormat = "($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($result)";
+  let hasVerifier = 1; // load_c1, load_c2, load_c3
 }
 
 def Machine_StoreOp : Machine_MemoryOp<"store", [MemoryEffects<[MemWrite]>]> {
@@ -124,16 +140,17 @@ def Machine_StoreOp : Machine_MemoryOp<"store", [MemoryEffects<[MemWrite]>]> {
     Constraints:
       * (C1) the value has 1, 2, 4, 8, 12 or 16 bytes.
       * (C2) `alignment` is a power of two.
+      * (C3) a 64-bit lane offset is of a buffer, without `uniform`.
 
     Example:
     ```mlir
     machine.store %v, %buffer [%lane, %uniform] {alignment = 4 : i64} : vector<1xf32>
     ```
   }];
-  let arguments = (ins Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, I32:$lane, Optional<I32>:$uniform,
+  let arguments = (ins Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane, Optional<I32>:$uniform,
                        Optional<I1>:$mask, DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment);
-  let assemblyFormat = "$value `,` ($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value)";
-  let hasVerifier = 1; // store_c1, store_c2
+  let assemblyFormat = "$value `,` ($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value)";
+  let hasVerifier = 1; // store_c1, store_c2, store_c3
 }
 
 def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -143,17 +160,18 @@ def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWr
 
     Constraints:
       * (C1) value and result have one type.
+      * (C2) a 64-bit lane offset is of a buffer, without `uniform`.
 
     Example:
     ```mlir
     %1 = machine.atomic add %v, %buffer [%lane] : vector<1xf32> -> vector<1xf32>
     ```
   }];
-  let arguments = (ins Machine_AtomicKind:$kind, Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, I32:$lane,
+  let arguments = (ins Machine_AtomicKind:$kind, Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane,
                        Optional<I32>:$uniform, Optional<I1>:$mask, DefaultValuedAttr<I64Attr, "0">:$immediate);
   let results = (outs Machine_Vector:$result);
-  let assemblyFormat = "$kind $value `,` ($buffer^)? `[` $lane (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value) `->` type($result)";
-  let hasVerifier = 1; // atomic_c1
+  let assemblyFormat = "$kind $value `,` ($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value) `->` type($result)";
+  let hasVerifier = 1; // atomic_c1, atomic_c2
 }
 
 def Machine_CopyAsyncOp : Machine_MemoryOp<"copy_async", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -166,17 +184,18 @@ def Machine_CopyAsyncOp : Machine_MemoryOp<"copy_async", [MemoryEffects<[MemRead
 
     Constraints:
       * (C1) `bytes` is 4, 8, 12 or 16.
+      * (C2) a 64-bit lane offset has no `uniform`.
 
     Example:
     ```mlir
     machine.copy_async %buffer [%lane, %uniform], [%destination] {bytes = 16 : i64}
     ```
   }];
-  let arguments = (ins Machine_BufferType:$buffer, I32:$lane, Optional<I32>:$uniform, I32:$destination, Optional<I1>:$mask,
+  let arguments = (ins Machine_BufferType:$buffer, Machine_Lane:$lane, Optional<I32>:$uniform, I32:$destination, Optional<I1>:$mask,
                        DefaultValuedAttr<I64Attr, "0">:$immediate, DefaultValuedAttr<I64Attr, "0">:$destination_immediate,
                        I64Attr:$bytes, UnitAttr:$lane_scatter);
-  let assemblyFormat = "$buffer `[` $lane (`,` $uniform^)? `]` `,` `[` $destination `]` (`mask` $mask^)? attr-dict";
-  let hasVerifier = 1; // copy_async_c1
+  let assemblyFormat = "$buffer `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` `,` `[` $destination `]` (`mask` $mask^)? attr-dict";
+  let hasVerifier = 1; // copy_async_c1, copy_async_c2
 }
 
 def Machine_CopyTileOp : Machine_Op<"copy_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -195,7 +214,7 @@ def Machine_CopyTileOp : Machine_Op<"copy_tile", [MemoryEffects<[MemRead, MemWri
   let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $destination `]` `,` $mbarrier attr-dict";
 }
 
-def Machine_LoadMatrixOp : Machine_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
+def Machine_LoadMatrixOp : Machine_Op<"load_matrix", [Machine_ReadAndTick]> {
   let summary = "a collective load of matrix fragments from shared memory";
   let description = [{
     `kind` is a row of the target's table (`ldmatrix.x4`, `ldmatrix.x4.trans`, `ds_read_tr16_b64`, …): it says which lane's address
@@ -235,7 +254,7 @@ def Machine_MmaOp : Machine_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> 
   let assemblyFormat = "$kind $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
 }
 
-def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, Machine_ReadAndTick, AllTypesMatch<["acc", "result"]>]> {
   let summary = "one matrix instruction of four waves whose result is pending until a wait returns it (wgmma)";
   let description = [{
     `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors.

@@ -136,6 +136,18 @@ def Wave_OriginAttr : Wave_Attr<"Origin", "origin"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+/// On an access of a multi-buffered shared tile (`instance`) and on the loop of a pipeline (`advances`).
+def Wave_InstanceAttr : Wave_Attr<"Instance", "instance"> {
+  let summary = "which iteration of a pipelined loop this is, as a number";
+  let description = [{
+    On an access: it works for iteration `iteration` of the loop that became pipeline number `pipeline`, counted from those that the
+    trips of the pipeline's kernel have begun so far. Before the kernel that is the iteration itself, inside it 0 is the trip's first, behind
+    it 0 is the first that the kernel did not begin. On the kernel: a trip begins `iteration` iterations.
+  }];
+  let parameters = (ins "int64_t":$pipeline, "int64_t":$iteration);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
 //===-- Element-wise kinds --------------------------------------------------------------------------------------===//
 
 class Wave_Enum<string name, string summary, list<string> cases>

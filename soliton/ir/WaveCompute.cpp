@@ -75,11 +75,19 @@ mlir::StringAttr MmaOp::getContractedDim() {
       return dim;
   return {};
 }
+/// Whether the accumulator is stored as [N, M]: dimensions have names, so the product is the same.
+static bool isTransposed(MmaOp op) {
+  llvm::ArrayRef<mlir::StringAttr> dims = op.getAcc().getType().getDims();
+  TileType lhs = op.getLhs().getType();
+  return !lhs.hasDim(dims.drop_back().back()) && lhs.hasDim(dims.back());
+}
 mlir::StringAttr MmaOp::getRowDim() {
-  return getAcc().getType().getDims().drop_back().back();
+  llvm::ArrayRef<mlir::StringAttr> dims = getAcc().getType().getDims();
+  return isTransposed(*this) ? dims.back() : dims.drop_back().back();
 }
 mlir::StringAttr MmaOp::getColumnDim() {
-  return getAcc().getType().getDims().back();
+  llvm::ArrayRef<mlir::StringAttr> dims = getAcc().getType().getDims();
+  return isTransposed(*this) ? dims.drop_back().back() : dims.back();
 }
 
 /// Fails unless `operand` has the batches of the accumulator, `kept` and `contracted`, in any order.

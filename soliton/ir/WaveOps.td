@@ -152,8 +152,7 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a tile in the workgroup's shared memory";
   let description = [{
     Its contents are undefined until written. `offset` is its place in the workgroup's one shared block, once assigned.
-    With `buffers` there are that many tiles, one behind the other; each access says which one it means. `synchronized`: a
-    schedule has ordered all accesses of different waves, and no barrier has to be derived for them.
+    With `buffers` there are that many tiles, one behind the other; each access says which one it means.
 
     Constraints:
       * (C1) the result is in shared memory.
@@ -165,7 +164,7 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$offset, OptionalAttr<StrArrayAttr>:$tags,
-                       DefaultValuedAttr<I64Attr, "1">:$buffers, UnitAttr:$synchronized);
+                       DefaultValuedAttr<I64Attr, "1">:$buffers);
   let results = (outs Wave_Memory:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1; // allocate_c1, allocate_c2
@@ -247,8 +246,8 @@ def Wave_MmaOp : Wave_ComputeOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let description = [{
     Computes `result[m, n] = acc[m, n] + sum_k lhs[m, k] * rhs[n, k]` over the in-bounds `k` that both operands cover (from the form
     `Placed` on, over all of them: what is out of bounds was read as 0). The sum is taken in f64 (integers: exactly) and rounded once. `M` and
-    `N` are the last two dimensions of `acc`; dimensions before them are batches that all operands share. `kind` names the matrix
-    instruction; absent means the kernel's.
+    `N` are the last two dimensions of `acc`, in either order: `lhs` has the rows, and an accumulator `[N, M]` is the same one. Dimensions
+    before them are batches that all operands share. `kind` names the matrix instruction; absent means the kernel's.
 
     Constraints:
       * (C1) `lhs` has `M` and a dimension `K` that `acc` lacks; `rhs` has `N` and the same `K`.
@@ -295,8 +294,8 @@ def Wave_BinaryOp : Wave_ComputeOp<"binary"> {
   let summary = "combine two tiles element by element";
   let description = [{
     `result[c] = kind(lhs[c], rhs[c])`; an operand that lacks a dimension of the result is constant along it. Integers wrap; their
-    `div` rounds toward zero, `floordiv` down; `mod` has the sign of `lhs`. `max` and `min` with NaN are NaN. Bits belong to integers,
-    `atan2` to floats.
+    `div` rounds toward zero, `floordiv` down; `mod` is what `floordiv` leaves and has the sign of `rhs`, of floats too. `max` and
+    `min` with NaN are NaN. Bits belong to integers, `atan2` to floats.
 
     Constraints:
       * (C1) both operands and the result have one element type.
@@ -356,7 +355,8 @@ def Wave_SelectOp : Wave_ComputeOp<"select"> {
 def Wave_CastOp : Wave_ComputeOp<"cast"> {
   let summary = "convert every element to another type";
   let description = [{
-    Floats round to nearest even; float to integer rounds toward zero; integers wrap; `i1` from an integer is `!= 0`.
+    Floats round to nearest even; float to integer rounds toward zero; integers wrap, so `i1` takes the low bit; `i1` from a float
+    is `!= 0`.
 
     Constraints:
       * (C1) operand and result have the same dimensions.
@@ -454,8 +454,9 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_IndexedOp, AttrSizedOperandSe
   let summary = "combine a tile along a dimension";
   let description = [{
     `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
-    A *partial* reduction keeps `dim` in its result with fewer coordinates: each source coordinate then goes to the largest one
-    that is not beyond it, and there is no `init`. In bounds is `start + c[dim] <` the dimension's size; `start` absent means the
+    A *partial* reduction keeps `dim` in its result with fewer coordinates, and there is no `init`: digits of the source's layout that
+    the result's lacks are combined, so a coordinate goes to the one where they are 0 (without layouts: to the largest one
+    that is not beyond it). In bounds is `start + c[dim] <` the dimension's size; `start` absent means the
     constraints' start before the form `Placed`, from there on that nothing is masked.
 
     Constraints:

@@ -140,9 +140,10 @@ llvm::LogicalResult IterateOp::verify() {
   // iterate_c1
   auto yield = llvm::cast<YieldOp>(block().getTerminator());
   mlir::TypeRange expected = getInits().getTypes();
-  std::pair<llvm::StringRef, mlir::TypeRange> carried[] = {{"block arguments", mlir::TypeRange(block().getArgumentTypes()).drop_front()},
-                                                           {"yielded values", yield.getValues().getTypes()},
-                                                           {"results", getResults().getTypes()}};
+  std::pair<llvm::StringRef, mlir::TypeRange> carried[] = {
+      {"block arguments", mlir::TypeRange(block().getArgumentTypes()).drop_front()},
+      {"yielded values", yield.getValues().getTypes()},
+      {"results", getResults().getTypes()}};
   for (auto &[what, types] : carried) {
     if (types.size() != expected.size())
       return emitOpError() << "has " << types.size() << " " << what << ", expected " << expected.size()

@@ -31,6 +31,8 @@ public:
 
   Digits dealFastest(int64_t count) { return count == 1 ? Digits{} : Digits{take(left.front(), count)}; }
 
+  Digit dealFrom(Dim dim, int64_t count) { return take(*std::ranges::find(left, dim, &Share::dim), count); }
+
   Digits dealRest() {
     Digits digits;
     for (Share &share : left)
@@ -75,6 +77,42 @@ BlockedResult coalesced(std::span<const DimExtent> tile, int64_t lanes, int64_t 
   for (Digit &digit : dealer.dealRest())
     layout.reg.push_back(digit);
   return {layout.canonical(), ""};
+}
+
+BlockedResult transposing(std::span<const DimExtent> tile, Dim across, int64_t lanes, int64_t waves, int64_t perLane) {
+  constexpr int64_t kSquare = 4;
+  auto other = std::ranges::find(tile, across, &DimExtent::dim);
+  if (other == tile.end() || other + 1 == tile.end())
+    return {std::nullopt, "`" + across.name() + "` is no other dimension of the tile than the fastest"};
+  int64_t block = perLane * kSquare, elements = 1;
+  for (const DimExtent &dim : tile)
+    elements *= dim.extent;
+  if (perLane < 1 || lanes % (kSquare * kSquare) != 0 || tile.back().extent % block != 0 ||
+      other->extent % block != 0 || elements % (perLane * perLane * lanes * waves) != 0)
+    return {std::nullopt, "the tile has too few blocks of " + std::to_string(perLane) + " by " +
+                              std::to_string(perLane) + " elements"};
+  Dealer dealer(tile);
+  Layout layout;
+  auto deal = [&](Digits &axis, Dim dim, int64_t count) {
+    if (count > 1)
+      axis.push_back(dealer.dealFrom(dim, count));
+  };
+  deal(layout.reg, tile.back().dim, perLane);
+  deal(layout.reg, across, perLane);
+  deal(layout.lane, tile.back().dim, kSquare);
+  deal(layout.lane, across, kSquare);
+  for (const Digit &digit : dealer.deal(lanes / (kSquare * kSquare)))
+    layout.lane.push_back(digit);
+  layout.wave = dealer.deal(waves);
+  if (layout.replication() > 1)
+    return {std::nullopt, "lanes would be left without work"};
+  for (const Digit &digit : dealer.dealRest())
+    layout.reg.push_back(digit);
+  return {layout, ""};
+}
+
+int64_t wholeTile(int64_t size) {
+  return size <= 8 || size % 4 == 0 ? size : (size + 7) / 8 * 8;
 }
 
 int64_t bestElementsPerLane(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t limit) {

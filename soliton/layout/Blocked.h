@@ -24,6 +24,20 @@ struct BlockedResult {
 /// only where `elementsPerLane` does not divide the fastest extent: ask for fewer.
 BlockedResult coalesced(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t elementsPerLane);
 
+/// How threads hold a tile that is read along one dimension and written along another, so that both are wide: a lane
+/// has a block of `perLane` by `perLane` elements of the fastest dim and of `across`, and the first 16 lanes lie 4
+/// by 4. A 64x64 tile of f16, 4 waves, across L:
+///
+///   reg = (4 N 1)(4 L 1), lane = (4 N 4)(4 L 4)(4 N 16), wave = (4 L 16)
+///
+/// Impossible where the tile has too few such blocks for all lanes.
+BlockedResult transposing(std::span<const DimExtent> tile, Dim across, int64_t lanes, int64_t waves, int64_t perLane);
+
+/// Elements of a tile that takes a dimension of this size whole. Digits divide a tile exactly, so lanes cannot share 33
+/// elements, and each would hold them all; such a size is rounded up to a multiple of 8, and what lies beyond it is
+/// masked as at the end of any other dimension.
+int64_t wholeTile(int64_t size);
+
 /// The most elements per lane, at most `limit`, with which coalesced() succeeds and no lane is left without work where
 /// fewer would employ it; at least 1.
 int64_t bestElementsPerLane(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t limit);

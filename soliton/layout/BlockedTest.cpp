@@ -13,6 +13,30 @@ std::string text(std::vector<DimExtent> tile, int64_t lanes, int64_t waves, int6
 }
 } // namespace
 
+TEST(Blocked, TransposingBlocksAreWideBothWays) {
+  const Dim L("L"), N("N");
+  BlockedResult found = transposing(std::vector<DimExtent>{{L, 64}, {N, 64}}, L, 64, 4, 4);
+  ASSERT_TRUE(found) << found.reason;
+  EXPECT_EQ(found.layout->str(), "reg = (4 N 1)(4 L 1), lane = (4 N 4)(4 L 4)(4 N 16), wave = (4 L 16)");
+  EXPECT_TRUE(found.layout->isBijectiveUpToReplication());
+  EXPECT_EQ(found.layout->contiguousRun(N), 4);
+  EXPECT_EQ(found.layout->registersAlong(L).contiguousRun(L), 4);
+  EXPECT_FALSE(transposing(std::vector<DimExtent>{{L, 32}, {N, 16}}, L, 64, 4, 4));
+  EXPECT_FALSE(transposing(std::vector<DimExtent>{{L, 64}, {N, 64}}, N, 64, 4, 4));
+  EXPECT_FALSE(transposing(std::vector<DimExtent>{{L, 64}, {N, 68}}, L, 64, 1, 4));
+}
+
+TEST(Blocked, AWholeDimensionThatLanesCannotShareIsRoundedUp) {
+  EXPECT_EQ(wholeTile(33), 40);
+  EXPECT_EQ(wholeTile(17), 24);
+  EXPECT_EQ(wholeTile(50), 56);
+  for (int64_t size : {0, 1, 2, 3, 7, 8, 12, 64, 100, 1024})
+    EXPECT_EQ(wholeTile(size), size);
+  // 17 x 2 x 33 by 64 lanes: 561 registers as it is, 15 in tiles.
+  std::vector<DimExtent> tile = {{Dim("A"), wholeTile(17)}, {Dim("B"), 2}, {Dim("C"), wholeTile(33)}};
+  EXPECT_LE(coalesced(tile, 64, 1, 1).layout->regs(), 30);
+}
+
 TEST(Blocked, WalksTheTileLinearly) {
   EXPECT_EQ(text({{M, 64}, {K, 32}}, 64, 4, 8), "reg = (8 K 1), lane = (4 K 8)(16 M 1), wave = (4 M 16)");
   EXPECT_EQ(text({{M, 128}, {K, 64}}, 32, 4, 8), "reg = (8 K 1)(8 M 16), lane = (8 K 8)(4 M 1), wave = (4 M 4)");

@@ -226,7 +226,7 @@ std::optional<ConvertPlan> planShuffle(const Layout &from, const Layout &to, con
 // What can be planned at all
 //===----------------------------------------------------------------------===//
 
-std::string mismatch(const Layout &from, const Layout &to) {
+std::string mismatch(const Layout &from, const Layout &to, bool trusted) {
   auto differ = [](std::string_view what, int64_t a, int64_t b) {
     return "the source has " + std::to_string(a) + " " + std::string(what) + ", the destination " + std::to_string(b);
   };
@@ -244,6 +244,8 @@ std::string mismatch(const Layout &from, const Layout &to) {
     if (start(from) != start(to))
       return differ("as start of `" + dim.name() + "`", start(from), start(to));
   }
+  if (trusted)
+    return "";
   if (!from.isBijectiveUpToReplication())
     return "the source layout `" + from.str() + "` does not hold each element once";
   if (!to.isBijectiveUpToReplication())
@@ -261,10 +263,16 @@ int64_t ConvertPlan::crossings() const {
   return std::ranges::count_if(rounds, [](const ShuffleRound &round) { return round.crossesLanes; });
 }
 
+bool isRename(const Layout &from, const Layout &to) {
+  std::set<Dim> dims = from.dims();
+  auto agree = [&](const Digits &a, const Digits &b) { return canonical(a) == canonical(restricted(b, dims)); };
+  return agree(from.lane, to.lane) && agree(from.wave, to.wave);
+}
+
 ConvertPlan planConvert(const Layout &source, const Layout &destination, const ConvertOptions &options) {
   Layout from = source.canonical(), to = destination.canonical();
   ConvertPlan plan;
-  plan.reason = mismatch(from, to);
+  plan.reason = mismatch(from, to, options.trusted);
   if (!plan.reason.empty())
     return plan;
   std::set<Dim> dims = from.dims();

@@ -61,7 +61,13 @@ struct ConvertOptions {
   int elementBits = 32;
   /// More 32-bit exchanges per lane than this are dearer than a trip through shared memory.
   int64_t maxExchanges = 64;
+  /// Both layouts are known to hold each element of the tile once, up to replication: they are not counted.
+  bool trusted = false;
 };
+
+/// Whether only names of registers differ between two layouts that hold each element of one tile: lanes and waves hold
+/// the same part of it, so the registers do, in whatever order.
+bool isRename(const Layout &from, const Layout &to);
 
 /// Both layouts must have the same lanes and waves and, for the dims of `from`, the same extents and offset, each
 /// bijective up to replication.

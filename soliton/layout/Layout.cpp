@@ -348,6 +348,17 @@ Layout Layout::broadcastInto(Dim dim, int64_t extent) const {
   return tiled(Axis::reg, dim, extent, 1);
 }
 
+Layout Layout::registersAlong(Dim dim) const {
+  Layout result = *this;
+  Digits others;
+  result.reg.clear();
+  for (const Digit &digit : reg)
+    (digit.dim == dim ? result.reg : others).push_back(digit);
+  std::ranges::sort(result.reg, {}, &Digit::stride);
+  result.reg.insert(result.reg.end(), others.begin(), others.end());
+  return result;
+}
+
 Layout Layout::tiled(Axis axis, Dim dim, int64_t count, int64_t stride) const {
   Layout result = *this;
   if (count != 1)
@@ -406,8 +417,12 @@ std::optional<Layout> Layout::subLayout(int64_t begin, int64_t count) const {
   return result;
 }
 
+bool Layout::splits(int64_t nativeRegs) const {
+  return nativeRegs >= 1 && regs() % nativeRegs == 0 && lowest(reg, nativeRegs).has_value();
+}
+
 std::optional<std::vector<Layout>> Layout::pieces(int64_t nativeRegs) const {
-  if (nativeRegs < 1 || regs() % nativeRegs != 0)
+  if (!splits(nativeRegs))
     return std::nullopt;
   std::vector<Layout> result;
   for (int64_t begin = 0; begin < regs(); begin += nativeRegs) {

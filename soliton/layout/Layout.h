@@ -124,6 +124,9 @@ public:
   Layout withoutDim(Dim dim) const;
   /// The value stretched over a new dim: each holder keeps `extent` copies, as outermost registers.
   Layout broadcastInto(Dim dim, int64_t extent) const;
+  /// The same holders with the registers of `dim` first, smallest stride first: the order in which a memory whose
+  /// fastest dimension it is has their elements.
+  Layout registersAlong(Dim dim) const;
   /// `count` copies of the layout side by side, `stride` apart along `dim`, as outermost digit of the axis.
   Layout tiled(Axis axis, Dim dim, int64_t count, int64_t stride) const;
   /// `count` equal copies of the value as outermost digit of the axis.
@@ -132,6 +135,8 @@ public:
   /// The registers [begin, begin + count) as a layout of their own, if digits can say it: its offset is where they
   /// start.
   std::optional<Layout> subLayout(int64_t begin, int64_t count) const;
+  /// Whether pieces(nativeRegs) are layouts: the digits split there.
+  bool splits(int64_t nativeRegs) const;
   /// Consecutive groups of `nativeRegs` registers, each with its offset; nothing when regs() is no multiple or the
   /// digits do not split.
   std::optional<std::vector<Layout>> pieces(int64_t nativeRegs) const;

@@ -1,5 +1,7 @@
 #include "soliton/layout/Reduce.h"
 
+#include <algorithm>
+
 namespace soliton {
 namespace {
 bool isPowerOfTwo(int64_t number) {
@@ -83,6 +85,97 @@ int64_t ReducePlan::wavePartial(int64_t wave) const {
     weight *= digit.extent;
   }
   return result;
+}
+
+namespace {
+/// Digits of prime extent.
+Digits primeDigits(const Digits &digits) {
+  Digits result;
+  for (Digit digit : digits)
+    for (int64_t prime = 2; digit.extent > 1; ++prime)
+      for (; digit.extent % prime == 0; digit.extent /= prime, digit.stride *= prime) {
+        result.push_back(digit);
+        result.back().extent = prime;
+      }
+  return result;
+}
+
+/// The digit of `dim` that covers the lanes from `divisor` on becomes replication there.
+Digits withoutPart(const Digits &digits, int64_t divisor, int64_t extent, Dim dim) {
+  Digits result;
+  int64_t weight = 1;
+  for (const Digit &digit : primeDigits(digits)) {
+    bool removed = digit.dim == dim && weight >= divisor && weight < divisor * extent;
+    result.push_back(removed ? Digit(digit.extent) : digit);
+    weight *= digit.extent;
+  }
+  return canonical(result);
+}
+
+/// `digits` without what `kept` has of `dim` at the same place; both have the same count.
+Digits onlyReduced(const Digits &digits, const Digits &kept, Dim dim) {
+  Digits result = primeDigits(digits);
+  int64_t weight = 1;
+  for (Digit &digit : result) {
+    int64_t place = 1;
+    for (const Digit &other : primeDigits(kept)) {
+      if (place == weight && other.dim == dim && digit.dim == dim)
+        digit = Digit(digit.extent);
+      place *= other.extent;
+    }
+    weight *= digit.extent;
+  }
+  return canonical(result);
+}
+} // namespace
+
+ReducePlan planReduce(const Layout &source, Dim dim, const Layout &result) {
+  Layout reduced = source;
+  reduced.lane = onlyReduced(source.lane, result.lane, dim);
+  reduced.wave = onlyReduced(source.wave, result.wave, dim);
+  ReducePlan plan = planReduce(reduced, dim);
+  plan.result = result;
+  return plan;
+}
+
+std::vector<Layout> reduceStages(const Layout &source, Dim dim) {
+  std::vector<Layout> stages;
+  Layout stage = source.canonical();
+  size_t before = stage.reg.size();
+  std::erase_if(stage.reg, [&](const Digit &digit) { return digit.dim == dim; });
+  if (stage.reg.size() != before)
+    stages.push_back(stage);
+  for (const LaneStep &step : planReduce(source, dim).lanes) {
+    // The steps of a ring leave its lanes with different sums until the last.
+    bool ends = step.kind == LaneStep::Kind::butterfly || step.kind == LaneStep::Kind::broadcast;
+    if (!ends)
+      continue;
+    stage.lane = withoutPart(stage.lane, step.divisor, step.extent, dim);
+    stages.push_back(stage);
+  }
+  return stages;
+}
+
+int64_t keptCoordinate(const Layout &source, const Layout &result, Dim dim, int64_t coordinate) {
+  auto digitsOf = [&](const Layout &layout) {
+    Digits digits;
+    for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
+      for (const Digit &digit : primeDigits(layout.digits(axis)))
+        if (digit.dim == dim)
+          digits.push_back(digit);
+    return digits;
+  };
+  Digits digits = digitsOf(source), kept = digitsOf(result);
+  std::ranges::sort(digits, {}, [](const Digit &digit) { return -digit.stride; });
+  auto start = source.offset.find(dim);
+  int64_t place = start == source.offset.end() ? 0 : start->second, rest = coordinate - place;
+  for (const Digit &digit : digits) {
+    int64_t value = std::min(rest / digit.stride, digit.extent - 1);
+    rest -= value * digit.stride;
+    if (std::ranges::find(kept, digit) != kept.end())
+      place += value * digit.stride;
+  }
+  return place;
 }
 
 ReducePlan planReduce(const Layout &source, Dim dim) {

@@ -60,5 +60,18 @@ struct ReducePlan {
 
 /// Replicated holders of the source hold equal values, so only digits of `dim` are combined.
 ReducePlan planReduce(const Layout &source, Dim dim);
+/// A partial reduction: of the lane and wave digits of `dim` only those that `result` lacks are combined.
+ReducePlan planReduce(const Layout &source, Dim dim, const Layout &result);
+
+/// The layouts on the way from `source` to its reduction along `dim`, one exchange at a time: registers first, then a
+/// butterfly each, or the whole ring of a digit that is no power of two. Each is a partial reduction of the one before;
+/// digits of waves stay. `reg = (4 L 1), lane = (16 M 1)(4 L 4)` along L:
+///
+///   lane = (16 M 1)(4 L 4)      lane = (16 M 1)(2 _ 0)(2 L 8)      lane = (16 M 1)(4 _ 0)
+std::vector<Layout> reduceStages(const Layout &source, Dim dim);
+
+/// The coordinate of `result`, a partial reduction of `source` along `dim`, to which a coordinate of the source goes:
+/// the digits that are combined count as 0.
+int64_t keptCoordinate(const Layout &source, const Layout &result, Dim dim, int64_t coordinate);
 
 } // namespace soliton

@@ -117,6 +117,44 @@ void check(const Layout &source, Dim dim) {
             << what;
       }
 }
+/// Every lane holds the elements that its place stands for: those of the source that keep its coordinates.
+TEST(Reduce, StagesExchangeOnceEachAndEndAtTheWhole) {
+  Random random(9);
+  int exchanges = 0;
+  for (int round = 0; round < 300; ++round) {
+    Shape shape = randomShape(random);
+    Layout source = randomLayout(random, shape);
+    std::vector<Layout> stages = reduceStages(source, M);
+    Layout from = source;
+    for (const Layout &stage : stages) {
+      ReducePlan plan = planReduce(from, M, stage);
+      bool registers = from.regs() != stage.regs();
+      int64_t butterflies = std::ranges::count(plan.lanes, LaneStep::Kind::butterfly, &LaneStep::kind);
+      int64_t rings = std::ranges::count(plan.lanes, LaneStep::Kind::broadcast, &LaneStep::kind);
+      EXPECT_TRUE(plan.waves.empty());
+      EXPECT_EQ(butterflies + rings, registers ? 0 : 1) << from.str() << " to " << stage.str();
+      EXPECT_EQ(static_cast<int64_t>(plan.registers.size()), stage.regs());
+      exchanges += static_cast<int>(butterflies);
+      from = stage;
+    }
+    Layout whole = source.withoutDim(M), last = from;
+    for (Digit &digit : last.wave)
+      if (digit.dim == M)
+        digit = Digit(digit.extent);
+    EXPECT_EQ(last, whole) << source.str();
+  }
+  EXPECT_GT(exchanges, 100);
+}
+
+TEST(Reduce, ACoordinateGoesWhereItsKeptDigitsAre) {
+  Layout source = parsed("reg = (4 N 1)(4 N 16), lane = (16 M 1)(4 N 4)");
+  Layout partial = parsed("lane = (16 M 1)(4 N 4)"), half = parsed("lane = (16 M 1)(2 _ 0)(2 N 8)");
+  EXPECT_EQ(reduceStages(source, N), (std::vector<Layout>{partial, half, parsed("lane = (16 M 1)(4 _ 0)")}));
+  EXPECT_EQ(keptCoordinate(source, partial, N, 17), 0);
+  EXPECT_EQ(keptCoordinate(source, partial, N, 16 * 3 + 8 + 3), 8);
+  EXPECT_EQ(keptCoordinate(partial, half, N, 4), 0);
+  EXPECT_EQ(keptCoordinate(partial, half, N, 12), 8);
+}
 } // namespace
 
 TEST(Reduce, RandomLayouts) {

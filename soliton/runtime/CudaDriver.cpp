@@ -10,6 +10,9 @@ namespace soliton::rt {
 namespace {
 
 enum DeviceAttribute : int {
+  kMaxGridX = 5,
+  kMaxGridY = 6,
+  kMaxGridZ = 7,
   kMultiprocessorCount = 16,
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
@@ -71,8 +74,8 @@ public:
   void releaseContext(int index) const override { contextRelease(handle(index)); }
   void *enter(void *context) const override;
   void leave(void *token) const override;
-  void *loadModule(const KernelImage &image, std::string &log) const override;
-  void raiseLimits(void *function, const KernelImage &image) const override;
+  void *loadModule(const KernelImage &image, std::span<const std::byte> code, std::string &log) const override;
+  void raiseLimits(void *function, const LaunchStep &step) const override;
   int launch(const GpuLaunch &launch) const override;
   void encodeTensorMap(const GpuTensorMap &map, std::byte *destination) const override;
   bool hasTensorMaps() const override { return tensorMapEncode; }
@@ -127,6 +130,8 @@ void CudaDriver::bindCommon() {
   bind(api.deviceMemory, "cuDeviceTotalMem_v2");
   bind(api.memAlloc, "cuMemAlloc_v2");
   bind(api.memFree, "cuMemFree_v2");
+  bind(api.memAllocAsync, "cuMemAllocAsync", /*optional=*/true);
+  bind(api.memFreeAsync, "cuMemFreeAsync", /*optional=*/true);
   bind(api.copyToDevice, "cuMemcpyHtoDAsync_v2");
   bind(api.copyToHost, "cuMemcpyDtoHAsync_v2");
   bind(api.fill, "cuMemsetD8Async");
@@ -179,6 +184,8 @@ DeviceInfo CudaDriver::query(int index) const {
   check(api.deviceMemory(&info.memoryBytes, device), "cuDeviceTotalMem");
   info.multiprocessors = static_cast<uint32_t>(attribute(kMultiprocessorCount, device));
   info.maxSharedBytes = static_cast<uint32_t>(attribute(kMaxSharedPerBlockOptin, device));
+  for (size_t axis = 0; axis < 3; ++axis)
+    info.limits.workgroups[axis] = static_cast<uint32_t>(attribute(kMaxGridX + static_cast<int>(axis), device));
   return info;
 }
 
@@ -203,13 +210,13 @@ void CudaDriver::leave(void *token) const {
     contextPop(&popped);
 }
 
-void *CudaDriver::loadModule(const KernelImage &image, std::string &log) const {
+void *CudaDriver::loadModule(const KernelImage &image, std::span<const std::byte> bytes, std::string &log) const {
   std::vector<char> info(kLogBytes), errors(kLogBytes);
   int options[] = {kInfoLog, kInfoLogBytes, kErrorLog, kErrorLogBytes, kLogVerbose};
   void *values[] = {info.data(), reinterpret_cast<void *>(kLogBytes - 1), errors.data(),
                     reinterpret_cast<void *>(kLogBytes - 1), reinterpret_cast<void *>(uintptr_t(1))};
   // PTX is text and must end in a zero byte; binaries do not mind one more.
-  std::vector<std::byte> code = image.code;
+  std::vector<std::byte> code(bytes.begin(), bytes.end());
   code.push_back(std::byte(0));
   void *module = nullptr;
   int status = api.moduleLoad(&module, code.data(), std::size(options), options, values);
@@ -222,11 +229,11 @@ void *CudaDriver::loadModule(const KernelImage &image, std::string &log) const {
   return module;
 }
 
-void CudaDriver::raiseLimits(void *function, const KernelImage &image) const {
-  auto bytes = static_cast<int>(image.dynamicSharedBytes);
-  if (image.dynamicSharedBytes > kDefaultSharedBytes)
+void CudaDriver::raiseLimits(void *function, const LaunchStep &step) const {
+  auto bytes = static_cast<int>(step.dynamicSharedBytes);
+  if (step.dynamicSharedBytes > kDefaultSharedBytes)
     check(functionSetAttribute(function, kMaxDynamicShared, bytes), "cuFuncSetAttribute");
-  if (uint64_t(image.cluster[0]) * image.cluster[1] * image.cluster[2] > kPortableCluster)
+  if (uint64_t(step.cluster[0]) * step.cluster[1] * step.cluster[2] > kPortableCluster)
     check(functionSetAttribute(function, kNonPortableCluster, 1), "cuFuncSetAttribute");
 }
 

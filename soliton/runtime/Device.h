@@ -28,6 +28,14 @@ enum class DeviceKind : uint8_t { cuda, hip, emulator };
 
 std::string_view name(DeviceKind kind);
 
+/// How many workgroups one launch may have.
+struct GridLimits {
+  /// Along each axis.
+  std::array<uint32_t, 3> workgroups = {0x7fffffff, 65535, 65535};
+  /// Threads along an axis, and workgroups in all; 0: no limit of its own.
+  uint64_t threads = 0, total = 0;
+};
+
 struct DeviceInfo {
   DeviceKind kind = DeviceKind::emulator;
   /// The number under which its driver knows it.
@@ -40,6 +48,7 @@ struct DeviceInfo {
   size_t memoryBytes = 0;
   uint32_t multiprocessors = 0;
   uint32_t maxSharedBytes = 0;
+  GridLimits limits;
 
   /// Memory in which tensors need no copy.
   MemoryKind memory() const {
@@ -57,10 +66,19 @@ struct Event {
   void *handle = nullptr;
 };
 
+/// Device memory that the caller lends for a launch; it must not be used by anything else until that is done, a launch
+/// on another stream least of all.
+struct Workspace {
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
 struct LaunchOptions {
   Stream stream = {};
   /// Values of the symbols that no argument binds, in the image's order.
   std::span<const int64_t> symbols = {};
+  /// Without one, a launch that needs a workspace allocates it in the order of the stream.
+  Workspace workspace = {};
 };
 
 /// What the loaded code takes of each thread and workgroup, as the driver reports it.
@@ -79,8 +97,12 @@ public:
 
   const KernelImage &image() const { return kernel; }
   virtual KernelResources resources() const = 0;
-  /// What the driver's compiler said; empty where it said nothing.
+  /// What the driver's compiler said, or what the emulator warned of in the last launch; empty if nothing.
   virtual const std::string &log() const = 0;
+
+  /// Bytes of workspace that such a launch needs; its address must be a multiple of `kWorkspaceAlignment`. Throws for
+  /// arguments that `launch` would refuse.
+  virtual uint64_t workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &options = {}) const = 0;
 
   /// Checks the arguments and enqueues the kernel; returns before it has run. Tensors in the device's own memory are
   /// used in place and nothing is allocated. A host tensor on a GPU is copied in, and back if it is an output; then the

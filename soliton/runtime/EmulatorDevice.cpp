@@ -1,17 +1,15 @@
 #include "soliton/runtime/EmulatorDevice.h"
 
 #include "soliton/runtime/Errors.h"
+#include "soliton/runtime/HostMemory.h"
 #include "soliton/runtime/LaunchPlan.h"
 
+#include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 
 namespace soliton::rt {
 namespace {
-
-constexpr size_t kAlignment = 256; // What GPU allocators give.
 
 Diagnostic toDiagnostic(const emu::Finding &finding) {
   DiagId id = parseDiagId(emu::name(finding.kind)).value_or(DiagId::EmulatorFinding);
@@ -22,15 +20,10 @@ Diagnostic toDiagnostic(const emu::Finding &finding) {
   return diagnostic;
 }
 
-emu::Program decode(const KernelImage &image) {
+emu::Program decode(const KernelImage &image, std::span<const std::byte> code) {
   std::string who = "`" + image.kernel + "`: ";
-  if (std::optional<std::string> flaw = findFlaw(image))
-    fail(DiagId::ImageInvalid, who + "the image cannot be loaded: " + *flaw);
-  if (image.kind != ImageKind::emulator)
-    fail(DiagId::ImageMismatch, who + "found an image of kind `" + std::string(name(image.kind)) +
-                                    "`, which a device of kind `emulator` cannot load");
   try {
-    emu::Program program = emu::deserialize({reinterpret_cast<const uint8_t *>(image.code.data()), image.code.size()});
+    emu::Program program = emu::deserialize({reinterpret_cast<const uint8_t *>(code.data()), code.size()});
     if (std::string flaw = emu::validate(program); !flaw.empty())
       fail(DiagId::ImageInvalid, who + "its emulator program is invalid: " + flaw);
     return program;
@@ -39,9 +32,9 @@ emu::Program decode(const KernelImage &image) {
   }
 }
 
-/// The program's own signature must be the image's: buffers, then scalars, then symbols.
+/// The program's own signature must be the image's: buffers, the workspace, then scalars, then symbols.
 void checkSignature(const KernelImage &image, const emu::Program &program) {
-  size_t buffers = 0;
+  size_t buffers = image.workspace.exists() ? 1 : 0;
   std::vector<DType> scalars;
   for (const ArgumentSpec &argument : image.arguments) {
     if (argument.kind == ArgumentKind::buffer)
@@ -57,38 +50,78 @@ void checkSignature(const KernelImage &image, const emu::Program &program) {
              " and " + std::to_string(scalars.size()) + ", or their types differ");
 }
 
+/// The emulator programs of the image's plan.
+std::vector<emu::Program> decodeAll(const KernelImage &image) {
+  std::string who = "`" + image.kernel + "`: ";
+  if (std::optional<std::string> flaw = findFlaw(image))
+    fail(DiagId::ImageInvalid, who + "the image cannot be loaded: " + *flaw);
+  if (image.kind != ImageKind::emulator)
+    fail(DiagId::ImageMismatch, who + "found an image of kind `" + std::string(name(image.kind)) +
+                                    "`, which a device of kind `emulator` cannot load");
+  std::vector<emu::Program> programs = {decode(image, image.code)};
+  for (const LaunchStep &step : image.further)
+    programs.push_back(decode(image, step.code));
+  for (const emu::Program &program : programs)
+    checkSignature(image, program);
+  return programs;
+}
+
+/// The workspace of one launch: the caller's, or one that starts as a pattern that is NaN in every float format.
+class HostWorkspace {
+public:
+  HostWorkspace(const PreparedLaunch &prepared, const KernelImage &image, const Workspace &given) : place(given.data) {
+    if (!place && prepared.workspaceBytes > 0) {
+      place = memory.allocate(prepared.workspaceBytes);
+      std::memset(place, 0xff, prepared.workspaceBytes);
+    }
+    for (size_t i = 0; i < image.workspace.zeroed.size(); ++i)
+      if (const PreparedLaunch::Range &range = prepared.zeroed[i]; range.bytes > 0)
+        std::memset(static_cast<std::byte *>(place) + range.offset, 0, range.bytes);
+  }
+  void *data() const { return place; }
+
+private:
+  HostMemory memory;
+  void *place;
+};
+
 class EmulatorKernel final : public LoadedKernel {
 public:
-  EmulatorKernel(const KernelImage &image, const DeviceInfo &info, const EmulatorOptions &options)
-      : LoadedKernel(image), info(info), options(options), program(decode(image)), plan(kernel) {
-    checkSignature(image, program);
-  }
+  EmulatorKernel(const KernelImage &image, Device &device, const EmulatorOptions &options)
+      : LoadedKernel(image), info(device.info()), options(options), programs(decodeAll(image)), plan(kernel) {}
 
   KernelResources resources() const override {
     KernelResources resources;
-    resources.staticSharedBytes = static_cast<int>(program.sharedBytes);
-    resources.maxThreads = static_cast<int>(program.waves * program.waveSize);
+    for (const emu::Program &program : programs) {
+      resources.staticSharedBytes = std::max(resources.staticSharedBytes, static_cast<int>(program.sharedBytes));
+      resources.maxThreads = std::max(resources.maxThreads, static_cast<int>(program.waves * program.waveSize));
+    }
     return resources;
+  }
+  uint64_t workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &launchOptions) const override {
+    return plan.workspaceBytes(arguments, launchOptions, info);
   }
   const std::string &log() const override { return said; }
   void launch(std::span<const Argument> arguments, const LaunchOptions &options) override;
   const emu::Statistics *statistics() const { return launched ? &last : nullptr; }
 
 private:
-  emu::LaunchConfig configure(std::span<const Argument> arguments, const PreparedLaunch &prepared) const;
+  emu::LaunchConfig configure(std::span<const Argument> arguments, const PreparedLaunch &prepared,
+                              emu::Buffer workspace) const;
+  void runStep(size_t step, emu::LaunchConfig &config);
 
   DeviceInfo info;
   EmulatorOptions options;
-  emu::Program program;
+  std::vector<emu::Program> programs;
   LaunchPlan plan;
   std::string said;
   emu::Statistics last;
   bool launched = false;
 };
 
-emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments, const PreparedLaunch &prepared) const {
+emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments, const PreparedLaunch &prepared,
+                                            emu::Buffer workspace) const {
   emu::LaunchConfig config;
-  config.grid = prepared.grid;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (const Tensor *tensor = arguments[i].tensor()) {
       config.buffers.push_back({tensor->data, static_cast<uint64_t>(*tensor->bytes())});
@@ -99,6 +132,8 @@ emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments,
                 static_cast<size_t>(storageBits(kernel.arguments[i].dtype) + 7) / 8);
     config.scalars.push_back(bits);
   }
+  if (kernel.workspace.exists())
+    config.buffers.push_back(workspace);
   for (size_t i = 0; i < kernel.symbols.size(); ++i)
     config.scalars.push_back(static_cast<uint32_t>(prepared.symbols[i]));
   config.seed = options.seed;
@@ -106,6 +141,7 @@ emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments,
   config.adversarial = options.adversarial;
   config.bankConflicts = options.bankConflicts;
   config.threads = options.threads;
+  config.resident = options.resident;
   return config;
 }
 
@@ -114,9 +150,23 @@ void EmulatorKernel::launch(std::span<const Argument> arguments, const LaunchOpt
   plan.prepare(arguments, launchOptions, info, prepared);
   if (prepared.empty)
     return;
-  emu::Result result = emu::run(program, configure(arguments, prepared));
-  last = result.statistics;
+  HostWorkspace workspace(prepared, kernel, launchOptions.workspace);
+  emu::LaunchConfig config = configure(arguments, prepared, {workspace.data(), prepared.workspaceBytes});
+  last = {};
   launched = true;
+  said.clear();
+  for (size_t i = 0; i < programs.size(); ++i) {
+    config.grid = prepared.grids[i];
+    if (!prepared.isEmpty(i))
+      runStep(i, config);
+  }
+}
+
+void EmulatorKernel::runStep(size_t step, emu::LaunchConfig &config) {
+  emu::Result result = emu::run(programs[step], config);
+  last += result.statistics;
+  for (const emu::Finding &warning : result.warnings)
+    said += emu::format(warning);
   std::vector<Diagnostic> wrong;
   if (!result.error.empty())
     wrong.push_back(
@@ -132,30 +182,19 @@ public:
   explicit EmulatorDevice(const EmulatorOptions &options) : options(options) {
     about.kind = DeviceKind::emulator;
     about.name = "emulator";
+    about.limits.total = 0xffffffff;
   }
 
   const DeviceInfo &info() const override { return about; }
 
-  void *allocate(size_t bytes) override {
-    if (bytes == 0)
-      return nullptr;
-    void *memory = bytes > SIZE_MAX - kAlignment
-                       ? nullptr
-                       : std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment);
-    if (!memory)
-      fail(DiagId::DriverError, "the host has no " + std::to_string(bytes) + " bytes of memory");
-    return memory;
-  }
-  void free(void *memory) override { std::free(memory); }
+  void *allocate(size_t bytes) override { return memory.allocate(bytes); }
+  void free(void *pointer) override { memory.free(pointer); }
   void copyToDevice(void *device, const void *host, size_t bytes, Stream) override { copy(device, host, bytes); }
   void copyToHost(void *host, const void *device, size_t bytes, Stream) override { copy(host, device, bytes); }
-  void fill(void *memory, uint8_t value, size_t bytes, Stream) override {
-    if (bytes > 0)
-      std::memset(memory, value, bytes);
-  }
+  void fill(void *pointer, uint8_t value, size_t bytes, Stream) override { memory.fill(pointer, value, bytes); }
 
   std::unique_ptr<LoadedKernel> load(const KernelImage &image) override {
-    return std::make_unique<EmulatorKernel>(image, about, options);
+    return std::make_unique<EmulatorKernel>(image, *this, options);
   }
 
   // Launches are done when they return: a stream has nothing to order.
@@ -181,6 +220,7 @@ private:
 
   DeviceInfo about;
   EmulatorOptions options;
+  HostMemory memory;
 };
 
 } // namespace

@@ -23,6 +23,8 @@ struct EmulatorOptions {
   uint64_t seed = 1;
   bool bankConflicts = false;
   uint32_t threads = 2;
+  /// Workgroups that run at once where they can see each other; 0: as many as the target holds.
+  uint32_t resident = 0;
 };
 
 std::shared_ptr<Device> makeEmulatorDevice(const EmulatorOptions &options = {});

@@ -116,3 +116,117 @@ TEST(EmulatorDevice, MemoryAndTime) {
   EXPECT_GT(timing.minimum, 0);
   EXPECT_GE(timing.median, timing.minimum);
 }
+
+TEST(EmulatorDevice, APlanHandsOnThroughItsWorkspace) {
+  // `first` doubles into the workspace and counts its workgroups in a counter behind; `second` adds both.
+  auto program = [](bool isFirst) {
+    emu::Builder b({.name = isFirst ? "first" : "second", .waveSize = 64, .waves = 1});
+    uint32_t in = b.buffer("in"), out = b.buffer("out"), workspace = b.buffer("workspace");
+    b.scalar(DType::f32);
+    emu::Value rows = b.scalar(DType::i32);
+    emu::Value lane = b.mul(b.id(emu::IdKind::Lane), b.constant(DType::i32, 4));
+    emu::Value row = b.mul(b.id(emu::IdKind::Workgroup0), b.constant(DType::i32, 256));
+    emu::Value counter = b.mul(rows, b.constant(DType::i32, 256));
+    if (isFirst) {
+      emu::Value x = b.load(DType::f32, 1, {.region = in, .lane = lane, .uniform = row});
+      b.store(b.binary(emu::BinaryOp::AddF, x, x), {.region = workspace, .lane = lane, .uniform = row});
+      emu::Value first = b.cmp(emu::CmpOp::Eq, lane, b.constant(DType::i32, 0));
+      b.atomic(emu::AtomicOp::Add, b.constantFloat(DType::f32, 1), {.region = workspace, .uniform = counter},
+               {.mask = first});
+    } else {
+      emu::Value x = b.load(DType::f32, 1, {.region = workspace, .lane = lane, .uniform = row});
+      emu::Value count = b.load(DType::f32, 1, {.region = workspace, .lane = {}, .uniform = counter});
+      b.store(b.binary(emu::BinaryOp::AddF, x, count), {.region = out, .lane = lane, .uniform = row});
+    }
+    return b.finish();
+  };
+  KernelImage image = imageOf(program(true)), second = imageOf(program(false));
+  LaunchExpr bytes = LaunchExpr::apply(LaunchOp::mul, {LaunchExpr::symbol(0), 256});
+  image.further = {{"second", second.code, second.threads, {1, 1, 1}, second.grid}};
+  image.workspace.bytes = LaunchExpr::apply(LaunchOp::add, {bytes, 4});
+  image.workspace.zeroed = {{bytes, 4}};
+  auto kernel = makeEmulatorDevice()->load(deserialize(serialize(image)));
+  std::vector<float> in(8 * 64, 3.0f), out(8 * 64);
+  std::array<Argument, 3> arguments = {Tensor::of(in, {8, 64}), Tensor::of(out, {8, 64}), 1.0};
+  EXPECT_EQ(kernel->workspaceBytes(arguments), 8u * 256 + 4);
+  for (int round = 0; round < 2; ++round) {
+    kernel->launch(arguments);
+    EXPECT_EQ(out, std::vector<float>(8 * 64, 14.0f));
+  }
+  EXPECT_EQ(statisticsOf(*kernel)->globalAccesses, 8u * 3 + 8 * 3);
+  std::vector<float> given(8 * 64 + 1 + 64);
+  void *aligned = reinterpret_cast<void *>((reinterpret_cast<uintptr_t>(given.data()) + 255) / 256 * 256);
+  kernel->launch(arguments, {.workspace = {aligned, 8 * 256 + 4}});
+  EXPECT_EQ(static_cast<float *>(aligned)[8 * 64], 8.0f);
+  image.workspace.zeroed.clear();
+  auto unset = makeEmulatorDevice()->load(image);
+  unset->launch(arguments);
+  EXPECT_TRUE(out[0] != out[0]) << "a counter that is not reset is NaN";
+}
+
+TEST(EmulatorDevice, WarningsAreSaidAndNoError) {
+  // Every workgroup writes the same row.
+  emu::Builder b({.name = "same", .waveSize = 64, .waves = 1});
+  b.buffer("in");
+  uint32_t out = b.buffer("out");
+  b.scalar(DType::f32);
+  b.scalar(DType::i32);
+  b.at(Place("same.cpp", 4, 2), "store");
+  emu::Value lane = b.mul(b.id(emu::IdKind::Lane), b.constant(DType::i32, 4));
+  b.store(b.constantFloat(DType::f32, 1), {.region = out, .lane = lane});
+  auto kernel = makeEmulatorDevice()->load(imageOf(b.finish()));
+  std::vector<float> in(8 * 64), values(8 * 64);
+  kernel->launch({Tensor::of(in, {8, 64}), Tensor::of(values, {8, 64}), 1.0});
+  EXPECT_NE(kernel->log().find("same.cpp:4:2: warning: "), std::string::npos) << kernel->log();
+}
+
+TEST(EmulatorDevice, LargeMemoryIsSparse) {
+  std::shared_ptr<Device> device = makeEmulatorDevice();
+  // Far more than the host has; some pages of it exist in the end.
+  constexpr size_t bytes = size_t(1) << 40;
+  DeviceBuffer buffer(*device, bytes);
+  auto *memory = static_cast<uint8_t *>(buffer.data());
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 256, 0u);
+  for (size_t at = 0; at < bytes; at += bytes / 128)
+    memory[at] = 1;
+  device->fill(memory + 100, 0, bytes - 200, {});
+  EXPECT_EQ(memory[0], 1) << "what lies before is kept";
+  for (size_t at = bytes / 128; at < bytes; at += bytes / 128)
+    EXPECT_EQ(memory[at], 0);
+  memory[bytes - 1] = 7;
+  device->fill(memory + bytes - 4096 * 2000, 0, 4096 * 1999 + 5, {});
+  EXPECT_EQ(memory[bytes - 1], 7);
+}
+
+TEST(EmulatorDevice, ATensorOfEightGibibytes) {
+  // Row w of 1 GiB; each workgroup scales the last 64 elements of its row.
+  constexpr int64_t columns = int64_t(1) << 28;
+  emu::Builder b({.name = "scale", .waveSize = 64, .waves = 1});
+  uint32_t in = b.buffer("in"), out = b.buffer("out");
+  emu::Value factor = b.scalar(DType::f32);
+  b.scalar(DType::i32);
+  emu::Value lane = b.mul(b.id(emu::IdKind::Lane), b.constant(DType::i32, 4));
+  emu::Value group = b.convert(emu::ConvertOp::ExtS, DType::i64, b.id(emu::IdKind::Workgroup0));
+  emu::Value base =
+      b.binary(emu::BinaryOp::SubI, b.mul(b.add(group, b.constant(DType::i64, 1)), b.constant(DType::i64, columns * 4)),
+               b.constant(DType::i64, 256));
+  emu::Value x = b.load(DType::f32, 1, {.region = in, .lane = lane, .base = base});
+  b.store(b.binary(emu::BinaryOp::MulF, x, factor), {.region = out, .lane = lane, .base = base});
+  KernelImage image = imageOf(b.finish());
+  for (size_t i = 0; i < 2; ++i) {
+    image.arguments[i].shape[1] = columns;
+    image.arguments[i].byteLimit = 0;
+  }
+  std::shared_ptr<Device> device = makeEmulatorDevice();
+  DeviceBuffer from(*device, columns * 32), to(*device, columns * 32);
+  auto *values = static_cast<float *>(from.data()), *results = static_cast<float *>(to.data());
+  for (int64_t row = 0; row < 8; ++row)
+    values[(row + 1) * columns - 1] = float(row + 1);
+  auto kernel = device->load(image);
+  kernel->launch({from.tensor(DType::f32, {8, columns}), to.tensor(DType::f32, {8, columns}), 2.0});
+  for (int64_t row = 0; row < 8; ++row)
+    EXPECT_EQ(results[(row + 1) * columns - 1], float(2 * row + 2));
+  // In place, and a slice of it over another.
+  kernel->launch({from.tensor(DType::f32, {8, columns}), from.tensor(DType::f32, {8, columns}), 2.0});
+  EXPECT_EQ(values[8 * columns - 1], 16.0f);
+}

@@ -31,8 +31,8 @@ static int step(const char *name) {
   if (int status = step(NAME))                                                                                         \
   return status
 
-static void remember(std::array<unsigned, 3> grid, std::array<unsigned, 3> threads, std::array<unsigned, 3> cluster,
-                     unsigned shared, void *stream, void **extra) {
+static void remember(const void *function, std::array<unsigned, 3> grid, std::array<unsigned, 3> threads,
+                     std::array<unsigned, 3> cluster, unsigned shared, void *stream, void **extra) {
   FakeState &s = state();
   if (!extra) // A caller other than the runtime.
     return;
@@ -41,10 +41,14 @@ static void remember(std::array<unsigned, 3> grid, std::array<unsigned, 3> threa
   if (!wellFormed)
     std::abort();
   auto *block = static_cast<std::byte *>(extra[1]);
+  const auto &entry = *static_cast<const std::string *>(function);
   if (s.recording)
-    s.launches.push_back({grid, threads, cluster, shared, stream, {block, block + *static_cast<size_t *>(extra[3])}});
-  if (s.kernel)
-    s.kernel(block);
+    s.launches.push_back(
+        {entry, grid, threads, cluster, shared, stream, {block, block + *static_cast<size_t *>(extra[3])}});
+  if (!s.kernel)
+    return;
+  s.playing = entry;
+  s.kernel(block);
 }
 
 extern "C" {
@@ -98,6 +102,23 @@ int FAKE(cuMemFree_v2, hipFree)(void *pointer) {
   return 0;
 }
 
+int FAKE(cuMemAllocAsync, hipMallocAsync)(void **pointer, size_t bytes, void *stream) {
+  STEP("cuMemAllocAsync");
+  *pointer = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  std::memset(*pointer, 0xff, bytes);
+  state().allocations[*pointer] = bytes;
+  state().workspaces[stream].push_back(bytes);
+  return 0;
+}
+
+int FAKE(cuMemFreeAsync, hipFreeAsync)(void *pointer, void *) {
+  STEP("cuMemFreeAsync");
+  if (!state().allocations.erase(pointer))
+    return 1;
+  std::free(pointer);
+  return 0;
+}
+
 int FAKE(cuMemcpyHtoDAsync_v2, hipMemcpyHtoDAsync)(void *device, const void *host, size_t bytes, void *) {
   STEP("cuMemcpyHtoD");
   std::memcpy(device, host, bytes);
@@ -144,7 +165,7 @@ int FAKE(cuModuleUnload, hipModuleUnload)(void *) {
 int FAKE(cuModuleGetFunction, hipModuleGetFunction)(void **function, void *, const char *name) {
   STEP("cuModuleGetFunction");
   state().entry = name;
-  *function = &state().entry;
+  *function = const_cast<std::string *>(&*state().functions.insert(name).first);
   return 0;
 }
 
@@ -159,9 +180,12 @@ int FAKE(cuLaunchKernel, hipModuleLaunchKernel)(void *function, unsigned gx, uns
                                                 unsigned ty, unsigned tz, unsigned shared, void *stream, void **,
                                                 void **extra) {
   STEP("cuLaunchKernel");
-  if (function != &state().entry)
+  bool known = false;
+  for (const std::string &name : state().functions)
+    known |= function == &name;
+  if (!known)
     return 1;
-  remember({gx, gy, gz}, {tx, ty, tz}, {1, 1, 1}, shared, stream, extra);
+  remember(function, {gx, gy, gz}, {tx, ty, tz}, {1, 1, 1}, shared, stream, extra);
   return 0;
 }
 
@@ -255,11 +279,13 @@ int cuGetErrorString(int, const char **text) {
 
 int cuDeviceGetAttribute(int *value, int attribute, int) {
   STEP("cuDeviceGetAttribute");
-  *value = attribute == 75   ? state().capabilityMajor
-           : attribute == 76 ? state().capabilityMinor
-           : attribute == 16 ? 132
-           : attribute == 97 ? 232448
-                             : -1;
+  *value = attribute == 75                    ? state().capabilityMajor
+           : attribute == 76                  ? state().capabilityMinor
+           : attribute == 16                  ? 132
+           : attribute == 97                  ? 232448
+           : attribute == 5                   ? 0x7fffffff
+           : attribute == 6 || attribute == 7 ? 65535
+                                              : -1;
   return 0;
 }
 
@@ -301,7 +327,7 @@ int cuFuncSetAttribute(void *, int attribute, int value) {
   return 0;
 }
 
-int cuLaunchKernelEx(const void *config, void *, void **, void **extra) {
+int cuLaunchKernelEx(const void *config, void *function, void **, void **extra) {
   STEP("cuLaunchKernelEx");
   const auto *words = static_cast<const unsigned *>(config);
   void *stream = nullptr;
@@ -310,8 +336,8 @@ int cuLaunchKernelEx(const void *config, void *, void **, void **extra) {
   std::memcpy(&attribute, static_cast<const char *>(config) + 40, sizeof(attribute));
   if (words[12] != 1 || attribute[0] != 4)
     return 1;
-  remember({words[0], words[1], words[2]}, {words[3], words[4], words[5]}, {attribute[2], attribute[3], attribute[4]},
-           words[6], stream, extra);
+  remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]},
+           {attribute[2], attribute[3], attribute[4]}, words[6], stream, extra);
   return 0;
 }
 

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 namespace soliton::rt {
 
 struct FakeLaunch {
+  std::string entry;
   std::array<unsigned, 3> grid, threads, cluster;
   unsigned sharedBytes = 0;
   void *stream = nullptr;
@@ -46,13 +48,18 @@ struct FakeState {
   std::vector<FakeTensorMap> maps;
   std::map<void *, size_t> allocations;
   std::vector<std::byte> moduleImage;
+  /// The one looked up last, and all.
   std::string entry;
+  std::set<std::string> functions;
   std::map<int, int> functionAttributes;
   /// Contexts that are current, innermost last; for HIP the selected device plus 1.
   std::vector<void *> contexts;
   int modules = 0, events = 0, streams = 0, retained = 0;
-  /// Plays the kernel.
+  /// Plays the kernel; `entry` is the one that is launched.
   std::function<void(const std::byte *block)> kernel;
+  std::string playing;
+  /// Bytes that were allocated in the order of each stream.
+  std::map<void *, std::vector<size_t>> workspaces;
 };
 
 } // namespace soliton::rt

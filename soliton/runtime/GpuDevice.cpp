@@ -3,7 +3,9 @@
 #include "soliton/runtime/Errors.h"
 #include "soliton/runtime/Staging.h"
 
+#include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace soliton::rt {
 namespace {
@@ -76,11 +78,14 @@ void checkImage(const KernelImage &image, const GpuDriver &driver, const DeviceI
     fail(DiagId::ImageMismatch,
          who + "compiled for `" + image.target + "`, found `" + info.architecture + "` (" + info.name + ")",
          "compile it for this device's target");
-  uint64_t shared = uint64_t(image.dynamicSharedBytes) + image.staticSharedBytes;
-  if (info.maxSharedBytes != 0 && shared > info.maxSharedBytes)
-    fail(DiagId::ImageMismatch, who + "a workgroup needs " + std::to_string(shared) + " bytes of shared memory, " +
-                                    info.name + " has " + std::to_string(info.maxSharedBytes));
-  bool clusters = image.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  bool clusters = false;
+  for (const LaunchStep &step : launchSteps(image)) {
+    uint64_t shared = uint64_t(step.dynamicSharedBytes) + step.staticSharedBytes;
+    if (info.maxSharedBytes != 0 && shared > info.maxSharedBytes)
+      fail(DiagId::ImageMismatch, who + "a workgroup needs " + std::to_string(shared) + " bytes of shared memory, " +
+                                      info.name + " has " + std::to_string(info.maxSharedBytes));
+    clusters |= step.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  }
   if ((clusters && !driver.hasClusters()) || (!image.tensorMaps.empty() && !driver.hasTensorMaps()))
     fail(DiagId::ImageMismatch, who + "it needs clusters or tensor maps, which the driver does not have");
 }
@@ -185,16 +190,56 @@ public:
   KernelResources resources() const override;
   const std::string &log() const override { return said; }
   void launch(std::span<const Argument> arguments, const LaunchOptions &options) override;
+  uint64_t workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &options) const override {
+    return plan.workspaceBytes(arguments, options, context->info);
+  }
 
 private:
-  void submit(PreparedLaunch &prepared, Stream stream);
+  void loadStep(const LaunchStep &step);
+  void unload();
+  void submit(PreparedLaunch &prepared, const LaunchOptions &options);
   void encodeMap(size_t index, PreparedLaunch &prepared);
 
   std::shared_ptr<Context> context;
   LaunchPlan plan;
   std::string said;
-  void *module = nullptr;
-  void *function = nullptr;
+  std::vector<void *> modules;
+  /// By kernel of the plan.
+  std::vector<void *> functions;
+};
+
+/// The workspace of one launch: the caller's, or memory that exists between two points of the stream.
+class LentWorkspace {
+public:
+  LentWorkspace(const GpuDriver &driver, const KernelImage &image, uint64_t bytes, const LaunchOptions &options)
+      : driver(driver), stream(options.stream.handle), memory(options.workspace.data) {
+    if (memory || bytes == 0)
+      return;
+    if (!driver.api.memAllocAsync || !driver.api.memFreeAsync)
+      fail(DiagId::LaunchWorkspace,
+           "`" + image.kernel + "` needs a workspace of " + std::to_string(bytes) +
+               " bytes, which this driver cannot allocate in the order of a stream",
+           "give the launch a workspace");
+    driver.check(driver.api.memAllocAsync(&memory, bytes, stream), "allocation of a workspace");
+    owned = true;
+  }
+  ~LentWorkspace() {
+    if (owned) // An error is on its way already.
+      driver.api.memFreeAsync(memory, stream);
+  }
+  LentWorkspace(const LentWorkspace &) = delete;
+
+  void *data() const { return memory; }
+  void giveBack() {
+    if (std::exchange(owned, false))
+      driver.check(driver.api.memFreeAsync(memory, stream), "release of a workspace");
+  }
+
+private:
+  const GpuDriver &driver;
+  void *stream;
+  void *memory;
+  bool owned = false;
 };
 
 std::unique_ptr<LoadedKernel> GpuDevice::load(const KernelImage &image) {
@@ -205,24 +250,40 @@ std::unique_ptr<LoadedKernel> GpuDevice::load(const KernelImage &image) {
 GpuKernel::GpuKernel(std::shared_ptr<Context> owner, const KernelImage &image)
     : LoadedKernel(image), context(std::move(owner)), plan(kernel) {
   Current current(*context);
-  GpuDriver &driver = *context->driver;
-  module = driver.loadModule(kernel, said);
   try {
-    int status = driver.api.moduleFunction(&function, module, kernel.entry.c_str());
-    if (status != 0)
-      fail(DiagId::DriverError, "`" + kernel.kernel + "`: looking up the entry `" + kernel.entry + "` failed with " +
-                                    driver.describe(status));
-    driver.raiseLimits(function, kernel);
+    for (const LaunchStep &step : plan.steps())
+      loadStep(step);
   } catch (...) {
-    driver.api.moduleUnload(module);
+    unload();
     throw;
   }
+}
+
+void GpuKernel::loadStep(const LaunchStep &step) {
+  GpuDriver &driver = *context->driver;
+  if (modules.empty() || !step.code.empty()) {
+    std::string log;
+    modules.push_back(driver.loadModule(kernel, step.code.empty() ? kernel.code : step.code, log));
+    said += log;
+  }
+  void *module = step.code.empty() ? modules.front() : modules.back(), *function = nullptr;
+  int status = driver.api.moduleFunction(&function, module, step.entry.c_str());
+  if (status != 0)
+    fail(DiagId::DriverError,
+         "`" + kernel.kernel + "`: looking up the entry `" + step.entry + "` failed with " + driver.describe(status));
+  driver.raiseLimits(function, step);
+  functions.push_back(function);
+}
+
+void GpuKernel::unload() {
+  for (void *module : modules)
+    context->driver->api.moduleUnload(module);
 }
 
 GpuKernel::~GpuKernel() {
   try {
     Current current(*context);
-    context->driver->api.moduleUnload(module);
+    unload();
   } catch (const CompileError &) {
     // Nothing can be unloaded once the driver has gone away.
   }
@@ -230,12 +291,20 @@ GpuKernel::~GpuKernel() {
 
 KernelResources GpuKernel::resources() const {
   Current current(*context);
-  auto attribute = [&](int which) {
-    int value = 0;
-    context->driver->check(context->driver->api.functionAttribute(&value, which, function), "function attribute query");
-    return value;
-  };
-  return {attribute(kRegisters), attribute(kLocalBytes), attribute(kSharedBytes), attribute(kMaxThreads)};
+  KernelResources most;
+  for (void *function : functions) {
+    auto attribute = [&](int which) {
+      int value = 0;
+      context->driver->check(context->driver->api.functionAttribute(&value, which, function),
+                             "function attribute query");
+      return value;
+    };
+    most.registers = std::max(most.registers, attribute(kRegisters));
+    most.localBytes = std::max(most.localBytes, attribute(kLocalBytes));
+    most.staticSharedBytes = std::max(most.staticSharedBytes, attribute(kSharedBytes));
+    most.maxThreads = std::max(most.maxThreads, attribute(kMaxThreads));
+  }
+  return most;
 }
 
 void GpuKernel::launch(std::span<const Argument> arguments, const LaunchOptions &options) {
@@ -245,26 +314,39 @@ void GpuKernel::launch(std::span<const Argument> arguments, const LaunchOptions 
     return;
   if (!prepared.needsStaging) {
     Current current(*context);
-    submit(prepared, options.stream);
+    submit(prepared, options);
     return;
   }
   GpuDevice device(context);
   Staging staging(device, kernel, plan, arguments, prepared, options.stream);
   {
     Current current(*context);
-    submit(prepared, options.stream);
+    submit(prepared, options);
   }
   staging.copyBack(options.stream);
 }
 
-void GpuKernel::submit(PreparedLaunch &prepared, Stream stream) {
+void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
+  const GpuDriver &driver = *context->driver;
+  void *stream = options.stream.handle;
   for (size_t i = 0; i < kernel.tensorMaps.size(); ++i)
     encodeMap(i, prepared);
-  GpuLaunch launch = {function,      prepared.grid,         kernel.threads,   kernel.cluster, kernel.dynamicSharedBytes,
-                      stream.handle, prepared.block.data(), plan.blockBytes()};
-  int status = context->driver->launch(launch);
-  if (status != 0)
-    fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + context->driver->describe(status));
+  LentWorkspace workspace(driver, kernel, prepared.workspaceBytes, options);
+  plan.setWorkspace(prepared, workspace.data());
+  for (size_t i = 0; i < kernel.workspace.zeroed.size(); ++i)
+    if (const PreparedLaunch::Range &range = prepared.zeroed[i]; range.bytes > 0)
+      driver.check(driver.api.fill(static_cast<std::byte *>(workspace.data()) + range.offset, 0, range.bytes, stream),
+                   "fill of a workspace");
+  for (size_t i = 0; i < plan.steps().size(); ++i) {
+    const LaunchStep &step = plan.steps()[i];
+    if (prepared.isEmpty(i))
+      continue;
+    GpuLaunch launch = {functions[i], prepared.grids[i],     step.threads,     step.cluster, step.dynamicSharedBytes,
+                        stream,       prepared.block.data(), plan.blockBytes()};
+    if (int status = driver.launch(launch))
+      fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + driver.describe(status));
+  }
+  workspace.giveBack();
 }
 
 void GpuKernel::encodeMap(size_t index, PreparedLaunch &prepared) {

@@ -211,7 +211,7 @@ TEST_P(Gpu, LaunchesInPlace) {
   EXPECT_EQ(launch.block.size(), 24u);
   EXPECT_EQ(parameter<void *>(0), in.data());
   EXPECT_EQ(parameter<void *>(8), out.data());
-  EXPECT_EQ(fake->entry, "scale_entry");
+  EXPECT_EQ(launch.entry, "scale_entry");
   device->copyToHost(values.data(), out.data(), out.bytes());
   EXPECT_EQ(values, std::vector<float>(32 * 64, 6.0f));
 }
@@ -249,7 +249,9 @@ TEST_P(Gpu, HostTensorsAreCopiedInAndOutputsBack) {
 
 TEST_P(Gpu, StagedArraysThatOverlapKeepTheirDistance) {
   std::shared_ptr<Device> device = first();
-  auto kernel = device->load(image());
+  KernelImage onlyReads = image();
+  onlyReads.arguments[1].isOutput = false;
+  auto kernel = device->load(onlyReads);
   std::vector<float> all(24 * 64, 1.0f);
   Tensor head = Tensor::dense(all.data(), DType::f32, {16, 64});
   Tensor tail = Tensor::dense(all.data() + 8 * 64, DType::f32, {16, 64});
@@ -262,6 +264,125 @@ TEST_P(Gpu, StagedArraysThatOverlapKeepTheirDistance) {
   expectError([&] { kernel->launch({head, skewed, 1.0}); }, DiagId::ArgumentAlignment, "4 beyond a multiple of 16");
   std::vector<float> out(16 * 64);
   kernel->launch({skewed, Tensor::of(out, {16, 64}), 1.0}); // Alone it is copied to an aligned place.
+}
+
+/// twice(in, out) by way of a workspace of as many bytes: `first` doubles into it and counts rows in a counter behind,
+/// `second` copies out what the first wrote and adds the count.
+static KernelImage twoKernels(KernelImage image) {
+  LaunchExpr m = LaunchExpr::symbol(0), bytes = LaunchExpr::apply(LaunchOp::mul, {m, 256});
+  image.entry = "first";
+  LaunchStep second{"second"};
+  second.threads = {64, 1, 1};
+  second.grid = {m, 1, 1};
+  second.dynamicSharedBytes = 1024;
+  image.further = {second};
+  image.workspace.bytes = LaunchExpr::apply(LaunchOp::add, {bytes, 16});
+  image.workspace.zeroed = {{bytes, 16}};
+  return image;
+}
+
+static void playTwoKernels(const std::string &entry, const std::byte *block) {
+  float *in, *out, *workspace;
+  int32_t rows;
+  std::memcpy(&in, block, 8);
+  std::memcpy(&out, block + 8, 8);
+  std::memcpy(&workspace, block + 16, 8);
+  std::memcpy(&rows, block + 28, 4);
+  float *count = workspace + rows * 64;
+  for (int i = 0; i < rows * 64; ++i)
+    if (entry == "first")
+      workspace[i] = 2 * in[i];
+    else
+      out[i] = workspace[i] + *count;
+  if (entry == "first")
+    *count += static_cast<float>(rows);
+}
+
+TEST_P(Gpu, APlanRunsItsKernelsInOrderOverOneWorkspace) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(twoKernels(image()));
+  EXPECT_EQ(fake->modules, 1) << "both entries are in one module";
+  DeviceBuffer in(*device, 16 * 256), out(*device, 16 * 256);
+  std::vector<float> values(16 * 64, 3.0f);
+  device->copyToDevice(in.data(), values.data(), in.bytes());
+  std::array<Argument, 3> arguments = {in.tensor(DType::f32, {16, 64}), out.tensor(DType::f32, {16, 64}), 1.0};
+  fake->kernel = [&](const std::byte *block) { playTwoKernels(fake->playing, block); };
+  Stream stream{reinterpret_cast<void *>(0x55)};
+  for (int round = 0; round < 2; ++round) { // The counter starts at zero each time.
+    fake->calls.clear();
+    fake->launches.clear();
+    kernel->launch(arguments, {.stream = stream});
+    std::vector<std::string> calls;
+    for (const std::string &call : fake->calls)
+      if (call.find("Ctx") == std::string::npos && call.find("hip") == std::string::npos)
+        calls.push_back(call);
+    EXPECT_EQ(calls, (std::vector<std::string>{"cuMemAllocAsync", "cuMemsetD8", "cuLaunchKernel", "cuLaunchKernel",
+                                               "cuMemFreeAsync"}));
+    EXPECT_EQ(fake->launches[0].entry, "first");
+    EXPECT_EQ(fake->launches[1].entry, "second");
+    EXPECT_EQ(fake->launches[1].grid, (std::array<unsigned, 3>{16, 1, 1}));
+    EXPECT_EQ(fake->launches[1].threads, (std::array<unsigned, 3>{64, 1, 1}));
+    EXPECT_EQ(fake->launches[1].sharedBytes, 1024u);
+    EXPECT_EQ(fake->launches[1].stream, stream.handle);
+    EXPECT_EQ(parameter<void *>(16, 0), parameter<void *>(16, 1));
+    device->copyToHost(values.data(), out.data(), out.bytes());
+    EXPECT_EQ(values, std::vector<float>(16 * 64, 22.0f));
+  }
+  EXPECT_EQ(fake->workspaces[stream.handle], (std::vector<size_t>{16 * 256 + 16, 16 * 256 + 16}));
+  EXPECT_EQ(kernel->workspaceBytes(arguments), 16u * 256 + 16);
+}
+
+TEST_P(Gpu, ACallersWorkspaceIsUsedAndZeroed) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(twoKernels(image()));
+  DeviceBuffer in(*device, 16 * 256), out(*device, 16 * 256), workspace(*device, 16 * 256 + 16);
+  std::memset(workspace.data(), 0x7f, workspace.bytes());
+  std::array<Argument, 3> arguments = {in.tensor(DType::f32, {16, 64}), out.tensor(DType::f32, {16, 64}), 1.0};
+  kernel->launch(arguments, {.workspace = {workspace.data(), workspace.bytes()}});
+  EXPECT_TRUE(fake->workspaces.empty());
+  EXPECT_EQ(parameter<void *>(16, 0), workspace.data());
+  const auto *bytes = static_cast<const uint8_t *>(workspace.data());
+  EXPECT_EQ(bytes[16 * 256 - 1], 0x7f);
+  EXPECT_EQ(bytes[16 * 256], 0);
+  EXPECT_EQ(bytes[16 * 256 + 15], 0);
+  expectError([&] { kernel->launch(arguments, {.workspace = {workspace.data(), 64}}); }, DiagId::LaunchWorkspace,
+              "has 64 bytes, expected at least 4112");
+}
+
+TEST_P(Gpu, AFailingPlanFreesItsWorkspace) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(twoKernels(image()));
+  DeviceBuffer in(*device, 16 * 256), out(*device, 16 * 256);
+  std::array<Argument, 3> arguments = {in.tensor(DType::f32, {16, 64}), out.tensor(DType::f32, {16, 64}), 1.0};
+  for (const char *call : {"cuMemAllocAsync", "cuMemsetD8", "cuLaunchKernel"}) {
+    fail(call);
+    expectError([&] { kernel->launch(arguments); }, DiagId::DriverError, errorName());
+    fake->failing.clear();
+    EXPECT_EQ(fake->allocations.size(), 2u) << call;
+  }
+  fail("cuMemFreeAsync");
+  expectError([&] { kernel->launch(arguments); }, DiagId::DriverError, "release of a workspace");
+}
+
+TEST_P(Gpu, KernelsOfAPlanMayHaveModulesOfTheirOwn) {
+  KernelImage two = twoKernels(image());
+  two.further[0].code = two.code;
+  auto kernel = first()->load(two);
+  EXPECT_EQ(fake->modules, 2);
+  EXPECT_EQ(kernel->resources().registers, 96);
+  kernel.reset();
+  EXPECT_EQ(fake->modules, 0);
+}
+
+TEST_P(Gpu, KernelsWithoutWorkgroupsAreLeftOut) {
+  std::shared_ptr<Device> device = first();
+  KernelImage two = twoKernels(image());
+  two.grid[1] = 0;
+  auto kernel = device->load(two);
+  DeviceBuffer in(*device, 16 * 256), out(*device, 16 * 256);
+  kernel->launch({in.tensor(DType::f32, {16, 64}), out.tensor(DType::f32, {16, 64}), 1.0});
+  ASSERT_EQ(fake->launches.size(), 1u);
+  EXPECT_EQ(fake->launches[0].entry, "second");
 }
 
 TEST_P(Gpu, FailuresWhileStagingFreeWhatWasCopied) {

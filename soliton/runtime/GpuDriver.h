@@ -25,6 +25,9 @@ struct GpuApi {
   int (*deviceMemory)(size_t *bytes, int device) = nullptr;
   int (*memAlloc)(void **pointer, size_t bytes) = nullptr;
   int (*memFree)(void *pointer) = nullptr;
+  /// In the order of a stream; null where the driver is too old.
+  int (*memAllocAsync)(void **pointer, size_t bytes, void *stream) = nullptr;
+  int (*memFreeAsync)(void *pointer, void *stream) = nullptr;
   int (*copyToDevice)(void *device, const void *host, size_t bytes, void *stream) = nullptr;
   int (*copyToHost)(void *host, const void *device, size_t bytes, void *stream) = nullptr;
   int (*fill)(void *device, unsigned char value, size_t bytes, void *stream) = nullptr;
@@ -83,9 +86,10 @@ public:
   virtual void *enter(void *context) const = 0;
   virtual void leave(void *token) const = 0;
 
-  virtual void *loadModule(const KernelImage &image, std::string &log) const = 0;
+  /// Loads code of the image: its own, or that of a further kernel.
+  virtual void *loadModule(const KernelImage &image, std::span<const std::byte> code, std::string &log) const = 0;
   /// Lets a function use more shared memory or larger clusters than the driver's default.
-  virtual void raiseLimits(void *function, const KernelImage &image) const = 0;
+  virtual void raiseLimits(void *function, const LaunchStep &step) const = 0;
   virtual int launch(const GpuLaunch &launch) const = 0;
   /// Writes `kTensorMapBytes` bytes to `destination`.
   virtual void encodeTensorMap(const GpuTensorMap &map, std::byte *destination) const = 0;

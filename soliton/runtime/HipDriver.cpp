@@ -29,8 +29,8 @@ public:
   void releaseContext(int) const override {}
   void *enter(void *context) const override;
   void leave(void *token) const override;
-  void *loadModule(const KernelImage &image, std::string &log) const override;
-  void raiseLimits(void *, const KernelImage &) const override {} // All shared memory is available without asking.
+  void *loadModule(const KernelImage &image, std::span<const std::byte> code, std::string &log) const override;
+  void raiseLimits(void *, const LaunchStep &) const override {} // All shared memory is available without asking.
   int launch(const GpuLaunch &launch) const override;
   void encodeTensorMap(const GpuTensorMap &, std::byte *) const override {
     fail(DiagId::ImageMismatch, "this device has no tensor maps");
@@ -74,6 +74,8 @@ void HipDriver::bindCommon() {
   bind(api.deviceMemory, "hipDeviceTotalMem");
   bind(api.memAlloc, "hipMalloc");
   bind(api.memFree, "hipFree");
+  bind(api.memAllocAsync, "hipMallocAsync", /*optional=*/true);
+  bind(api.memFreeAsync, "hipFreeAsync", /*optional=*/true);
   bind(api.copyToDevice, "hipMemcpyHtoDAsync");
   bind(api.copyToHost, "hipMemcpyDtoHAsync");
   bind(api.fill, "hipMemsetD8Async");
@@ -123,6 +125,8 @@ DeviceInfo HipDriver::query(int index) const {
   info.name = name;
   info.architecture = architecture(device);
   check(api.deviceMemory(&info.memoryBytes, device), "hipDeviceTotalMem");
+  // A dispatch packet counts threads, in 32 bits an axis.
+  info.limits.threads = 0xffffffff;
   return info;
 }
 
@@ -140,9 +144,9 @@ void HipDriver::leave(void *token) const {
     deviceSelect(static_cast<int>(reinterpret_cast<intptr_t>(token)) - 1);
 }
 
-void *HipDriver::loadModule(const KernelImage &image, std::string &) const {
+void *HipDriver::loadModule(const KernelImage &image, std::span<const std::byte> code, std::string &) const {
   void *module = nullptr;
-  int status = api.moduleLoad(&module, image.code.data(), 0, nullptr, nullptr);
+  int status = api.moduleLoad(&module, code.data(), 0, nullptr, nullptr);
   if (status != 0)
     fail(DiagId::DriverError, "loading `" + image.kernel + "` failed with " + describe(status));
   return module;

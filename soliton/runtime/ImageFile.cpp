@@ -3,8 +3,9 @@
 //   8 bytes "SOLITONK" | u32 version | u32 zero | u64 manifest bytes | u64 code bytes | u64 FNV-1a of both | manifest |
 //   code
 //
-// The manifest is JSON; formulas stand in it as postfix text. A reader trusts nothing: sizes are checked before they
-// are used, nesting before it is parsed, and the finished image as a whole.
+// The code is that of the image, then that of each further kernel of the plan, which says how long it is. The manifest
+// is JSON; formulas stand in it as postfix text. A reader trusts nothing: sizes are checked before they are used,
+// nesting before it is parsed, and the finished image as a whole.
 
 #include "soliton/runtime/Errors.h"
 #include "soliton/runtime/KernelImage.h"
@@ -22,7 +23,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kMagic[8] = {'S', 'O', 'L', 'I', 'T', 'O', 'N', 'K'};
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 40;
 constexpr uint64_t kMaxManifestBytes = 4 << 20;
 constexpr uint64_t kMaxCodeBytes = uint64_t(1) << 30;
@@ -67,6 +68,7 @@ Json toJson(const ArgumentSpec &argument) {
   object["kind"] = argument.kind == ArgumentKind::buffer ? "buffer" : "scalar";
   object["dtype"] = soliton::name(argument.dtype);
   object["output"] = argument.isOutput;
+  object["read"] = argument.isRead;
   object["alignment"] = argument.alignment;
   object["byte_limit"] = argument.byteLimit;
   object["shape"] = toJson(argument.shape);
@@ -91,6 +93,27 @@ Json toJson(const TensorMapSpec &map) {
   object["strides"] = toJson(map.strides);
   object["box"] = map.box;
   object["swizzle"] = map.swizzle;
+  return object;
+}
+
+Json toJson(const LaunchStep &step) {
+  Json object;
+  object["entry"] = step.entry;
+  object["code_bytes"] = step.code.size();
+  object["threads"] = step.threads;
+  object["cluster"] = step.cluster;
+  object["grid"] = toJson(std::span(step.grid));
+  object["static_shared_bytes"] = step.staticSharedBytes;
+  object["dynamic_shared_bytes"] = step.dynamicSharedBytes;
+  return object;
+}
+
+Json toJson(const WorkspaceSpec &workspace) {
+  Json object;
+  object["bytes"] = workspace.bytes.text();
+  object["zeroed"] = Json::array();
+  for (const WorkspaceSpec::Range &range : workspace.zeroed)
+    object["zeroed"].push_back({range.offset.text(), range.bytes.text()});
   return object;
 }
 
@@ -121,7 +144,10 @@ Json toJson(const KernelImage &image) {
   object["grid"] = toJson(std::span(image.grid));
   object["static_shared_bytes"] = image.staticSharedBytes;
   object["dynamic_shared_bytes"] = image.dynamicSharedBytes;
+  object["further"] = listToJson(image.further);
+  object["workspace"] = toJson(image.workspace);
   object["arguments"] = listToJson(image.arguments);
+  object["may_alias_exactly"] = image.mayAliasExactly;
   object["symbols"] = listToJson(image.symbols);
   object["tensor_maps"] = listToJson(image.tensorMaps);
   object["checks"] = listToJson(image.checks);
@@ -209,6 +235,12 @@ std::array<T, 3> readTriple(const Json &object, const char *key, Read read) {
   return {read(list[0], key), read(list[1], key), read(list[2], key)};
 }
 
+bool readFlag(const Json &object, const char *key) {
+  if (!field(object, key).is_boolean())
+    throw Damaged{std::string("`") + key + "` in its manifest is neither true nor false"};
+  return field(object, key).get<bool>();
+}
+
 ArgumentSpec readArgument(const Json &object) {
   ArgumentSpec argument;
   argument.name = readString(field(object, "name"), "name");
@@ -218,9 +250,8 @@ ArgumentSpec readArgument(const Json &object) {
     throw Damaged{"argument `" + argument.name + "` has an unknown kind or element type"};
   argument.kind = kind == "buffer" ? ArgumentKind::buffer : ArgumentKind::scalar;
   argument.dtype = *dtype;
-  if (!field(object, "output").is_boolean())
-    throw Damaged{"`output` in its manifest is neither true nor false"};
-  argument.isOutput = field(object, "output").get<bool>();
+  argument.isOutput = readFlag(object, "output");
+  argument.isRead = readFlag(object, "read");
   argument.alignment = readInteger(field(object, "alignment"), "alignment", 1, INT64_MAX);
   argument.byteLimit = readInteger(field(object, "byte_limit"), "byte_limit", 0, INT64_MAX);
   argument.shape = readExprs(object, "shape");
@@ -249,6 +280,30 @@ TensorMapSpec readTensorMap(const Json &object) {
   return map;
 }
 
+/// Its code has the right size and is to be filled in.
+LaunchStep readStep(const Json &object) {
+  LaunchStep step;
+  step.entry = readString(field(object, "entry"), "entry");
+  step.threads = readTriple<uint32_t>(object, "threads", readUnsigned);
+  step.cluster = readTriple<uint32_t>(object, "cluster", readUnsigned);
+  step.grid = readTriple<LaunchExpr>(object, "grid", readExpr);
+  step.staticSharedBytes = readUnsigned(field(object, "static_shared_bytes"), "static_shared_bytes");
+  step.dynamicSharedBytes = readUnsigned(field(object, "dynamic_shared_bytes"), "dynamic_shared_bytes");
+  return step;
+}
+
+WorkspaceSpec::Range readRange(const Json &list) {
+  if (!list.is_array() || list.size() != 2)
+    throw Damaged{"`zeroed` in its manifest holds something else than pairs"};
+  return {readExpr(list[0], "zeroed"), readExpr(list[1], "zeroed")};
+}
+
+std::array<uint32_t, 2> readAlias(const Json &list) {
+  if (!list.is_array() || list.size() != 2)
+    throw Damaged{"`may_alias_exactly` in its manifest holds something else than pairs"};
+  return {readUnsigned(list[0], "may_alias_exactly"), readUnsigned(list[1], "may_alias_exactly")};
+}
+
 LaunchCheck readCheck(const Json &object) {
   return {readExpr(field(object, "predicate"), "predicate"), readString(field(object, "message"), "message")};
 }
@@ -267,7 +322,24 @@ std::vector<T> readAll(const Json &object, const char *key, Read read) {
   return values;
 }
 
-KernelImage readManifest(std::string_view text) {
+/// Deals the code out: each further kernel's at the end, the rest is the image's.
+void readCode(const Json &object, std::span<const std::byte> code, KernelImage &image) {
+  std::vector<size_t> sizes;
+  size_t ofFurther = 0;
+  for (const Json &step : readList(object, "further")) {
+    auto most = static_cast<int64_t>(code.size() - ofFurther);
+    sizes.push_back(static_cast<size_t>(readInteger(field(step, "code_bytes"), "code_bytes", 0, most)));
+    ofFurther += sizes.back();
+  }
+  auto next = code.begin() + static_cast<ptrdiff_t>(code.size() - ofFurther);
+  image.code.assign(code.begin(), next);
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    image.further[i].code.assign(next, next + static_cast<ptrdiff_t>(sizes[i]));
+    next += static_cast<ptrdiff_t>(sizes[i]);
+  }
+}
+
+KernelImage readManifest(std::string_view text, std::span<const std::byte> code) {
   checkNesting(text);
   Json object = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (object.is_discarded())
@@ -285,11 +357,17 @@ KernelImage readManifest(std::string_view text) {
   image.grid = readTriple<LaunchExpr>(object, "grid", readExpr);
   image.staticSharedBytes = readUnsigned(field(object, "static_shared_bytes"), "static_shared_bytes");
   image.dynamicSharedBytes = readUnsigned(field(object, "dynamic_shared_bytes"), "dynamic_shared_bytes");
+  image.further = readAll<LaunchStep>(object, "further", readStep);
+  const Json &workspace = field(object, "workspace");
+  image.workspace.bytes = readExpr(field(workspace, "bytes"), "bytes");
+  image.workspace.zeroed = readAll<WorkspaceSpec::Range>(workspace, "zeroed", readRange);
   image.arguments = readAll<ArgumentSpec>(object, "arguments", readArgument);
+  image.mayAliasExactly = readAll<std::array<uint32_t, 2>>(object, "may_alias_exactly", readAlias);
   image.symbols = readAll<SymbolSpec>(object, "symbols", readSymbol);
   image.tensorMaps = readAll<TensorMapSpec>(object, "tensor_maps", readTensorMap);
   image.checks = readAll<LaunchCheck>(object, "checks", readCheck);
   image.metadata = readAll<std::pair<std::string, std::string>>(object, "metadata", readPair);
+  readCode(object, code, image);
   return image;
 }
 
@@ -305,8 +383,8 @@ KernelImage readFile(std::span<const std::byte> file) {
   std::span<const std::byte> body = file.subspan(kHeaderBytes);
   if (checksum(body) != numberAt(file, 32, 8))
     throw Damaged{"its checksum is wrong"};
-  KernelImage image = readManifest({reinterpret_cast<const char *>(body.data()), manifestBytes});
-  image.code.assign(body.begin() + static_cast<ptrdiff_t>(manifestBytes), body.end());
+  KernelImage image =
+      readManifest({reinterpret_cast<const char *>(body.data()), manifestBytes}, body.subspan(manifestBytes));
   if (std::optional<std::string> flaw = findFlaw(image))
     throw Damaged{*flaw};
   return image;
@@ -326,9 +404,11 @@ std::vector<std::byte> serialize(const KernelImage &image) {
   if (std::optional<std::string> flaw = findFlaw(image))
     fail(DiagId::ImageInvalid, "the image of `" + image.kernel + "` cannot be written: " + *flaw);
   std::string text = manifest(image);
-  std::vector<std::byte> body(text.size() + image.code.size());
+  std::vector<std::byte> body(text.size());
   std::memcpy(body.data(), text.data(), text.size());
-  std::copy(image.code.begin(), image.code.end(), body.begin() + static_cast<ptrdiff_t>(text.size()));
+  body.insert(body.end(), image.code.begin(), image.code.end());
+  for (const LaunchStep &step : image.further)
+    body.insert(body.end(), step.code.begin(), step.code.end());
   std::vector<std::byte> file;
   file.reserve(kHeaderBytes + body.size());
   for (char c : kMagic)
@@ -336,7 +416,7 @@ std::vector<std::byte> serialize(const KernelImage &image) {
   appendNumber(file, kVersion, 4);
   appendNumber(file, 0, 4);
   appendNumber(file, text.size(), 8);
-  appendNumber(file, image.code.size(), 8);
+  appendNumber(file, body.size() - text.size(), 8);
   appendNumber(file, checksum(body), 8);
   file.insert(file.end(), body.begin(), body.end());
   return file;

@@ -82,22 +82,46 @@ Flaw findFlawInCounts(const KernelImage &image) {
     return flaw;
   if (Flaw flaw = tooMany(image.symbols.size(), kMaxSymbols, "symbols"))
     return flaw;
+  if (Flaw flaw = tooMany(image.further.size() + 1, kMaxLaunches, "kernels in one plan"))
+    return flaw;
+  if (Flaw flaw = tooMany(image.workspace.zeroed.size(), kMaxZeroedRanges, "ranges of the workspace that are zeroed"))
+    return flaw;
+  if (Flaw flaw = tooMany(image.mayAliasExactly.size(), kMaxArguments * kMaxArguments, "pairs that may alias"))
+    return flaw;
   return tooMany(image.tensorMaps.size(), kMaxTensorMaps, "tensor maps");
 }
 
-Flaw findFlawInExtents(const KernelImage &image) {
+/// A kernel of the plan.
+Flaw findFlaw(const LaunchStep &step, size_t numSymbols) {
+  if (step.entry.empty())
+    return "a kernel of the plan has no entry symbol";
   uint64_t threads = 1;
   for (int axis = 0; axis < 3; ++axis) {
-    if (image.threads[axis] == 0 || image.threads[axis] > kMaxThreads || image.cluster[axis] == 0)
-      return "a workgroup of " + std::to_string(image.threads[axis]) + " threads or a cluster of " +
-             std::to_string(image.cluster[axis]) + " workgroups along axis " + std::to_string(axis);
-    threads *= image.threads[axis];
+    if (step.threads[axis] == 0 || step.threads[axis] > kMaxThreads || step.cluster[axis] == 0)
+      return "a workgroup of " + std::to_string(step.threads[axis]) + " threads or a cluster of " +
+             std::to_string(step.cluster[axis]) + " workgroups along axis " + std::to_string(axis);
+    threads *= step.threads[axis];
   }
   if (threads > kMaxThreads)
     return "a workgroup of " + std::to_string(threads) + " threads, at most " + std::to_string(kMaxThreads) +
            " are possible";
-  if (!allWellFormed(image.grid, image.symbols.size()))
+  if (!allWellFormed(step.grid, numSymbols))
     return "a grid formula is malformed";
+  return std::nullopt;
+}
+
+Flaw findFlaw(const WorkspaceSpec::Range &range, const WorkspaceSpec &workspace, size_t numSymbols) {
+  if (!workspace.exists())
+    return "a range of a workspace is zeroed, but there is none";
+  if (!range.offset.wellFormed(numSymbols) || !range.bytes.wellFormed(numSymbols))
+    return "the formula of a zeroed range is malformed";
+  return std::nullopt;
+}
+
+Flaw findFlaw(const std::array<uint32_t, 2> &pair, const KernelImage &image) {
+  if (!isBuffer(image, pair[0]) || !isBuffer(image, pair[1]) || pair[0] == pair[1])
+    return "arguments " + std::to_string(pair[0]) + " and " + std::to_string(pair[1]) +
+           " may alias, which are not two buffers";
   return std::nullopt;
 }
 
@@ -109,7 +133,27 @@ Flaw findFlawInAll(const Range &range, const Context &...context) {
   return std::nullopt;
 }
 
+/// Kernels and workspace.
+Flaw findFlawInPlan(const KernelImage &image) {
+  size_t numSymbols = image.symbols.size();
+  if (Flaw flaw = findFlawInAll(launchSteps(image), numSymbols))
+    return flaw;
+  for (const LaunchStep &step : image.further)
+    if (step.code.empty() && image.kind == ImageKind::emulator)
+      return "an emulator program is one kernel: " + quoted(step.entry) + " needs code of its own";
+  if (!image.workspace.bytes.wellFormed(numSymbols))
+    return "the formula of the workspace's size is malformed";
+  return findFlawInAll(image.workspace.zeroed, image.workspace, numSymbols);
+}
+
 } // namespace
+
+std::vector<LaunchStep> launchSteps(const KernelImage &image) {
+  std::vector<LaunchStep> steps = {
+      {image.entry, {}, image.threads, image.cluster, image.grid, image.staticSharedBytes, image.dynamicSharedBytes}};
+  steps.insert(steps.end(), image.further.begin(), image.further.end());
+  return steps;
+}
 
 std::string_view name(ImageKind kind) {
   return kKinds[static_cast<size_t>(kind)];
@@ -127,11 +171,13 @@ std::optional<std::string> findFlaw(const KernelImage &image) {
     return "it has no kernel name, no entry symbol or no code";
   if (Flaw flaw = findFlawInCounts(image))
     return flaw;
-  if (Flaw flaw = findFlawInExtents(image))
+  if (Flaw flaw = findFlawInPlan(image))
     return flaw;
   if (Flaw flaw = findFlawInAll(image.arguments, image.symbols.size()))
     return flaw;
   if (Flaw flaw = findFlawInAll(image.symbols, image))
+    return flaw;
+  if (Flaw flaw = findFlawInAll(image.mayAliasExactly, image))
     return flaw;
   if (Flaw flaw = findFlawInAll(image.tensorMaps, image))
     return flaw;

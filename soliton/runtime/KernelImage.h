@@ -6,8 +6,10 @@
 //   KernelImage image{.kernel = "gemm", .kind = ImageKind::ptx, .entry = "gemm", ...};
 //   std::vector<std::byte> file = serialize(image);          image == deserialize(file)
 //
-// The kernel's parameters are, in this order: one 64-bit pointer per buffer argument, the scalars at their width, the
-// symbols as i32, the tensor maps at 64-byte alignment. Each is aligned to its size.
+// A compiled kernel is a plan of one or more launches that run one after the other, and a workspace that they share.
+// All of them take the same parameters, in this order: one 64-bit pointer per buffer argument, that of the workspace if
+// there is one, the scalars at their width, the symbols as i32, the tensor maps at 64-byte alignment. Each is aligned
+// to its size.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -39,7 +41,10 @@ struct ArgumentSpec {
   std::vector<LaunchExpr> shape;
   /// Elements from one index to the next, one per dimension; empty means row-major and dense.
   std::vector<LaunchExpr> strides;
+  /// The kernel writes it.
   bool isOutput = false;
+  /// The kernel reads what was there.
+  bool isRead = true;
   /// The address must be a multiple of this many bytes.
   int64_t alignment = 1;
   /// The most bytes a buffer may span, because the kernel computes its offsets in 32 bits; 0 means any.
@@ -85,6 +90,38 @@ struct TensorMapSpec {
   bool operator==(const TensorMapSpec &) const = default;
 };
 
+/// One kernel of a plan.
+struct LaunchStep {
+  /// Symbol of the entry point.
+  std::string entry;
+  /// Where it is; empty: in the image's own code, as far as that kind of code holds several.
+  std::vector<std::byte> code = {};
+  std::array<uint32_t, 3> threads = {1, 1, 1};
+  /// Workgroups that are scheduled together; {1, 1, 1} is none.
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  std::array<LaunchExpr, 3> grid = {1, 1, 1};
+  uint32_t staticSharedBytes = 0;
+  uint32_t dynamicSharedBytes = 0;
+
+  bool operator==(const LaunchStep &) const = default;
+};
+
+/// Memory that the kernels of a plan share during one launch: partial results, counters, padded copies. Its contents
+/// are undefined at first, except for what is `zeroed`.
+struct WorkspaceSpec {
+  struct Range {
+    LaunchExpr offset, bytes;
+    bool operator==(const Range &) const = default;
+  };
+  /// 0: there is none.
+  LaunchExpr bytes = 0;
+  /// Set to zero before the first kernel of each launch.
+  std::vector<Range> zeroed;
+
+  bool exists() const { return bytes != LaunchExpr(0); }
+  bool operator==(const WorkspaceSpec &) const = default;
+};
+
 struct KernelImage {
   /// The author's name of the kernel; also names it in errors.
   std::string kernel;
@@ -101,8 +138,14 @@ struct KernelImage {
   std::array<LaunchExpr, 3> grid = {1, 1, 1};
   uint32_t staticSharedBytes = 0;
   uint32_t dynamicSharedBytes = 0;
+  /// Kernels that run after the one above.
+  std::vector<LaunchStep> further;
+  WorkspaceSpec workspace;
 
   std::vector<ArgumentSpec> arguments;
+  /// Pairs of arguments that may be the very same array: the kernel reads each element of one before it writes that of
+  /// the other. No other array that the kernel writes may share memory with another.
+  std::vector<std::array<uint32_t, 2>> mayAliasExactly;
   std::vector<SymbolSpec> symbols;
   std::vector<TensorMapSpec> tensorMaps;
   std::vector<LaunchCheck> checks;
@@ -118,6 +161,13 @@ inline constexpr size_t kMaxSymbols = 64;
 inline constexpr size_t kMaxTensorMaps = 16;
 inline constexpr size_t kMaxRank = 8;
 inline constexpr size_t kMaxParameterBytes = 4096;
+inline constexpr size_t kMaxLaunches = 8;
+inline constexpr size_t kMaxZeroedRanges = 8;
+/// What the address of a workspace is a multiple of.
+inline constexpr size_t kWorkspaceAlignment = 256;
+
+/// All kernels of the plan in order; the code of the first is the image's.
+std::vector<LaunchStep> launchSteps(const KernelImage &image);
 
 /// What is wrong with an image, in one sentence; nothing where it can be loaded.
 std::optional<std::string> findFlaw(const KernelImage &image);

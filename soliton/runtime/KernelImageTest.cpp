@@ -25,6 +25,15 @@ KernelImage fullImage() {
   map.box = {64, 16};
   map.swizzle = 128;
   image.tensorMaps = {map};
+  LaunchStep second{"second", {std::byte(7), std::byte(8)}};
+  second.threads = {32, 2, 1};
+  second.grid = {LaunchExpr::symbol(1), 2, 1};
+  second.dynamicSharedBytes = 128;
+  LaunchStep third{"third", {std::byte(9)}};
+  image.further = {second, third};
+  image.workspace.bytes = LaunchExpr::apply(LaunchOp::mul, {LaunchExpr::symbol(0), 4});
+  image.workspace.zeroed = {{0, 64}, {LaunchExpr::symbol(1), 4}};
+  image.arguments[0].isRead = false;
   image.metadata.push_back({"note", "ünïcode \"quoted\"\n"});
   return image;
 }
@@ -95,7 +104,7 @@ TEST(KernelImage, HeaderDamageIsNamed) {
     return copy;
   };
   expectError([&] { deserialize(with(0, 'x')); }, DiagId::ImageInvalid, "does not start as one");
-  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 1");
+  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 2");
   expectError([&] { deserialize(with(23, 0xff)); }, DiagId::ImageInvalid, "its length differs");
   expectError([&] { deserialize(with(32, 1)); }, DiagId::ImageInvalid, "checksum");
 }
@@ -134,6 +143,18 @@ TEST(KernelImage, TextThatIsNoUtf8IsRefused) {
   EXPECT_THROW(serialize(image), CompileError);
 }
 
+TEST(KernelImage, CodeOfFurtherKernelsFits) {
+  // The manifest says how much of the code is whose; more than there is, is no image.
+  expectError([&] { deserialize(edited(fullImage(), "\"code_bytes\": 2", "\"code_bytes\": 9")); }, DiagId::ImageInvalid,
+              "has no kernel name, no entry symbol or no code");
+  KernelImage image = fullImage();
+  image.further[0].code.resize(10);
+  expectError([&] { deserialize(edited(image, "\"code_bytes\": 10", "\"code_bytes\": 99")); }, DiagId::ImageInvalid,
+              "`code_bytes` in its manifest is no number between 0 and 18");
+  expectError([&] { deserialize(edited(image, "\"code_bytes\": 10", "\"code_bytes\": -1")); }, DiagId::ImageInvalid,
+              "code_bytes");
+}
+
 TEST(KernelImage, FlawsAreNamed) {
   EXPECT_EQ(findFlaw(fullImage()), std::nullopt);
   expectFlaw([](KernelImage &i) { i.code.clear(); }, "no code");
@@ -159,6 +180,23 @@ TEST(KernelImage, FlawsAreNamed) {
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64}; }, "box extents");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64, 257}; }, "box extent outside");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].sizes[0] = LaunchExpr::symbol(9); }, "tensor map");
+  expectFlaw([](KernelImage &i) { i.further.resize(8, {"k", {std::byte(1)}}); }, "9 kernels in one plan");
+  expectFlaw([](KernelImage &i) { i.further[0].entry.clear(); }, "has no entry symbol");
+  expectFlaw([](KernelImage &i) { i.further[1].threads = {0, 1, 1}; }, "0 threads");
+  expectFlaw([](KernelImage &i) { i.further[1].grid[0] = LaunchExpr::symbol(9); }, "grid formula");
+  expectFlaw(
+      [](KernelImage &i) {
+        i.kind = ImageKind::emulator;
+        i.further[0].code.clear();
+      },
+      "`second` needs code of its own");
+  expectFlaw([](KernelImage &i) { i.workspace.bytes = LaunchExpr::symbol(9); }, "workspace's size");
+  expectFlaw([](KernelImage &i) { i.workspace.bytes = 0; }, "but there is none");
+  expectFlaw([](KernelImage &i) { i.workspace.zeroed[1].bytes = LaunchExpr::symbol(9); }, "zeroed range");
+  expectFlaw([](KernelImage &i) { i.workspace.zeroed.resize(9); }, "9 ranges");
+  expectFlaw([](KernelImage &i) { i.mayAliasExactly = {{0, 0}}; }, "not two buffers");
+  expectFlaw([](KernelImage &i) { i.mayAliasExactly = {{0, 2}}; }, "not two buffers");
+  expectFlaw([](KernelImage &i) { i.mayAliasExactly = {{7, 1}}; }, "not two buffers");
   expectFlaw([](KernelImage &i) { i.checks[0].predicate = LaunchExpr::symbol(9); }, "launch check");
 }
 

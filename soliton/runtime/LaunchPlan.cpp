@@ -1,15 +1,18 @@
 #include "soliton/runtime/LaunchPlan.h"
 
 #include "soliton/runtime/Errors.h"
+#include "soliton/runtime/Overlap.h"
 #include "soliton/support/Float.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
 namespace soliton::rt {
 namespace {
 
-constexpr std::array<uint32_t, 3> kMaxGrid = {0x7fffffff, 65535, 65535};
+/// No device has more; a formula beyond it is a mistake.
+constexpr int64_t kMaxWorkspace = int64_t(1) << 46;
 
 uint32_t takeSpace(size_t &bytes, size_t size, size_t alignment) {
   size_t offset = (bytes + alignment - 1) / alignment * alignment;
@@ -31,11 +34,15 @@ public:
   Checker(const KernelImage &image, std::span<const Argument> arguments, const DeviceInfo &device)
       : image(image), arguments(arguments), device(device) {}
 
+  using Symbols = std::span<const int64_t>;
+
   bool countsAndTypes();
   bool bindSymbols(std::span<const int64_t> given, std::array<int64_t, kMaxSymbols> &values);
   void buffers(std::span<const int64_t> symbols, bool &needsStaging);
+  void overlaps(const std::vector<bool> &mayAlias);
   void assumptions(std::span<const int64_t> symbols);
-  void grid(std::span<const int64_t> symbols, PreparedLaunch &launch);
+  void grids(Symbols symbols, const std::vector<LaunchStep> &steps, PreparedLaunch &launch);
+  void workspace(Symbols symbols, const Workspace &given, PreparedLaunch &launch);
   void throwIfWrong() {
     if (!wrong.empty())
       throw CompileError(std::move(wrong));
@@ -51,6 +58,9 @@ private:
   void strides(size_t index, const Tensor &tensor, std::span<const int64_t> symbols);
   void extentOfMemory(size_t index, const Tensor &tensor);
   void place(size_t index, const Tensor &tensor, bool &needsStaging);
+  void overlap(size_t first, size_t second, bool exactAllowed);
+  void grid(Symbols symbols, const LaunchStep &step, std::array<uint32_t, 3> &grid);
+  void reportGrid(const LaunchStep &step, size_t axis, const std::string &found, const std::string &expected);
   std::string formula(const LaunchExpr &expr) const;
 
   const KernelImage &image;
@@ -219,22 +229,104 @@ void Checker::assumptions(std::span<const int64_t> symbols) {
   }
 }
 
-void Checker::grid(std::span<const int64_t> symbols, PreparedLaunch &launch) {
+void Checker::overlap(size_t first, size_t second, bool exactAllowed) {
+  const Tensor &a = *arguments[first].tensor(), &b = *arguments[second].tensor();
+  std::optional<Overlap> found = findOverlap(a, b);
+  if (!found || (exactAllowed && found->exact))
+    return;
+  if (!image.arguments[first].isOutput) {
+    std::swap(first, second);
+    std::swap(found->first, found->second);
+  }
+  auto text = [](const std::array<uint64_t, 2> &bytes) {
+    return "bytes [" + std::to_string(bytes[0]) + ", " + std::to_string(bytes[1]) + ")";
+  };
+  report(DiagId::ArgumentOverlap, first,
+         "the kernel writes it at " + text(found->first) + ", and " + argumentName(image, second) + " is at " +
+             text(found->second) + " of the same memory",
+         exactAllowed ? "pass the same array for both, or arrays that do not overlap"
+                      : "pass arrays that do not overlap");
+}
+
+void Checker::overlaps(const std::vector<bool> &mayAlias) {
+  for (size_t i = 0; i < arguments.size(); ++i)
+    for (size_t j = i + 1; j < arguments.size(); ++j)
+      if (arguments[i].tensor() && arguments[j].tensor() &&
+          (image.arguments[i].isOutput || image.arguments[j].isOutput))
+        overlap(i, j, mayAlias[i * arguments.size() + j]);
+}
+
+void Checker::reportGrid(const LaunchStep &step, size_t axis, const std::string &found, const std::string &expected) {
+  std::string which = image.further.empty() ? "" : ", kernel `" + step.entry + "`";
+  report(diagnose(DiagId::LaunchGrid,
+                  "`" + image.kernel + "`" + which + ": grid axis " + std::to_string(axis) + " = `" +
+                      formula(step.grid[axis]) + "`: " + found + ", expected " + expected,
+                  "make its tiles larger, or let each workgroup work on several"));
+}
+
+void Checker::grid(Symbols symbols, const LaunchStep &step, std::array<uint32_t, 3> &grid) {
+  const GridLimits &limits = device.limits;
+  unsigned __int128 total = 1;
+  bool fine = true;
   for (size_t axis = 0; axis < 3; ++axis) {
-    LaunchValue extent = image.grid[axis].evaluate(symbols);
-    launch.empty |= extent.ok() && extent.value == 0;
-    bool clustered = extent.ok() && extent.value % image.cluster[axis] == 0;
-    if (clustered && extent.value >= 0 && extent.value <= kMaxGrid[axis]) {
-      launch.grid[axis] = static_cast<uint32_t>(extent.value);
+    LaunchValue extent = step.grid[axis].evaluate(symbols);
+    // Text is made only where something is wrong: a launch allocates nothing.
+    auto found = [&] {
+      return extent.ok() ? "found " + std::to_string(extent.value) + " workgroups"
+                         : "no value, " + std::string(describe(extent.fault));
+    };
+    bool clustered = extent.ok() && extent.value % step.cluster[axis] == 0;
+    if (!clustered || extent.value < 0 || extent.value > limits.workgroups[axis]) {
+      std::string multiple = step.cluster[axis] > 1 ? ", a multiple of " + std::to_string(step.cluster[axis]) : "";
+      reportGrid(step, axis, found(), "0 to " + std::to_string(limits.workgroups[axis]) + multiple);
+      fine = false;
       continue;
     }
-    std::string found = extent.ok() ? "found " + std::to_string(extent.value) + " workgroups"
-                                    : "no value, " + std::string(describe(extent.fault));
-    std::string multiple = image.cluster[axis] > 1 ? ", a multiple of " + std::to_string(image.cluster[axis]) : "";
-    report(diagnose(DiagId::LaunchGrid, "`" + image.kernel + "`: grid axis " + std::to_string(axis) + " = `" +
-                                            formula(image.grid[axis]) + "`: " + found + ", expected 0 to " +
-                                            std::to_string(kMaxGrid[axis]) + multiple));
+    grid[axis] = static_cast<uint32_t>(extent.value);
+    total *= grid[axis];
+    if (limits.threads != 0 && uint64_t(grid[axis]) * step.threads[axis] > limits.threads)
+      reportGrid(step, axis, found() + " of " + std::to_string(step.threads[axis]) + " threads",
+                 "at most " + std::to_string(limits.threads) + " threads along an axis of this device");
   }
+  if (fine && limits.total != 0 && total > limits.total)
+    reportGrid(step, 0,
+               "found " + std::to_string(grid[0]) + " x " + std::to_string(grid[1]) + " x " + std::to_string(grid[2]) +
+                   " workgroups on all axes",
+               "at most " + std::to_string(limits.total) + " on this device");
+}
+
+void Checker::grids(Symbols symbols, const std::vector<LaunchStep> &steps, PreparedLaunch &launch) {
+  launch.empty = true;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    launch.grids[i] = {0, 0, 0};
+    grid(symbols, steps[i], launch.grids[i]);
+    launch.empty &= launch.isEmpty(i);
+  }
+}
+
+void Checker::workspace(Symbols symbols, const Workspace &given, PreparedLaunch &launch) {
+  auto value = [&](const LaunchExpr &expr, int64_t most) -> uint64_t {
+    LaunchValue result = expr.evaluate(symbols);
+    if (result.ok() && result.value >= 0 && result.value <= most)
+      return static_cast<uint64_t>(result.value);
+    report(diagnose(DiagId::LaunchWorkspace,
+                    "`" + image.kernel + "`: `" + formula(expr) + "` in its workspace " +
+                        (result.ok() ? "is " + std::to_string(result.value) : std::string(describe(result.fault))) +
+                        ", expected 0 to " + std::to_string(most)));
+    return 0;
+  };
+  launch.workspaceBytes = value(image.workspace.bytes, kMaxWorkspace);
+  auto size = static_cast<int64_t>(launch.workspaceBytes);
+  for (size_t i = 0; i < image.workspace.zeroed.size(); ++i) {
+    uint64_t offset = value(image.workspace.zeroed[i].offset, size);
+    launch.zeroed[i] = {offset, value(image.workspace.zeroed[i].bytes, size - static_cast<int64_t>(offset))};
+  }
+  bool misplaced = reinterpret_cast<uintptr_t>(given.data) % kWorkspaceAlignment != 0;
+  if (given.data && (given.bytes < launch.workspaceBytes || misplaced))
+    report(diagnose(DiagId::LaunchWorkspace,
+                    "`" + image.kernel + "`: the workspace that is given has " + std::to_string(given.bytes) +
+                        " bytes" + (misplaced ? " and starts beside a multiple of " : ", expected at least ") +
+                        std::to_string(misplaced ? kWorkspaceAlignment : launch.workspaceBytes)));
 }
 
 /// The bits of a number as the kernel's scalar type; nothing where it does not fit.
@@ -262,6 +354,8 @@ ParameterLayout::ParameterLayout(const KernelImage &image) : arguments(image.arg
   for (size_t i = 0; i < image.arguments.size(); ++i)
     if (image.arguments[i].kind == ArgumentKind::buffer)
       arguments[i] = takeSpace(bytes, sizeof(void *), sizeof(void *));
+  if (image.workspace.exists())
+    workspace = takeSpace(bytes, sizeof(void *), sizeof(void *));
   for (size_t i = 0; i < image.arguments.size(); ++i)
     if (image.arguments[i].kind == ArgumentKind::scalar) {
       size_t size = storedBytes(image.arguments[i].dtype);
@@ -271,6 +365,28 @@ ParameterLayout::ParameterLayout(const KernelImage &image) : arguments(image.arg
     symbols.push_back(takeSpace(bytes, sizeof(int32_t), sizeof(int32_t)));
   for (size_t i = 0; i < image.tensorMaps.size(); ++i)
     tensorMaps.push_back(takeSpace(bytes, kTensorMapBytes, 64));
+}
+
+LaunchPlan::LaunchPlan(const KernelImage &image)
+    : image(image), layout(image), launches(launchSteps(image)),
+      mayAlias(image.arguments.size() * image.arguments.size()) {
+  for (auto [first, second] : image.mayAliasExactly)
+    if (std::max(first, second) < image.arguments.size())
+      mayAlias[std::min(first, second) * image.arguments.size() + std::max(first, second)] = true;
+}
+
+uint64_t LaunchPlan::workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &options,
+                                    const DeviceInfo &device) const {
+  PreparedLaunch launch;
+  LaunchOptions anyWorkspace = options;
+  anyWorkspace.workspace = {};
+  prepare(arguments, anyWorkspace, device, launch);
+  return launch.empty ? 0 : launch.workspaceBytes;
+}
+
+void LaunchPlan::setWorkspace(PreparedLaunch &launch, const void *pointer) const {
+  if (layout.workspace)
+    std::memcpy(launch.block.data() + *layout.workspace, &pointer, sizeof(pointer));
 }
 
 void *LaunchPlan::pointer(const PreparedLaunch &launch, size_t argument) const {
@@ -321,8 +437,10 @@ void LaunchPlan::prepare(std::span<const Argument> arguments, const LaunchOption
     check.throwIfWrong();
   std::span<const int64_t> symbols(launch.symbols.data(), image.symbols.size());
   check.buffers(symbols, launch.needsStaging);
+  check.overlaps(mayAlias);
   check.assumptions(symbols);
-  check.grid(symbols, launch);
+  check.grids(symbols, launches, launch);
+  check.workspace(symbols, options.workspace, launch);
   for (size_t i = 0; i < arguments.size(); ++i)
     if (std::optional<Diagnostic> wrong = write(launch, i, arguments[i], device))
       check.report(*wrong);

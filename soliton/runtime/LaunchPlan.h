@@ -21,6 +21,7 @@ struct ParameterLayout {
   std::vector<uint32_t> arguments;
   std::vector<uint32_t> symbols;
   std::vector<uint32_t> tensorMaps;
+  std::optional<uint32_t> workspace;
   size_t bytes = 0;
 };
 
@@ -30,9 +31,19 @@ inline constexpr size_t kTensorMapBytes = 128;
 struct PreparedLaunch {
   PreparedLaunch() {} // The block is large and mostly unused: leave it as it is.
 
-  std::array<uint32_t, 3> grid;
-  /// Some axis has no workgroup: there is nothing to do.
+  struct Range {
+    uint64_t offset = 0, bytes = 0;
+  };
+
+  bool isEmpty(size_t step) const { return grids[step][0] == 0 || grids[step][1] == 0 || grids[step][2] == 0; }
+
+  /// By kernel of the plan; one with an axis that has no workgroup is left out.
+  std::array<std::array<uint32_t, 3>, kMaxLaunches> grids;
+  /// All of them are.
   bool empty = false;
+  uint64_t workspaceBytes = 0;
+  /// To be zeroed, as many as the image says.
+  std::array<Range, kMaxZeroedRanges> zeroed;
   /// Some tensor lies in host memory and the device cannot reach it.
   bool needsStaging = false;
   std::array<int64_t, kMaxSymbols> symbols;
@@ -41,11 +52,17 @@ struct PreparedLaunch {
 
 class LaunchPlan {
 public:
-  explicit LaunchPlan(const KernelImage &image) : image(image), layout(image) {}
+  /// Of an image without a flaw.
+  explicit LaunchPlan(const KernelImage &image);
 
   /// Throws CompileError with everything that is wrong. Tensors in host memory on a GPU get no address yet.
   void prepare(std::span<const Argument> arguments, const LaunchOptions &options, const DeviceInfo &device,
                PreparedLaunch &launch) const;
+
+  const std::vector<LaunchStep> &steps() const { return launches; }
+  uint64_t workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &options,
+                          const DeviceInfo &device) const;
+  void setWorkspace(PreparedLaunch &launch, const void *pointer) const;
 
   size_t blockBytes() const { return layout.bytes; }
   const ParameterLayout &parameters() const { return layout; }
@@ -61,6 +78,9 @@ private:
 
   const KernelImage &image;
   ParameterLayout layout;
+  std::vector<LaunchStep> launches;
+  /// By first * arguments + second: the two may be the same array.
+  std::vector<bool> mayAlias;
 };
 
 /// `argument 1 (`b`) of `gemm``, as every message about an argument starts.

@@ -53,7 +53,7 @@ TEST(LaunchPlan, WritesTheBlockInTheStatedOrder) {
   EXPECT_EQ(at<void *>(s.launch, 8), s.out);
   EXPECT_EQ(at<float>(s.launch, 16), 2.0f);
   EXPECT_EQ(at<int32_t>(s.launch, 20), 32);
-  EXPECT_EQ(s.launch.grid, (std::array<uint32_t, 3>{2, 1, 1}));
+  EXPECT_EQ(s.launch.grids[0], (std::array<uint32_t, 3>{2, 1, 1}));
   EXPECT_FALSE(s.launch.empty);
   EXPECT_FALSE(s.launch.needsStaging);
 }
@@ -117,6 +117,7 @@ TEST(LaunchPlan, ShapeIsChecked) {
 
 TEST(LaunchPlan, StridesAreChecked) {
   Scale s;
+  s.image.arguments[1].isOutput = false; // These views reach into each other.
   s.input.strides = {1, 32};
   expectError([&] { s.prepare(); }, DiagId::ArgumentStride, "expected a dense row-major array");
   s.image.arguments[0].strides = {1, LaunchExpr::symbol(0)};
@@ -143,6 +144,7 @@ TEST(LaunchPlan, MemoryIsChecked) {
 
 TEST(LaunchPlan, OffsetsMustFit32Bits) {
   Scale s;
+  s.image.arguments[1].isOutput = false; // These views reach into each other.
   s.image.checks.clear();
   int64_t rows = (int64_t(1) << 31) / 256;
   s.input = Tensor::dense(s.in, DType::f32, {rows, 64});
@@ -183,7 +185,7 @@ TEST(LaunchPlan, SymbolsThatTheCallerGives) {
   s.image.grid[1] = LaunchExpr::symbol(1);
   std::vector<int64_t> given = {7};
   s.prepare({s.input, s.output, 1.0}, hostDevice(), {.symbols = given});
-  EXPECT_EQ(s.launch.grid[1], 7u);
+  EXPECT_EQ(s.launch.grids[0][1], 7u);
   EXPECT_EQ(at<int32_t>(s.launch, 24), 7);
   expectError([&] { s.prepare(); }, DiagId::ArgumentCount, "found 0 symbol values, expected 1");
 }
@@ -208,6 +210,147 @@ TEST(LaunchPlan, GridIsChecked) {
   s.image.grid[1] = 3;
   s.image.cluster = {1, 2, 1};
   expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "a multiple of 2");
+}
+
+TEST(LaunchPlan, EveryLimitOfTheGridIsChecked) {
+  Scale s;
+  DeviceInfo device = hostDevice();
+  device.limits = {.workgroups = {100, 50, 20}, .threads = 1000, .total = 200};
+  auto prepare = [&] { s.prepare({s.input, s.output, 1.0}, device); };
+  s.image.threads = {16, 1, 1};
+  s.image.grid = {10, 10, 2};
+  prepare();
+  s.image.grid = {1, 1, 21};
+  expectError(prepare, DiagId::LaunchGrid, "grid axis 2 = `21`: found 21 workgroups, expected 0 to 20");
+  s.image.grid = {63, 1, 1};
+  expectError(prepare, DiagId::LaunchGrid,
+              "found 63 workgroups of 16 threads, expected at most 1000 threads along an axis of this device");
+  s.image.grid = {20, 11, 1};
+  expectError(prepare, DiagId::LaunchGrid, "found 20 x 11 x 1 workgroups on all axes, expected at most 200");
+  s.image.grid = {20, 11, 0};
+  prepare();
+  EXPECT_TRUE(s.launch.empty);
+}
+
+TEST(LaunchPlan, AnOutputMayBeItsInputOnlyWhereTheImageSaysSo) {
+  Scale s;
+  s.prepare({s.input, s.input, 1.0});
+  s.image.mayAliasExactly = {{1, 0}};
+  s.prepare({s.input, s.input, 1.0});
+  s.image.mayAliasExactly.clear();
+  expectError(
+      [&] { s.prepare({s.input, s.input, 1.0}); }, DiagId::ArgumentOverlap,
+      "argument 1 (`out`) of `scale`: the kernel writes it at bytes [0, 8192), and argument 0 (`in`) of `scale` "
+      "is at bytes [0, 8192) of the same memory");
+  // What is only read may be anywhere.
+  s.image.arguments[1].isOutput = false;
+  s.prepare({s.input, s.input, 1.0});
+}
+
+TEST(LaunchPlan, NoOtherOverlapOfAnOutputIsAllowed) {
+  Scale s;
+  alignas(256) float memory[40 * 64];
+  auto rows = [&](int64_t first, int64_t count) { return Tensor::dense(memory + first * 64, DType::f32, {count, 64}); };
+  expectError([&] { s.prepare({rows(0, 32), rows(8, 32), 1.0}); }, DiagId::ArgumentOverlap,
+              "writes it at bytes [2048, 10240), and argument 0 (`in`) of `scale` is at bytes [0, 8192)");
+  expectError([&] { s.prepare({rows(8, 32), rows(0, 32), 1.0}); }, DiagId::ArgumentOverlap,
+              "writes it at bytes [0, 8192)");
+  s.prepare({rows(0, 16), rows(16, 16), 1.0});
+  // Memories of two devices have addresses of their own.
+  Tensor elsewhere = rows(0, 32);
+  elsewhere.memory = MemoryKind::cuda;
+  DeviceInfo device = cudaDevice();
+  s.prepare({elsewhere, rows(0, 32), 1.0}, device);
+  EXPECT_TRUE(s.launch.needsStaging);
+  // The same place seen as another type is not the same array.
+  s.image.arguments[0].dtype = DType::f16;
+  s.image.arguments[0].shape = {LaunchExpr::symbol(0), 128};
+  s.image.symbols[0] = {"M", 1, 0};
+  Tensor halves = Tensor::dense(memory, DType::f16, {32, 128});
+  expectError([&] { s.prepare({halves, rows(0, 32), 1.0}); }, DiagId::ArgumentOverlap, "[0, 8192)");
+}
+
+TEST(LaunchPlan, RowsBetweenRowsDoNotOverlap) {
+  Scale s;
+  for (ArgumentSpec &argument : s.image.arguments)
+    if (argument.kind == ArgumentKind::buffer)
+      argument.strides = {128, 1};
+  alignas(256) float memory[32 * 128 + 64];
+  auto columns = [&](int64_t first) {
+    Tensor view = Tensor::dense(memory + first, DType::f32, {32, 64});
+    view.strides = {128, 1};
+    return view;
+  };
+  s.prepare({columns(0), columns(64), 1.0});
+  s.prepare({columns(64), columns(0), 1.0});
+  s.prepare({columns(64), columns(128), 1.0}); // Half a row further: in the next row's left half.
+  expectError([&] { s.prepare({columns(0), columns(60), 1.0}); }, DiagId::ArgumentOverlap, "writes it at bytes [240, ");
+  expectError([&] { s.prepare({columns(60), columns(0), 1.0}); }, DiagId::ArgumentOverlap, "writes it at bytes [0, ");
+}
+
+/// scale with a workspace of 64 * M bytes, the first M of which are zeroed.
+KernelImage withWorkspace() {
+  KernelImage image = scaleImage();
+  LaunchExpr m = LaunchExpr::symbol(0);
+  image.workspace.bytes = LaunchExpr::apply(LaunchOp::mul, {m, 64});
+  image.workspace.zeroed = {{0, m}, {LaunchExpr::apply(LaunchOp::mul, {m, 2}), 4}};
+  return image;
+}
+
+TEST(LaunchPlan, TheWorkspaceFollowsTheBuffers) {
+  Scale s;
+  s.image = withWorkspace();
+  LaunchPlan plan(s.image);
+  ParameterLayout layout(s.image);
+  EXPECT_EQ(layout.workspace, 16u);
+  EXPECT_EQ(layout.arguments, (std::vector<uint32_t>{0, 8, 24}));
+  s.prepare();
+  EXPECT_EQ(s.launch.workspaceBytes, 2048u);
+  EXPECT_EQ(s.launch.zeroed[0].bytes, 32u);
+  EXPECT_EQ(s.launch.zeroed[1].offset, 64u);
+  plan.setWorkspace(s.launch, s.in);
+  EXPECT_EQ(at<void *>(s.launch, 16), s.in);
+  std::array<Argument, 3> arguments = {s.input, s.output, 1.0};
+  EXPECT_EQ(plan.workspaceBytes(arguments, {}, hostDevice()), 2048u);
+}
+
+TEST(LaunchPlan, AWorkspaceThatCannotBeIsRefused) {
+  Scale s;
+  s.image = withWorkspace();
+  alignas(256) static std::byte memory[4096];
+  auto give = [&](void *data, size_t bytes) {
+    LaunchOptions options;
+    options.workspace = {data, bytes};
+    s.prepare({s.input, s.output, 1.0}, hostDevice(), options);
+  };
+  give(memory, 2048);
+  expectError([&] { give(memory, 2047); }, DiagId::LaunchWorkspace, "has 2047 bytes, expected at least 2048");
+  expectError([&] { give(memory + 8, 4000); }, DiagId::LaunchWorkspace, "starts beside a multiple of 256");
+  s.image.workspace.bytes = -1;
+  s.image.workspace.zeroed.clear();
+  expectError([&] { s.prepare(); }, DiagId::LaunchWorkspace, "`-1` in its workspace is -1");
+  s.image.workspace.bytes = LaunchExpr::apply(LaunchOp::floordiv, {1, 0});
+  expectError([&] { s.prepare(); }, DiagId::LaunchWorkspace, "it divides by zero");
+  s.image.workspace.bytes = 100;
+  s.image.workspace.zeroed = {{96, 8}};
+  expectError([&] { s.prepare(); }, DiagId::LaunchWorkspace, "`8` in its workspace is 8, expected 0 to 4");
+}
+
+TEST(LaunchPlan, EachKernelOfAPlanHasItsGrid) {
+  Scale s;
+  LaunchStep second{"second"};
+  second.grid = {LaunchExpr::symbol(0), 1, 1};
+  LaunchStep third{"third"};
+  third.grid = {1, 0, 1};
+  s.image.further = {second, third};
+  s.prepare();
+  EXPECT_EQ(s.launch.grids[0], (std::array<uint32_t, 3>{2, 1, 1}));
+  EXPECT_EQ(s.launch.grids[1], (std::array<uint32_t, 3>{32, 1, 1}));
+  EXPECT_FALSE(s.launch.isEmpty(1));
+  EXPECT_TRUE(s.launch.isEmpty(2));
+  EXPECT_FALSE(s.launch.empty);
+  s.image.further[1].grid[1] = 70000;
+  expectError([&] { s.prepare(); }, DiagId::LaunchGrid, "`scale`, kernel `third`: grid axis 1");
 }
 
 TEST(LaunchPlan, NothingToDo) {

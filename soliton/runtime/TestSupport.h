@@ -51,6 +51,7 @@ inline KernelImage scaleImage(ImageKind kind = ImageKind::ptx) {
   factor.name = "factor";
   factor.kind = ArgumentKind::scalar;
   image.arguments = {in, out, factor};
+  image.mayAliasExactly = {{0, 1}};
   image.symbols = {{"M", 0, 0}};
   image.checks = {
       {LaunchExpr::apply(LaunchOp::eq, {LaunchExpr::apply(LaunchOp::mod, {m, 8}), 0}), "`M` must be a multiple of 8"}};

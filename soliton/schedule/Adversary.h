@@ -223,8 +223,8 @@ private:
   }
 
   bool simple(int counter) const {
-    CounterKind kind = problem.counters[counter].kind;
-    return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder;
+    Retirement kind = problem.counters[counter].kind;
+    return kind == Retirement::InOrder || kind == Retirement::OutOfOrder;
   }
   int counterOf(const Pending &pending) const {
     return problem.operations[pending.op].accesses[pending.access].counter;
@@ -236,8 +236,8 @@ private:
 
   /// Everything of `counter` up to `index` takes effect, in order.
   void retire(int w, int counter, int64_t index, int value) {
-    CounterKind kind = problem.counters[counter].kind;
-    if (kind == CounterKind::Phase || (kind == CounterKind::OutOfOrder && value != 0))
+    Retirement kind = problem.counters[counter].kind;
+    if (kind == Retirement::Phase || (kind == Retirement::OutOfOrder && value != 0))
       return;
     for (size_t i = 0; i < waves[w].pending.size(); ++i) {
       Pending &pending = waves[w].pending[i];
@@ -251,7 +251,7 @@ private:
     effect(w, pending.op, pending.iteration, pending.access);
     int counter = counterOf(pending);
     const Access &access = problem.operations[pending.op].accesses[pending.access];
-    if (problem.counters[counter].kind == CounterKind::Phase)
+    if (problem.counters[counter].kind == Retirement::Phase)
       ++arrivals[{counter, access.region, pending.iteration + access.offset}];
   }
 
@@ -262,7 +262,7 @@ private:
         continue;
       if (habit == 2 || roll(3) == 0)
         retire(w, counterOf(pending), pending.index, 0);
-      if (problem.counters[counterOf(pending)].kind == CounterKind::Phase && roll(4) == 0)
+      if (problem.counters[counterOf(pending)].kind == Retirement::Phase && roll(4) == 0)
         finish(w, pending);
       break;
     }
@@ -272,7 +272,7 @@ private:
   bool completePhases() {
     for (size_t w = 0; w < waves.size(); ++w)
       for (Pending &pending : waves[w].pending)
-        if (!pending.done && problem.counters[counterOf(pending)].kind == CounterKind::Phase) {
+        if (!pending.done && problem.counters[counterOf(pending)].kind == Retirement::Phase) {
           finish(static_cast<int>(w), pending);
           return true;
         }

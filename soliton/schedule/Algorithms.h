@@ -28,8 +28,8 @@ const std::vector<std::string> &algorithmNames();
 struct ScheduleOptions {
   /// MODULO: placements per op before the interval grows; 0: chosen by the size of the problem.
   int budgetRatio = 0;
-  /// EXACT: nodes of the search per interval.
-  int64_t exactBudget = 200000;
+  /// EXACT: steps of all its searches together; a step takes a few nanoseconds, and their number is the same anywhere.
+  int64_t exactBudget = 100'000'000;
   /// Smallest interval to try, e.g. to give in to register pressure; 0: the lower bound.
   int minInterval = 0;
 };
@@ -40,7 +40,8 @@ struct Scheduled {
   std::optional<Schedule> schedule;
   std::vector<Diagnostic> diagnostics;
   Bounds bounds;
-  /// No schedule has a shorter interval (in cycles) than this; equal to the schedule's: it is optimal.
+  /// No schedule in cycles, in which all iterations run alike, has a shorter interval than this; equal to the
+  /// schedule's: it is optimal.
   int provenBound = 1;
   /// EXACT: the printed proof (see Certificate.h); empty otherwise.
   std::string certificate;

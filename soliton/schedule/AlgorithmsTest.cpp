@@ -42,7 +42,7 @@ TEST(Exact, OptimalWithACertificateThatChecks) {
   for (uint32_t seed = 1201; seed < 1501; ++seed) {
     RandomLoop loop = randomLoop(seed);
     ScheduleOptions options;
-    options.exactBudget = 5000;
+    options.exactBudget = 2'000'000;
     Scheduled found = scheduleExact(loop.problem, options);
     ASSERT_TRUE(found.schedule) << "seed " << seed;
     ASSERT_TRUE(verify(loop.problem, *found.schedule).ok()) << "seed " << seed;

@@ -5,18 +5,16 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
+#include <tuple>
 
 namespace soliton::sched {
 namespace {
 class BarrierDerivation {
 public:
-  BarrierDerivation(const Problem &problem, const Schedule &schedule, Program &program, const BarrierOptions &options)
-      : context(problem, schedule), problem(problem), schedule(schedule), program(program), options(options) {
-    // Phases need no workgroup barriers; what stays inside a wave needs waits only.
-    std::erase_if(context.hazards,
-                  [&](const Dependence &dep) { return !dep.crossWave || protectedByPhase(problem, dep); });
-    result.hazards = static_cast<int>(context.hazards.size());
+  BarrierDerivation(const PathContext &context, Program &program, const BarrierOptions &options)
+      : context(context), problem(context.problem), schedule(context.schedule), program(program), options(options) {
+    result.hazards = static_cast<int>(std::count_if(context.hazards.begin(), context.hazards.end(),
+                                                    [&](const Dependence &dep) { return needsBarrier(dep); }));
   }
 
   BarrierResult run() {
@@ -27,15 +25,29 @@ public:
     insertAll(program.kernel, slots);
     insertAll(program.prologue, prologueSlots());
     insertAll(program.epilogue, epilogueSlots(positions));
-    complete();
-    prune();
-    complete();
+    auto paths = [&] { return pathsToCheck(context, program, options.tripCount, Detail::Barriers); };
+    std::vector<Path> all = paths();
+    if (complete(all))
+      all = paths();
+    if (prune(all))
+      complete(paths());
     result.kernelSlots = std::move(slots);
     remark();
     return std::move(result);
   }
 
 private:
+  /// Phases need no workgroup barriers; what stays inside a wave needs waits only.
+  bool needsBarrier(const Dependence &dep) const { return dep.crossWave && !protectedByPhase(problem, dep); }
+
+  template <typename Visit>
+  void forEachNeed(const Path &path, Visit visit) const {
+    forEachHazard(context, path, [&](const HazardInstance &at) {
+      if (needsBarrier(*at.hazard))
+        visit(at);
+    });
+  }
+
   static Entry barrier(int position, int cluster) {
     Entry entry;
     entry.kind = EntryKind::Barrier;
@@ -50,12 +62,21 @@ private:
 
   /// Barriers in front of the entries with these (ascending, maybe repeated) indices.
   void insertAll(std::vector<Entry> &entries, std::vector<int> indices) {
+    if (indices.empty())
+      return;
     std::sort(indices.begin(), indices.end());
-    for (auto it = indices.rbegin(); it != indices.rend(); ++it) {
-      bool inside = *it < static_cast<int>(entries.size());
-      const Entry *next = inside ? &entries[*it] : entries.empty() ? nullptr : &entries.back();
-      entries.insert(entries.begin() + *it, barrier(next ? next->position : 0, next ? next->cluster : 0));
+    std::vector<Entry> output;
+    output.reserve(entries.size() + indices.size());
+    size_t next = 0;
+    for (int i = 0; i <= static_cast<int>(entries.size()); ++i) {
+      bool inside = i < static_cast<int>(entries.size());
+      const Entry *beside = inside ? &entries[i] : entries.empty() ? nullptr : &entries.back();
+      for (; next < indices.size() && indices[next] == i; ++next)
+        output.push_back(barrier(beside ? beside->position : 0, beside ? beside->cluster : 0));
+      if (inside)
+        output.push_back(entries[i]);
     }
+    entries = std::move(output);
   }
 
   /// The smallest set of slots of the kernel, without those that the author fixed.
@@ -85,6 +106,8 @@ private:
     stabbing.cost = options.slotCost;
     stabbing.cost.resize(options.slotCost.empty() ? 0 : size, 0);
     for (const Dependence &dep : context.hazards) {
+      if (!needsBarrier(dep))
+        continue;
       int x = indexOf[dep.from], y = indexOf[dep.to], trips = tripDistance(schedule, dep);
       // Against the order of the schedule: the verifier reports that, no barrier helps.
       if (x >= 0 && y >= 0 && y + trips * size > x)
@@ -127,7 +150,7 @@ private:
   std::vector<int> prologueSlots() {
     Path path(context, program, 0);
     std::map<int, std::vector<Need>> needs;
-    forEachHazard(context, path, [&](const HazardInstance &at) {
+    forEachNeed(path, [&](const HazardInstance &at) {
       const Location &x = at.from->at(at.fromPosition).where, &y = at.to->at(at.toPosition).where;
       if (x.phase != Phase::Prologue || y.phase != Phase::Prologue || y.index <= x.index)
         return;
@@ -191,62 +214,73 @@ private:
     return slots;
   }
 
-  std::vector<Path> paths() const {
-    std::vector<Path> all;
-    for (int trips : tripsToCheck(context, program, options.tripCount))
-      all.emplace_back(context, program, trips);
-    return all;
-  }
+  /// A need that the barriers which stand do not meet: `missing` more in front of `before` and behind `after`.
+  struct Lack {
+    Location after;
+    Location before;
+    int missing = 1;
+  };
 
-  /// Adds what the seams between the phases still lack, the earliest first.
-  void complete() {
-    for (size_t left = program.prologue.size() + program.epilogue.size() + 1; left > 0; --left) {
-      std::optional<Location> missing = firstMissing();
-      if (!missing)
-        return;
-      std::vector<Entry> &entries = program.list(missing->phase);
-      insertAll(entries, {missing->index});
+  /// Adds what the seams between the phases still lack, the earliest first. True if anything was added.
+  bool complete(const std::vector<Path> &paths) {
+    std::vector<Lack> lacks;
+    for (const Path &path : paths)
+      forEachNeed(path, [&](const HazardInstance &at) { addLack(at, lacks); });
+    std::sort(lacks.begin(), lacks.end(), [](const Lack &a, const Lack &b) {
+      return std::tie(a.before, a.after, a.missing) < std::tie(b.before, b.after, b.missing);
+    });
+    // Ascending, once for each barrier.
+    std::vector<Location> added;
+    for (const Lack &lack : lacks) {
+      auto first = std::upper_bound(added.begin(), added.end(), lack.after);
+      for (auto there = added.end() - first; there < lack.missing; ++there)
+        added.push_back(lack.before);
     }
+    std::vector<int> inPrologue, inEpilogue;
+    for (const Location &where : added)
+      (where.phase == Phase::Prologue ? inPrologue : inEpilogue).push_back(where.index);
+    insertAll(program.prologue, inPrologue);
+    insertAll(program.epilogue, inEpilogue);
+    return !added.empty();
   }
 
-  /// Where a barrier is needed outside of the kernel; nothing if no more can be done there.
-  std::optional<Location> firstMissing() const {
-    std::optional<Location> first;
-    for (const Path &path : paths())
-      forEachHazard(context, path, [&](const HazardInstance &at) {
-        if (at.from->barriersBefore(at.fromPosition) + 1 <= at.to->barriersBefore(at.toPosition))
-          return;
-        Location x = at.from->at(at.fromPosition).where, y = at.to->at(at.toPosition).where;
-        // What runs against its order is no matter of barriers; the verifier reports it.
-        bool backwards = &at.to->at(at.toPosition) <= &at.from->at(at.fromPosition);
-        if (backwards || (y.phase == Phase::Kernel && x.phase == Phase::Kernel))
-          return;
-        if (y.phase == Phase::Kernel)
-          y = {Phase::Prologue, static_cast<int>(program.prologue.size())};
-        if (!first || y < *first)
-          first = y;
-      });
-    return first;
+  void addLack(const HazardInstance &at, std::vector<Lack> &lacks) const {
+    int missing = at.from->barriersBefore(at.fromPosition) + 1 - at.to->barriersBefore(at.toPosition);
+    if (missing <= 0)
+      return;
+    Location x = at.from->at(at.fromPosition).where, y = at.to->at(at.toPosition).where;
+    // What runs against its order is no matter of barriers; the verifier reports it.
+    bool backwards = &at.to->at(at.toPosition) <= &at.from->at(at.fromPosition);
+    if (backwards || (y.phase == Phase::Kernel && x.phase == Phase::Kernel))
+      return;
+    if (y.phase == Phase::Kernel)
+      y = {Phase::Prologue, static_cast<int>(program.prologue.size())};
+    lacks.push_back({x, y, missing});
   }
 
-  /// Drops barriers of the epilogue that are the last in front of no access.
-  void prune() {
-    std::set<Location> used;
-    for (const Path &path : paths())
-      forEachHazard(context, path, [&](const HazardInstance &at) {
+  /// Drops barriers of the epilogue that are the last in front of no access. True if there were any.
+  bool prune(const std::vector<Path> &paths) {
+    std::vector<char> used(program.epilogue.size(), 0);
+    for (const Path &path : paths)
+      forEachNeed(path, [&](const HazardInstance &at) {
         int last = at.from->barrierPosition(at.to->barriersBefore(at.toPosition));
-        if (last != kNever && last > at.fromPosition)
-          used.insert(at.from->at(last).where);
+        if (last != kNever && last > at.fromPosition && at.from->at(last).where.phase == Phase::Epilogue)
+          used[at.from->at(last).where.index] = 1;
       });
-    for (int i = static_cast<int>(program.epilogue.size()) - 1; i >= 0; --i) {
+    size_t before = program.epilogue.size();
+    std::vector<Entry> kept;
+    for (size_t i = 0; i < before; ++i) {
       const Entry &entry = program.epilogue[i];
-      if (entry.kind == EntryKind::Barrier && entry.op < 0 && !entry.stagger && !entry.said &&
-          !used.count({Phase::Epilogue, i}))
-        program.epilogue.erase(program.epilogue.begin() + i);
+      if (used[i] || entry.kind != EntryKind::Barrier || entry.op >= 0 || entry.stagger || entry.said)
+        kept.push_back(entry);
     }
+    program.epilogue = std::move(kept);
+    return program.epilogue.size() != before;
   }
 
   void remark() {
+    if (!options.remarks)
+      return;
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
       const std::vector<Entry> &entries = program.list(phase);
       for (size_t i = 0; i < entries.size(); ++i) {
@@ -268,7 +302,7 @@ private:
     }
   }
 
-  PathContext context;
+  const PathContext &context;
   const Problem &problem;
   const Schedule &schedule;
   Program &program;
@@ -277,9 +311,13 @@ private:
 };
 } // namespace
 
+BarrierResult deriveBarriers(const PathContext &context, Program &program, const BarrierOptions &options) {
+  return BarrierDerivation(context, program, options).run();
+}
+
 BarrierResult deriveBarriers(const Problem &problem, const Schedule &schedule, Program &program,
                              const BarrierOptions &options) {
-  return BarrierDerivation(problem, schedule, program, options).run();
+  return deriveBarriers(PathContext(problem, schedule), program, options);
 }
 
 } // namespace soliton::sched

@@ -27,6 +27,8 @@ struct BarrierOptions {
   std::vector<int> slotCost;
   /// Number of loop iterations, if it is known.
   std::optional<int> tripCount;
+  /// Say what was added.
+  bool remarks = true;
 };
 
 struct BarrierResult {
@@ -42,5 +44,9 @@ struct BarrierResult {
 /// Adds to `program` the barriers that are missing.
 BarrierResult deriveBarriers(const Problem &problem, const Schedule &schedule, Program &program,
                              const BarrierOptions &options = {});
+
+/// The same where the context is known.
+struct PathContext;
+BarrierResult deriveBarriers(const PathContext &context, Program &program, const BarrierOptions &options);
 
 } // namespace soliton::sched

@@ -12,7 +12,7 @@ void boundByResources(const Problem &problem, Bounds &bounds) {
   std::vector<int64_t> busy(problem.resources.size(), 0);
   for (const Operation &op : problem.operations)
     for (const Reservation &use : op.reservations)
-      busy[use.resource] += int64_t{use.length} * use.units;
+      busy[use.resource] += int64_t{problem.busyCycles(op, use)} * use.units;
   for (size_t r = 0; r < busy.size(); ++r) {
     int64_t need = ceilDiv(busy[r], problem.resources[r].units);
     if (need > bounds.resource) {
@@ -91,7 +91,7 @@ int64_t sequentialLength(const Problem &problem) {
   for (const Operation &op : problem.operations) {
     int64_t busy = std::max(op.latency, 1);
     for (const Reservation &use : op.reservations)
-      busy = std::max<int64_t>(busy, int64_t{use.start} + use.length);
+      busy = std::max<int64_t>(busy, int64_t{use.start} + problem.busyCycles(op, use));
     total += busy;
   }
   return total;

@@ -2,7 +2,7 @@
 //
 // No schedule starts iterations closer together than
 //
-//   resources    ceil(busy cycles of a resource / its units), and no op may overlap itself beyond the units
+//   resources    ceil(busy cycles of a resource / its units), for all waves that share it
 //   recurrences  ceil(latencies / distances) of every cycle of dependences
 //
 //   mma -> mma, latency 16, distance 1:  recurrence bound 16

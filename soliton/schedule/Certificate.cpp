@@ -181,7 +181,7 @@ private:
     std::map<std::pair<int, int64_t>, int> used;
     for (int op = 0; op < problem.numOps(); ++op)
       for (const Reservation &use : problem.operations[op].reservations)
-        for (int i = 0; i < use.length; ++i) {
+        for (int i = 0; i < length(op, use); ++i) {
           int64_t cycle = wrap(certificate.start[op] + use.start + i, certificate.interval);
           if ((used[{use.resource, cycle}] += use.units) > problem.resources[use.resource].units)
             return "the start times need too many units of `" + problem.resources[use.resource].name + "`";
@@ -189,16 +189,19 @@ private:
     return std::nullopt;
   }
 
+  /// Waves that share a unit take turns on it.
+  int length(int op, const Reservation &use) const { return problem.busyCycles(problem.operations[op], use); }
+
   static int64_t wrap(int64_t time, int64_t interval) { return ((time % interval) + interval) % interval; }
 
   bool resourceBoundHolds() const {
     if (certificate.boundResource >= static_cast<int>(problem.resources.size()))
       return false;
     int64_t busy = 0;
-    for (const Operation &op : problem.operations)
-      for (const Reservation &use : op.reservations)
+    for (int op = 0; op < problem.numOps(); ++op)
+      for (const Reservation &use : problem.operations[op].reservations)
         if (use.resource == certificate.boundResource)
-          busy += int64_t{use.length} * use.units;
+          busy += int64_t{length(op, use)} * use.units;
     return busy > int64_t{certificate.resourceBound - 1} * problem.resources[certificate.boundResource].units;
   }
 
@@ -261,7 +264,7 @@ private:
     for (const auto &[op, row] : rows)
       for (const Reservation &use : problem.operations[op].reservations)
         if (use.resource == step.subject)
-          for (int i = 0; i < use.length; ++i)
+          for (int i = 0; i < length(op, use); ++i)
             used += wrap(int64_t{row} + use.start + i, interval) == step.cycle ? use.units : 0;
     return used > problem.resources[step.subject].units;
   }

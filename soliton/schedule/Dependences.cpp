@@ -20,9 +20,15 @@ bool covers(const Touch &outer, const Touch &inner) {
          (inner.groups & ~outer.groups) == 0;
 }
 
+/// Against source order inside one iteration, equal start times would be emitted the wrong way round.
+void keepOrder(Dependence &dep) {
+  if (dep.distance <= 0 && dep.from >= dep.to)
+    dep.latency = std::max(dep.latency, 1);
+}
+
 class Derivation {
 public:
-  Derivation(const Problem &problem, std::span<const int> buffers) : problem(problem), buffers(buffers) {}
+  explicit Derivation(const Problem &problem) : problem(problem) {}
 
   std::vector<Dependence> run() {
     std::vector<std::vector<Touch>> touches(problem.regions.size());
@@ -36,8 +42,10 @@ public:
     for (int op = 0; op < problem.numOps(); ++op)
       if (problem.operations[op].pinned)
         pin(op);
-    for (const Dependence &dep : problem.extra)
+    for (const Dependence &dep : problem.extra) {
       result.push_back(dep);
+      result.back().reuse = false;
+    }
     return unique();
   }
 
@@ -73,19 +81,15 @@ private:
       emit(region, x, y, distance, false);
   }
 
-  /// `y` overwrites the buffer that `x` touched. One op that reads an instance and then overwrites it is in order by
-  /// itself unless the value was meant to live on.
+  /// `y` overwrites the buffer that `x` touched.
   void reuse(int region, const Touch &x, const Touch &y) {
-    int count = effectiveBuffers(problem, buffers, region);
-    if (count == 0)
-      return;
-    int distance = count + x.access->offset - y.access->offset;
-    if (x.op != y.op || distance < 0)
-      emit(region, x, y, distance, true);
+    emit(region, x, y, x.access->offset - y.access->offset, true);
   }
 
   void sequential(int region, const std::vector<Touch> &touches) {
     size_t count = touches.size();
+    if (std::none_of(touches.begin(), touches.end(), [](const Touch &touch) { return touch.access->write; }))
+      return;
     for (size_t x = 0; x < count; ++x)
       for (size_t step = 1; step <= count; ++step) {
         const Touch &y = touches[(x + step) % count];
@@ -112,9 +116,8 @@ private:
     dep.region = region;
     dep.distance = distance;
     dep.latency = latency(dep.kind, storage.space, problem.operations[x.op]);
-    // Against source order inside one iteration, equal start times would be emitted the wrong way round.
-    if (distance <= 0 && x.op >= y.op)
-      dep.latency = std::max(dep.latency, 1);
+    if (!reuse)
+      keepOrder(dep);
     dep.crossWave = storage.space == Space::Shared && !storage.waveLocal && x.op != y.op;
     dep.counter = x.access->counter;
     dep.toCounter = y.access->counter;
@@ -158,7 +161,7 @@ private:
   /// One op may touch a region several times; its dependences are one with the groups of all.
   std::vector<Dependence> unique() {
     auto key = [](const Dependence &d) {
-      return std::tuple(d.from, d.to, d.region, d.kind, d.distance, d.counter, d.toCounter, d.reuse);
+      return std::tuple(d.from, d.to, d.region, d.kind, d.reuse, d.distance, d.counter, d.toCounter);
     };
     std::sort(result.begin(), result.end(), [&](const Dependence &a, const Dependence &b) { return key(a) < key(b); });
     std::vector<Dependence> merged;
@@ -175,7 +178,6 @@ private:
   }
 
   const Problem &problem;
-  std::span<const int> buffers;
   std::vector<Dependence> result;
 };
 } // namespace
@@ -186,8 +188,31 @@ int effectiveBuffers(const Problem &problem, std::span<const int> buffers, int r
   return problem.regions[region].buffers;
 }
 
+DependenceTable::DependenceTable(const Problem &problem) : problem(problem), table(Derivation(problem).run()) {}
+
+bool DependenceTable::setBuffers(size_t i, int count, Dependence &dep) const {
+  dep = table[i];
+  if (!dep.reuse)
+    return true;
+  dep.distance += count;
+  keepOrder(dep);
+  // One op that reads an instance and then overwrites it is in order by itself unless the value was meant to live on.
+  return count > 0 && (dep.from != dep.to || dep.distance < 0);
+}
+
+std::vector<Dependence> DependenceTable::with(std::span<const int> buffers) const {
+  std::vector<Dependence> result;
+  result.reserve(table.size());
+  for (size_t i = 0; i < table.size(); ++i) {
+    int count = table[i].reuse ? effectiveBuffers(problem, buffers, table[i].region) : 0;
+    if (!setBuffers(i, count, result.emplace_back()))
+      result.pop_back();
+  }
+  return result;
+}
+
 std::vector<Dependence> deriveDependences(const Problem &problem, std::span<const int> buffers) {
-  return Derivation(problem, buffers).run();
+  return DependenceTable(problem).with(buffers);
 }
 
 Graph::Graph(int numOps, std::span<const Dependence> dependences) : outStart(numOps + 1), inStart(numOps + 1) {

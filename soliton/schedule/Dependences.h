@@ -27,8 +27,28 @@ namespace soliton::sched {
 
 /// All dependences. `buffers[r]`, where given and positive, is the number of buffers of rotating region r; otherwise
 /// the region's own number holds, and where that is 0 too reuse is not constrained (the schedule decides it later).
-/// Sorted by (from, to, region, kind, distance), no duplicates.
+/// Sorted by (from, to, region, kind, reuse, distance), no duplicates.
 std::vector<Dependence> deriveDependences(const Problem &problem, std::span<const int> buffers = {});
+
+/// The dependences of a problem, derived once. Another number of buffers moves the distances of reuse and nothing else,
+/// so asking again costs a copy.
+class DependenceTable {
+public:
+  explicit DependenceTable(const Problem &problem);
+
+  /// deriveDependences(problem, buffers).
+  std::vector<Dependence> with(std::span<const int> buffers) const;
+
+  /// All that there can be; `with` gives those of them that `setBuffers` keeps, in this order.
+  std::span<const Dependence> all() const { return table; }
+  /// Makes `dep`, which is table[i], what it is with `count` buffers; false if it is none then.
+  bool setBuffers(size_t i, int count, Dependence &dep) const;
+
+private:
+  const Problem &problem;
+  /// Those of reuse with the distance that they would have at no buffer.
+  std::vector<Dependence> table;
+};
 
 /// The number of buffers that holds for `region`: the schedule's, else the problem's, else 0 (undecided).
 int effectiveBuffers(const Problem &problem, std::span<const int> buffers, int region);

@@ -1,315 +1,421 @@
 #include "soliton/schedule/Issue.h"
 
-#include "soliton/schedule/Dependences.h"
-
 #include <algorithm>
 
 namespace soliton::sched {
 namespace {
-bool isSimple(CounterKind kind) {
-  return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder;
+bool isSimple(Retirement kind) {
+  return kind == Retirement::InOrder || kind == Retirement::OutOfOrder;
 }
 
-bool takesSlot(const Operation &op) {
-  return op.kind != OpKind::Free && op.kind != OpKind::Hint;
-}
+/// No pattern of trips that is longer than this is looked for.
+constexpr int kLongestPattern = 8;
+/// Trips after which the average must do.
+constexpr int kMostTrips = 64;
 } // namespace
 
-IssueModel::IssueModel(const Problem &problem, const Schedule &schedule, Timeline &timeline)
-    : problem(problem), schedule(schedule), timeline(timeline), inputs(problem.operations.size()),
-      states(problem.groups) {
-  for (const Dependence &dep : deriveDependences(problem, schedule.buffers)) {
-    bool waited = dep.counter < 0 || isSimple(problem.counters[dep.counter].kind);
-    if (dep.kind == DepKind::Raw && dep.space == Space::Register && waited)
+std::string_view nameOf(Stall stall) {
+  constexpr std::string_view names[] = {"nothing",
+                                        "a value that is not there yet",
+                                        "a busy unit",
+                                        "memory operations in flight",
+                                        "the other waves at the barrier",
+                                        "the phase of a buffer"};
+  return names[static_cast<size_t>(stall)];
+}
+
+IssueRules::IssueRules(const Problem &problem, std::span<const Dependence> dependences)
+    : problem(problem), inputs(problem.operations.size()) {
+  for (const Operation &op : problem.operations) {
+    takesSlot.push_back(op.kind != OpKind::Free && op.kind != OpKind::Hint);
+    std::vector<Reservation> list = op.reservations;
+    for (Reservation &use : list)
+      use.length *= problem.wavesPerGroup(use.resource);
+    uses.push_back(std::move(list));
+    ticks.emplace_back();
+    for (const Tick &tick : op.ticks)
+      if (isSimple(problem.counters[tick.counter].kind) && tick.amount != 0)
+        ticks.back().push_back(tick);
+    joins.push_back(std::any_of(op.accesses.begin(), op.accesses.end(), [&](const Access &access) {
+      return access.counter >= 0 && !isSimple(problem.counters[access.counter].kind);
+    }));
+  }
+  for (const Dependence &dep : dependences) {
+    // The machine keeps no order in memory: what completes on a counter is waited for by an entry of the program.
+    bool waitedFor = dep.space != Space::Register && dep.counter >= 0;
+    // One cycle lies between any two ops that are issued in order.
+    if (!waitedFor && !dep.reuse && dep.latency > (takesSlot[dep.from] ? 1 : 0))
       inputs[dep.to].push_back({dep.from, dep.distance, dep.latency});
   }
-  for (GroupState &state : states) {
-    state.counters.resize(problem.counters.size());
-    state.eventOf.resize(problem.operations.size());
-    for (const Resource &resource : problem.resources)
-      state.free.emplace_back(std::max(resource.units, 1), 0);
-  }
-  for (size_t e = 0; e < timeline.events.size(); ++e) {
-    const Event &event = timeline.events[e];
-    GroupState &state = states[event.group];
-    if (state.end == 0)
-      state.next = static_cast<int>(e);
-    state.end = static_cast<int>(e) + 1;
-    state.totalBarriers += event.entry->kind == EntryKind::Barrier;
-    if (event.entry->kind == EntryKind::Arrive)
-      ++expected[{event.entry->counter, event.entry->region, event.iteration}];
-    if (event.entry->kind == EntryKind::Op)
-      for (const Access &access : problem.operations[event.entry->op].accesses)
-        if (access.write && access.counter >= 0 && problem.counters[access.counter].kind == CounterKind::Phase)
-          ++expected[{access.counter, access.region, event.iteration + access.offset}];
-  }
-  for (GroupState &state : states) {
-    meetings.resize(std::max<size_t>(meetings.size(), state.totalBarriers));
-    plan(state);
-  }
 }
 
-/// Times of the schedule; in front of a hoisted copy's own cycle it goes as early as what follows it.
-void IssueModel::plan(GroupState &state) {
-  if (schedule.timing != Timing::Cycles)
+IssueModel::IssueModel(const IssueRules &rules, const Program &program, int wantedTrips)
+    : rules(rules), problem(rules.problem), program(program),
+      trips(program.exactTrips || program.kernel.empty() ? 0 : std::max(wantedTrips, 0)), states(problem.groups),
+      busy(problem.resources.size()) {
+  iterations = program.exactTrips.value_or(trips + program.peeled);
+  for (const Entry &entry : program.kernel)
+    iterations = std::max(iterations, trips + entry.iteration + 1);
+  for (size_t group = 0; group < states.size(); ++group) {
+    states[group].group = static_cast<int>(group);
+    states[group].counters.resize(problem.counters.size());
+    states[group].issued.reserve(program.prologue.size() + 8 * program.kernel.size() + program.epilogue.size());
+    states[group].entryOf.assign(problem.operations.size() * std::max(iterations, 0), -1);
+  }
+  expectPhases();
+}
+
+void IssueModel::expectPhases() {
+  bool any = false;
+  for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+    for (const Entry &entry : program.list(phase))
+      any |= entry.kind == EntryKind::PhaseWait;
+  if (!any)
     return;
-  state.planned.assign(state.end - state.next, std::numeric_limits<int64_t>::min());
-  int64_t latest = std::numeric_limits<int64_t>::max();
-  for (int e = state.end - 1; e >= state.next; --e) {
-    const Event &event = timeline.events[e];
-    if (event.entry->op < 0)
-      continue;
-    int64_t time = schedule.time(event.entry->op) + int64_t{event.iteration} * schedule.interval;
-    latest = event.where.phase == Phase::Prologue ? std::min(latest, time) : time;
-    state.planned[e - state.next] = latest;
-  }
-}
-
-void IssueModel::run() {
-  for (bool open = true; open;) {
-    open = false;
-    bool moved = false;
-    for (size_t group = 0; group < states.size(); ++group) {
-      moved |= advance(static_cast<int>(group), false);
-      open |= states[group].next < states[group].end;
+  for (const Instance &instance : unroll(program, trips))
+    for (int group = 0; group < problem.groups; ++group) {
+      const Entry &entry = *instance.entry;
+      if (!(entry.groups >> group & 1))
+        continue;
+      if (entry.kind == EntryKind::Arrive)
+        ++expected[{entry.counter, entry.region, instance.iteration}];
+      if (entry.kind == EntryKind::Op)
+        for (const Access &access : problem.operations[entry.op].accesses)
+          if (access.write && access.counter >= 0 && problem.counters[access.counter].kind == Retirement::Phase)
+            ++expected[{access.counter, access.region, instance.iteration + access.offset}];
     }
-    if (moved || !open)
+}
+
+bool IssueModel::seek(GroupState &state, int limit) {
+  while (!state.finished) {
+    const std::vector<Entry> &list = program.list(state.phase);
+    bool inKernel = state.phase == Phase::Kernel;
+    if (inKernel && (state.trip >= trips || list.empty())) {
+      state.phase = Phase::Epilogue;
+      state.index = 0;
       continue;
-    timeline.deadlock = true;
-    for (size_t group = 0; group < states.size() && !moved; ++group)
-      moved = advance(static_cast<int>(group), true);
+    }
+    if (inKernel && state.index == 0) {
+      if (state.trip >= limit)
+        return false;
+      if (static_cast<int>(state.begins.size()) == state.trip) {
+        state.begins.push_back(state.now);
+        state.shapes.push_back(0);
+      }
+    }
+    while (state.index < static_cast<int>(list.size()) && !(list[state.index].groups >> state.group & 1))
+      ++state.index;
+    if (state.index < static_cast<int>(list.size()))
+      return true;
+    state.index = 0;
+    if (inKernel)
+      ++state.trip;
+    else if (state.phase == Phase::Prologue)
+      state.phase = Phase::Kernel;
+    else
+      state.finished = true;
+  }
+  return false;
+}
+
+IssueModel::GroupState *IssueModel::next(int limit) {
+  GroupState *best = nullptr;
+  for (GroupState &state : states)
+    if (!state.blocked && (!best || state.now < best->now) && seek(state, limit))
+      best = &state;
+  return best;
+}
+
+void IssueModel::runTrips(int limit) {
+  auto unblock = [&] {
+    for (GroupState &state : states)
+      state.blocked = false;
+  };
+  unblock();
+  // A group may end without a step, so everybody is asked once more before it is over.
+  for (bool again = true;;) {
+    GroupState *state = next(limit);
+    if (!state && !again)
+      return;
+    if (state && !step(*state, false)) {
+      state->blocked = true;
+      continue;
+    }
+    again = state != nullptr;
+    // Whoever was sent away may find what it waited for now.
+    unblock();
   }
 }
 
-bool IssueModel::advance(int group, bool force) {
-  GroupState &state = states[group];
-  bool moved = false;
-  while (state.next < state.end) {
-    Event &event = timeline.events[state.next];
-    event.ready = event.start = event.end = event.done = state.now;
-    event.stall = Stall::None;
-    if (!issue(group, event, force))
-      return moved;
-    force = false;
-    moved = true;
-    state.now = std::max(state.now, event.start);
-    bool slot = event.entry->kind == EntryKind::Op && takesSlot(problem.operations[event.entry->op]);
-    if (slot && schedule.timing == Timing::Order)
-      ++state.now;
-    ++state.next;
+void IssueModel::finish() {
+  constexpr int kAll = std::numeric_limits<int>::max();
+  while (true) {
+    runTrips(kAll);
+    auto open = std::find_if(states.begin(), states.end(), [](const GroupState &state) { return !state.finished; });
+    if (open == states.end())
+      return;
+    stuck = true;
+    step(*open, true);
   }
-  return moved;
 }
 
-bool IssueModel::issue(int group, Event &event, bool force) {
-  GroupState &state = states[group];
-  switch (event.entry->kind) {
+int IssueModel::tripsDone() const {
+  int done = trips;
+  for (const GroupState &state : states)
+    done = std::min(done, state.trip);
+  return done;
+}
+
+bool IssueModel::step(GroupState &state, bool force) {
+  const Entry &entry = program.list(state.phase)[state.index];
+  bool inKernel = state.phase == Phase::Kernel;
+  int base = state.phase == Phase::Prologue ? 0 : inKernel ? state.trip : trips + program.peeled;
+  Issued at{&entry, {state.phase, state.index}, base + entry.iteration, inKernel ? state.trip : -1};
+  at.ready = at.start = at.end = at.done = state.now;
+  if (!issue(state, at, force))
+    return false;
+  state.now = at.start + (entry.kind == EntryKind::Op && rules.takesSlot[entry.op] ? 1 : 0);
+  if (inKernel)
+    state.shapes.back() = state.shapes.back() * 1099511628211u + static_cast<uint64_t>(at.start - state.begins.back());
+  state.issued.push_back(at);
+  ++state.index;
+  // Times at the end of a trip must include its last op.
+  seek(state, std::numeric_limits<int>::min());
+  return true;
+}
+
+bool IssueModel::issue(GroupState &state, Issued &at, bool force) {
+  switch (at.entry->kind) {
   case EntryKind::Barrier:
-    return issueBarrier(state, event, force);
+    return passBarrier(state, at, force);
   case EntryKind::PhaseWait:
-    return issuePhaseWait(event, force);
+    return passPhase(at, force);
   case EntryKind::Wait:
-    issueWait(state, event);
+    passWait(state, at);
     return true;
   case EntryKind::Commit:
-    issueCommit(state, event);
+    commit(state, at);
     return true;
   case EntryKind::Arrive:
-    issueArrive(event);
+    arrive({at.entry->counter, at.entry->region, at.iteration}, at.start, state);
     return true;
   case EntryKind::Op:
-    issueOp(state, event);
+    issueOp(state, at);
     return true;
   }
   return true;
 }
 
-void IssueModel::later(Event &event, int64_t time, Stall why, int blame) {
-  if (time <= event.start)
+void IssueModel::later(Issued &at, int64_t time, Stall why, int group, int blame) {
+  if (time <= at.start)
     return;
-  event.start = time;
-  event.stall = why;
-  event.blame = blame;
+  at.start = time;
+  at.stall = why;
+  at.blameGroup = group;
+  at.blame = blame;
 }
 
-bool IssueModel::issueBarrier(GroupState &state, Event &event, bool force) {
+bool IssueModel::passBarrier(GroupState &state, Issued &at, bool force) {
+  if (static_cast<int>(meetings.size()) <= state.barriers)
+    meetings.resize(state.barriers + 1);
   Meeting &meeting = meetings[state.barriers];
-  int wanted = 0;
-  for (const GroupState &other : states)
-    wanted += other.totalBarriers > state.barriers;
-  // A group that came here before and was sent away has been counted.
-  bool counted = event.blame == -2;
-  if (!counted) {
-    ++meeting.arrived;
-    if (meeting.event < 0 || state.now > meeting.time)
-      meeting = {meeting.arrived, state.now, indexOf(event)};
-    event.blame = -2;
+  if (!state.atBarrier) {
+    state.atBarrier = true;
+    if (meeting.arrived++ == 0 || state.now > meeting.time)
+      meeting = {meeting.arrived, state.now, state.group, static_cast<int>(state.issued.size())};
   }
-  if (meeting.arrived < wanted && !force)
-    return false;
-  event.blame = -1;
-  later(event, meeting.time, Stall::Barrier, meeting.event);
-  event.end = event.done = event.start;
+  for (const GroupState &other : states) {
+    bool there = other.barriers > state.barriers || (other.barriers == state.barriers && other.atBarrier);
+    if (!there && !other.finished && !force)
+      return false;
+  }
+  later(at, meeting.time, Stall::Barrier, meeting.group, meeting.entry);
+  at.end = at.done = at.start;
+  state.atBarrier = false;
   ++state.barriers;
   return true;
 }
 
-bool IssueModel::issuePhaseWait(Event &event, bool force) {
-  PhaseKey key{event.entry->counter, event.entry->region, event.iteration};
+bool IssueModel::passPhase(Issued &at, bool force) {
+  PhaseKey key{at.entry->counter, at.entry->region, at.iteration};
   auto wanted = expected.find(key);
   if (wanted == expected.end())
     return true;
   const Meeting &meeting = phases[key];
   if (meeting.arrived < wanted->second && !force)
     return false;
-  later(event, meeting.time, Stall::Phase, meeting.event);
-  event.end = event.done = event.start;
+  later(at, meeting.time, Stall::Phase, meeting.group, meeting.entry);
+  at.end = at.done = at.start;
   return true;
 }
 
-void IssueModel::issueWait(GroupState &state, Event &event) {
-  const CounterState &counter = state.counters[event.entry->counter];
-  int64_t index = counter.issued - event.entry->value;
+void IssueModel::arrive(const PhaseKey &key, int64_t time, const GroupState &state) {
+  Meeting &meeting = phases[key];
+  ++meeting.arrived;
+  if (time >= meeting.time)
+    meeting = {meeting.arrived, time, state.group, static_cast<int>(state.issued.size())};
+}
+
+void IssueModel::passWait(GroupState &state, Issued &at) {
+  const CounterState &counter = state.counters[at.entry->counter];
+  int64_t index = counter.issued - at.entry->value;
   auto after = std::upper_bound(counter.done.begin(), counter.done.end(), index,
                                 [](int64_t value, const Completion &done) { return value < done.index; });
   if (after != counter.done.begin())
-    later(event, std::prev(after)->time, Stall::Counter, std::prev(after)->event);
-  event.end = event.done = event.start;
+    later(at, std::prev(after)->time, Stall::Counter, state.group, std::prev(after)->by);
+  at.end = at.done = at.start;
 }
 
-void IssueModel::issueCommit(GroupState &state, Event &event) {
-  CounterState &counter = state.counters[event.entry->counter];
+void IssueModel::commit(GroupState &state, Issued &at) {
+  CounterState &counter = state.counters[at.entry->counter];
   int64_t before = counter.done.empty() ? 0 : counter.done.back().time;
   int64_t complete = std::max(before, counter.openDone);
-  counter.done.push_back({++counter.issued, complete, counter.open.empty() ? indexOf(event) : counter.open.back()});
-  auto &steps = changes[{event.group, event.entry->counter}];
+  counter.done.push_back(
+      {++counter.issued, complete, counter.open.empty() ? static_cast<int>(state.issued.size()) : counter.open.back()});
   for (int member : counter.open)
-    timeline.events[member].done = std::max(timeline.events[member].done, complete);
-  steps[complete] -= static_cast<int64_t>(counter.open.size());
+    state.issued[member].done = std::max(state.issued[member].done, complete);
   counter.open.clear();
   counter.openDone = 0;
 }
 
-void IssueModel::issueArrive(Event &event) {
-  Meeting &meeting = phases[{event.entry->counter, event.entry->region, event.iteration}];
-  ++meeting.arrived;
-  if (event.start >= meeting.time) {
-    meeting.time = event.start;
-    meeting.event = indexOf(event);
-  }
+void IssueModel::issueOp(GroupState &state, Issued &at) {
+  int op = at.entry->op;
+  waitForInputs(state, at);
+  occupyUnits(rules.uses[op], at);
+  at.end = at.start + (rules.takesSlot[op] ? 1 : 0);
+  for (const Reservation &use : rules.uses[op])
+    at.end = std::max(at.end, at.start + use.start + use.length);
+  at.done = std::max(at.end, at.start + problem.operations[op].latency);
+  if (at.iteration >= 0 && at.iteration < iterations)
+    state.entryOf[static_cast<size_t>(op) * iterations + at.iteration] = static_cast<int>(state.issued.size());
+  track(state, at);
+  if (rules.joins[op])
+    join(state, at);
 }
 
-void IssueModel::issueOp(GroupState &state, Event &event) {
-  int op = event.entry->op;
-  waitForInputs(state, event);
-  int64_t planned = event.start - state.slip;
-  if (!state.planned.empty()) {
-    planned = state.planned[indexOf(event) - (state.end - static_cast<int>(state.planned.size()))];
-    // What is there in time for its cycle is not waited for.
-    if (planned + state.slip >= event.start)
-      event.stall = Stall::Plan;
-    later(event, planned + state.slip, Stall::Plan, -1);
-  }
-  occupyUnits(state, event);
-  state.slip = std::max(state.slip, event.start - planned);
-  event.done = std::max(event.end, event.start + problem.operations[op].latency);
-  if (event.iteration >= 0) {
-    std::vector<int> &list = state.eventOf[op];
-    if (static_cast<int>(list.size()) <= event.iteration)
-      list.resize(event.iteration + 1, -1);
-    list[event.iteration] = indexOf(event);
-  }
-  track(state, event);
-}
-
-void IssueModel::waitForInputs(GroupState &state, Event &event) {
-  for (const Input &input : inputs[event.entry->op]) {
-    int iteration = event.iteration - input.distance;
-    const std::vector<int> &list = state.eventOf[input.producer];
-    if (iteration < 0 || iteration >= static_cast<int>(list.size()) || list[iteration] < 0)
+void IssueModel::waitForInputs(GroupState &state, Issued &at) {
+  for (const IssueRules::Input &input : rules.inputs[at.entry->op]) {
+    int iteration = at.iteration - input.distance;
+    if (iteration < 0 || iteration >= iterations)
       continue;
-    int producer = list[iteration];
-    later(event, timeline.events[producer].start + input.latency, Stall::Register, producer);
+    int producer = state.entryOf[static_cast<size_t>(input.producer) * iterations + iteration];
+    if (producer >= 0)
+      later(at, state.issued[producer].start + input.latency, Stall::Register, state.group, producer);
   }
 }
 
-void IssueModel::occupyUnits(GroupState &state, Event &event) {
-  const Operation &op = problem.operations[event.entry->op];
-  // Planned cycles were checked against the units already; an order was not, nor copies that moved to the front.
-  if (schedule.timing == Timing::Order || event.where.phase == Phase::Prologue)
-    for (const Reservation &use : op.reservations) {
-      std::vector<int64_t> free = state.free[use.resource];
-      size_t wanted = std::clamp<size_t>(use.units, 1, free.size());
-      std::nth_element(free.begin(), free.begin() + (wanted - 1), free.end());
-      int64_t available = free[wanted - 1] - use.start;
-      // An op that follows its input on one unit waits for neither.
-      if (available == event.start && event.stall == Stall::Register)
-        event.stall = Stall::Unit;
-      later(event, available, Stall::Unit, -1);
+/// Waits until all units are free, and takes them.
+void IssueModel::occupyUnits(const std::vector<Reservation> &uses, Issued &at) {
+  if (uses.empty())
+    return;
+  // What ended before anybody's present is in nobody's way.
+  int64_t present = at.start;
+  for (const GroupState &state : states)
+    present = std::min(present, state.finished ? present : state.now);
+  for (const Reservation &use : uses)
+    std::erase_if(busy[use.resource], [&](const Busy &each) { return each.end <= present; });
+  // All uses or none: an op may use a resource twice, and then its uses are in each other's way too.
+  for (size_t placed = 0; placed < uses.size();) {
+    const Reservation &use = uses[placed];
+    if (std::optional<int64_t> free = unitsFree(use, at.start)) {
+      for (; placed > 0; --placed)
+        busy[uses[placed - 1].resource].pop_back();
+      later(at, *free, Stall::Unit, -1, -1);
+      continue;
     }
-  event.end = event.start + (takesSlot(op) ? 1 : 0);
-  if (op.reservations.empty())
-    timeline.bars.push_back({indexOf(event), laneWithoutUnit(op.kind), 0, event.start, event.end});
-  for (const Reservation &use : op.reservations) {
-    std::vector<int64_t> &free = state.free[use.resource];
-    int64_t begin = event.start + use.start, end = begin + use.length;
-    event.end = std::max(event.end, end);
-    for (int unit = 0; unit < use.units; ++unit) {
-      auto found = std::find_if(free.begin(), free.end(), [&](int64_t time) { return time <= begin; });
-      if (found == free.end())
-        found = free.insert(free.end(), begin);
-      *found = end;
-      timeline.bars.push_back({indexOf(event), use.resource, static_cast<int>(found - free.begin()), begin, end});
-    }
+    busy[use.resource].push_back({at.start + use.start, at.start + use.start + use.length, use.units});
+    ++placed;
   }
 }
 
-void IssueModel::track(GroupState &state, Event &event) {
-  const Operation &op = problem.operations[event.entry->op];
-  for (const Tick &tick : op.ticks) {
+/// A later start at which to ask again; nothing if the units are free from `start` on.
+std::optional<int64_t> IssueModel::unitsFree(const Reservation &use, int64_t start) const {
+  int64_t begin = start + use.start, end = begin + use.length;
+  int units = problem.resources[use.resource].units, wanted = std::min(use.units, units);
+  // Usage changes at the beginnings only, so the worst moment is one of them.
+  for (const Busy &first : busy[use.resource]) {
+    if (first.end <= begin || first.begin >= end)
+      continue;
+    int64_t moment = std::max(first.begin, begin), freed = first.end;
+    int used = 0;
+    for (const Busy &each : busy[use.resource])
+      if (each.begin <= moment && moment < each.end) {
+        used += each.units;
+        freed = std::min(freed, each.end);
+      }
+    if (used + wanted > units)
+      return freed - use.start;
+  }
+  return std::nullopt;
+}
+
+void IssueModel::track(GroupState &state, Issued &at) {
+  for (const Tick &tick : rules.ticks[at.entry->op]) {
     CounterState &counter = state.counters[tick.counter];
-    if (!isSimple(problem.counters[tick.counter].kind) || tick.amount == 0)
-      continue;
-    int64_t complete = event.start + op.latency;
+    int64_t complete = at.start + problem.operations[at.entry->op].latency;
     if (!counter.done.empty())
       complete = std::max(complete, counter.done.back().time);
-    event.done = std::max(event.done, complete);
+    at.done = std::max(at.done, complete);
     counter.issued += tick.amount;
-    counter.done.push_back({counter.issued, complete, indexOf(event)});
-    auto &steps = changes[{event.group, tick.counter}];
-    steps[event.start] += tick.amount;
-    steps[complete] -= tick.amount;
+    counter.done.push_back({counter.issued, complete, static_cast<int>(state.issued.size())});
   }
-  join(state, event);
 }
 
-void IssueModel::join(GroupState &state, Event &event) {
-  const Operation &op = problem.operations[event.entry->op];
+/// Groups that the op joins, and phases that it completes.
+void IssueModel::join(GroupState &state, Issued &at) {
+  const Operation &op = problem.operations[at.entry->op];
   std::vector<int> joined;
   for (const Access &access : op.accesses) {
     if (access.counter < 0)
       continue;
-    CounterKind kind = problem.counters[access.counter].kind;
-    if (kind == CounterKind::Phase && access.write) {
-      Meeting &meeting = phases[{access.counter, access.region, event.iteration + access.offset}];
-      ++meeting.arrived;
-      if (event.done >= meeting.time) {
-        meeting.time = event.done;
-        meeting.event = indexOf(event);
-      }
-      auto &steps = changes[{event.group, access.counter}];
-      ++steps[event.start];
-      --steps[event.done];
-    }
+    Retirement kind = problem.counters[access.counter].kind;
+    if (kind == Retirement::Phase && access.write)
+      arrive({access.counter, access.region, at.iteration + access.offset}, at.done, state);
     bool first = std::find(joined.begin(), joined.end(), access.counter) == joined.end();
-    if (kind == CounterKind::Group && first) {
+    if (kind == Retirement::Group && first) {
       joined.push_back(access.counter);
       CounterState &counter = state.counters[access.counter];
-      counter.open.push_back(indexOf(event));
-      counter.openDone = std::max(counter.openDone, event.start + op.latency);
-      ++changes[{event.group, access.counter}][event.start];
+      counter.open.push_back(static_cast<int>(state.issued.size()));
+      counter.openDone = std::max(counter.openDone, at.start + op.latency);
     }
   }
+}
+
+namespace {
+/// Cycles that the last `pattern` trips took, if for `window` trips each was like the one a pattern before, in all
+/// groups alike.
+std::optional<int64_t> repeated(const IssueModel &model, int groups, int done, int pattern, int window) {
+  if (done < window + pattern + 1)
+    return std::nullopt;
+  std::optional<int64_t> length;
+  for (int group = 0; group < groups; ++group)
+    for (int trip = done - 1; trip >= done - window; --trip) {
+      int64_t took = model.tripBegin(group, trip) - model.tripBegin(group, trip - pattern);
+      if (model.tripShape(group, trip) != model.tripShape(group, trip - pattern) || took != length.value_or(took))
+        return std::nullopt;
+      length = took;
+    }
+  return length;
+}
+} // namespace
+
+int64_t steadyInterval(const IssueRules &rules, const Program &program, int stages) {
+  if (program.kernel.empty() || program.exactTrips)
+    return 0;
+  int groups = rules.problem.groups, window = std::max(stages, 2), most = window + kMostTrips;
+  IssueModel model(rules, program, most);
+  for (int limit = window + 2; limit <= most; ++limit) {
+    model.runTrips(limit);
+    for (int pattern = 1; pattern <= kLongestPattern; ++pattern)
+      if (std::optional<int64_t> length = repeated(model, groups, model.tripsDone(), pattern, window))
+        return (*length + pattern - 1) / pattern;
+  }
+  int last = model.tripsDone() - 1, first = last / 2;
+  int64_t slowest = 0;
+  for (int group = 0; group < groups && last > first; ++group)
+    slowest = std::max(slowest, (model.tripBegin(group, last) - model.tripBegin(group, first) + last - first - 1) /
+                                    (last - first));
+  return slowest;
 }
 
 } // namespace soliton::sched

@@ -1,105 +1,91 @@
 #include "soliton/schedule/Lifetimes.h"
 
 #include <algorithm>
-#include <map>
 
 namespace soliton::sched {
 namespace {
-struct Touch {
-  int op;
-  const Access *access;
-};
-
-std::vector<std::vector<Touch>> touchesByRegion(const Problem &problem, const Schedule &schedule) {
-  std::vector<std::vector<Touch>> touches(problem.regions.size());
-  for (int op = 0; op < problem.numOps(); ++op)
-    if (schedule.slots[op].scheduled())
-      for (const Access &access : problem.operations[op].accesses)
-        touches[access.region].push_back({op, &access});
-  return touches;
-}
-
 int64_t ceilDiv(int64_t a, int64_t b) {
   return a >= 0 ? (a + b - 1) / b : -((-a) / b);
 }
 
-class BufferCount {
-public:
-  BufferCount(const Problem &problem, const Schedule &schedule)
-      : problem(problem), schedule(schedule), touches(touchesByRegion(problem, schedule)),
-        position(positionsOf(emissionOrder(schedule), problem.numOps())) {}
+bool overlap(const Access &a, const Access &b) {
+  return a.begin < b.end && b.begin < a.end;
+}
 
-  int required(int region) const {
-    int64_t count = 1;
-    for (const Touch &write : touches[region]) {
-      if (!write.access->write)
-        continue;
-      for (const Touch &other : touches[region])
-        if (other.access->begin < write.access->end && write.access->begin < other.access->end)
-          count = std::max(count, pair(other, write));
+/// A profile over a cycle, as changes: spans are added in constant time and summed up at the end.
+class CyclicProfile {
+public:
+  explicit CyclicProfile(int64_t length) : change(length + 1, 0) {}
+
+  /// Adds `size` over the half-open span [begin, end) folded onto the cycle.
+  void add(int64_t begin, int64_t end, int64_t size) {
+    int64_t length = static_cast<int64_t>(change.size()) - 1, laps = (end - begin) / length;
+    everywhere += laps * size;
+    int64_t first = ((begin % length) + length) % length, last = first + (end - begin) - laps * length;
+    change[first] += size;
+    change[std::min(last, length)] -= size;
+    if (last > length) {
+      change[0] += size;
+      change[last - length] -= size;
     }
-    return static_cast<int>(count);
+  }
+
+  std::vector<int64_t> sum() const {
+    std::vector<int64_t> profile(change.size() - 1);
+    int64_t value = everywhere;
+    for (size_t i = 0; i < profile.size(); ++i)
+      profile[i] = value += change[i];
+    return profile;
   }
 
 private:
-  /// Buffers so that `write` comes after `other` touched the instance it replaces.
-  int64_t pair(const Touch &other, const Touch &write) const {
-    int64_t offsets = write.access->offset - other.access->offset;
-    if (other.op == write.op)
-      return offsets;
-    const Slot &x = schedule.slots[other.op], &y = schedule.slots[write.op];
-    int64_t trips = position[write.op] > position[other.op] ? 0 : 1;
-    if (schedule.timing == Timing::Cycles) {
-      bool registers = problem.regions[write.access->region].space == Space::Register;
-      int64_t latency = registers && !other.access->write ? 0 : 1;
-      trips = std::max(trips, ceilDiv(latency + x.cycle - y.cycle, schedule.interval));
-    }
-    return trips + offsets + x.stage - y.stage;
-  }
-
-  const Problem &problem;
-  const Schedule &schedule;
-  std::vector<std::vector<Touch>> touches;
-  std::vector<int> position;
+  std::vector<int64_t> change;
+  int64_t everywhere = 0;
 };
 
-/// Adds `size` to `profile` over the half-open span [begin, end) folded onto its length.
-void addFolded(std::vector<int64_t> &profile, int64_t begin, int64_t end, int64_t size) {
-  int64_t length = static_cast<int64_t>(profile.size());
-  int64_t laps = (end - begin) / length;
-  if (laps > 0)
-    for (int64_t &value : profile)
-      value += laps * size;
-  for (int64_t at = begin + laps * length; at < end; ++at)
-    profile[((at % length) + length) % length] += size;
-}
-
-struct LiveRange {
-  std::optional<int64_t> written;
-  std::optional<int64_t> lastRead;
-};
-
-/// Writes and last reads of instance 0, in positions of an endless emission order.
-LiveRange liveRange(const std::vector<Touch> &touches, const Schedule &schedule, const std::vector<int> &position,
-                    int64_t length) {
-  LiveRange range;
-  for (const Touch &touch : touches) {
-    int64_t at = (schedule.slots[touch.op].stage - touch.access->offset) * length + position[touch.op];
-    std::optional<int64_t> &field = touch.access->write ? range.written : range.lastRead;
-    if (!field)
-      field = at;
-    field = touch.access->write ? std::min(*field, at) : std::max(*field, at);
-  }
-  return range;
+std::vector<int> positions(const Problem &problem, const Schedule &schedule) {
+  return positionsOf(emissionOrder(schedule), problem.numOps());
 }
 } // namespace
 
-int requiredBuffers(const Problem &problem, const Schedule &schedule, int region) {
-  return BufferCount(problem, schedule).required(region);
+StorageTable::StorageTable(const Problem &problem)
+    : problem(problem), touches(problem.regions.size()), pairs(problem.regions.size()) {
+  std::vector<std::vector<std::pair<int, const Access *>>> all(problem.regions.size());
+  for (int op = 0; op < problem.numOps(); ++op)
+    for (const Access &access : problem.operations[op].accesses) {
+      all[access.region].emplace_back(op, &access);
+      if (problem.regions[access.region].space == Space::Register)
+        touches[access.region].push_back({op, access.offset, access.write, problem.operations[op].groups});
+    }
+  for (size_t region = 0; region < all.size(); ++region) {
+    bool registers = problem.regions[region].space == Space::Register;
+    for (auto [op, write] : all[region])
+      for (auto [other, access] : all[region])
+        if (write->write && overlap(*write, *access))
+          pairs[region].push_back({other, op, write->offset - access->offset, registers && !access->write ? 0 : 1});
+  }
 }
 
-void assignBuffers(const Problem &problem, Schedule &schedule) {
-  BufferCount count(problem, schedule);
+/// Buffers so that the write comes after the other touched the instance it replaces.
+int64_t StorageTable::buffersOf(const Schedule &schedule, std::span<const int> position, const Pair &pair) const {
+  if (pair.other == pair.write)
+    return pair.offsets;
+  const Slot &x = schedule.slots[pair.other], &y = schedule.slots[pair.write];
+  int64_t trips = position[pair.write] > position[pair.other] ? 0 : 1;
+  if (schedule.timing == Timing::Cycles)
+    trips = std::max(trips, ceilDiv(int64_t{pair.latency} + x.cycle - y.cycle, schedule.interval));
+  return trips + pair.offsets + x.stage - y.stage;
+}
+
+int StorageTable::requiredBuffers(const Schedule &schedule, std::span<const int> position, int region) const {
+  int64_t count = 1;
+  for (const Pair &pair : pairs[region])
+    if (schedule.slots[pair.other].scheduled() && schedule.slots[pair.write].scheduled())
+      count = std::max(count, buffersOf(schedule, position, pair));
+  return static_cast<int>(count);
+}
+
+void StorageTable::assignBuffers(Schedule &schedule, std::span<const int> position) const {
   schedule.buffers.resize(problem.regions.size(), 0);
   for (size_t region = 0; region < problem.regions.size(); ++region) {
     if (!problem.regions[region].rotating)
@@ -107,40 +93,66 @@ void assignBuffers(const Problem &problem, Schedule &schedule) {
     if (schedule.buffers[region] > 0)
       continue;
     int fixed = problem.regions[region].buffers;
-    schedule.buffers[region] = fixed > 0 ? fixed : count.required(static_cast<int>(region));
+    schedule.buffers[region] = fixed > 0 ? fixed : requiredBuffers(schedule, position, static_cast<int>(region));
   }
+}
+
+std::vector<int64_t> StorageTable::pressureProfile(const Schedule &schedule, std::span<const int> position, int length,
+                                                   int group) const {
+  if (length == 0)
+    return {};
+  CyclicProfile profile(length);
+  for (size_t region = 0; region < touches.size(); ++region) {
+    const Region &storage = problem.regions[region];
+    // Writes and last reads of instance 0, in positions of an endless emission order.
+    std::optional<int64_t> written, lastRead;
+    bool touched = false;
+    for (const Touch &touch : touches[region]) {
+      if (!(touch.groups >> group & 1) || !schedule.slots[touch.op].scheduled())
+        continue;
+      touched = true;
+      int64_t at = int64_t{schedule.slots[touch.op].stage - touch.offset} * length + position[touch.op];
+      if (touch.write)
+        written = std::min(written.value_or(at), at);
+      else
+        lastRead = std::max(lastRead.value_or(at), at);
+    }
+    if (!touched)
+      continue;
+    if (!storage.rotating || !written)
+      profile.add(0, length, storage.size);
+    else
+      profile.add(*written, std::max(lastRead.value_or(0), *written + 1), storage.size);
+  }
+  return profile.sum();
+}
+
+int64_t StorageTable::registerPressure(const Schedule &schedule, std::span<const int> position, int length) const {
+  int64_t highest = 0;
+  for (int group = 0; group < problem.groups; ++group)
+    for (int64_t value : pressureProfile(schedule, position, length, group))
+      highest = std::max(highest, value);
+  return highest;
+}
+
+int requiredBuffers(const Problem &problem, const Schedule &schedule, int region) {
+  return StorageTable(problem).requiredBuffers(schedule, positions(problem, schedule), region);
+}
+
+void assignBuffers(const Problem &problem, Schedule &schedule) {
+  StorageTable(problem).assignBuffers(schedule, positions(problem, schedule));
 }
 
 std::vector<int64_t> pressureProfile(const Problem &problem, const Schedule &schedule, int group) {
   std::vector<int> order = emissionOrder(schedule);
-  std::vector<int> position = positionsOf(order, problem.numOps());
-  std::vector<int64_t> profile(order.size(), 0);
-  if (profile.empty())
-    return profile;
-  auto all = touchesByRegion(problem, schedule);
-  int64_t length = static_cast<int64_t>(order.size());
-  for (size_t region = 0; region < all.size(); ++region) {
-    const Region &storage = problem.regions[region];
-    if (storage.space != Space::Register)
-      continue;
-    std::erase_if(all[region], [&](const Touch &touch) { return !(problem.operations[touch.op].groups >> group & 1); });
-    if (all[region].empty())
-      continue;
-    LiveRange range = liveRange(all[region], schedule, position, length);
-    if (!storage.rotating || !range.written)
-      addFolded(profile, 0, length, storage.size);
-    else
-      addFolded(profile, *range.written, std::max(range.lastRead.value_or(0), *range.written + 1), storage.size);
-  }
-  return profile;
+  return StorageTable(problem).pressureProfile(schedule, positionsOf(order, problem.numOps()),
+                                               static_cast<int>(order.size()), group);
 }
 
 int64_t registerPressure(const Problem &problem, const Schedule &schedule) {
-  int64_t highest = 0;
-  for (int group = 0; group < problem.groups; ++group)
-    for (int64_t value : pressureProfile(problem, schedule, group))
-      highest = std::max(highest, value);
-  return highest;
+  std::vector<int> order = emissionOrder(schedule);
+  return StorageTable(problem).registerPressure(schedule, positionsOf(order, problem.numOps()),
+                                                static_cast<int>(order.size()));
 }
 
 int64_t sharedBytes(const Problem &problem, const Schedule &schedule) {

@@ -15,6 +15,40 @@
 
 namespace soliton::sched {
 
+/// Who touches which storage, collected once for all schedules of a problem.
+class StorageTable {
+public:
+  explicit StorageTable(const Problem &problem);
+
+  /// The answers of the functions below. `position` is the place of each op in the emission order (-1: unscheduled).
+  int requiredBuffers(const Schedule &schedule, std::span<const int> position, int region) const;
+  void assignBuffers(Schedule &schedule, std::span<const int> position) const;
+  std::vector<int64_t> pressureProfile(const Schedule &schedule, std::span<const int> position, int length,
+                                       int group) const;
+  int64_t registerPressure(const Schedule &schedule, std::span<const int> position, int length) const;
+
+private:
+  struct Touch {
+    int op = 0;
+    int offset = 0;
+    bool write = false;
+    GroupMask groups = 0;
+  };
+  /// `write` replaces what `other` touches.
+  struct Pair {
+    int other = 0;
+    int write = 0;
+    int offsets = 0;
+    int latency = 0;
+  };
+  int64_t buffersOf(const Schedule &schedule, std::span<const int> position, const Pair &pair) const;
+
+  const Problem &problem;
+  /// By region: touches of registers, pairs of all.
+  std::vector<std::vector<Touch>> touches;
+  std::vector<std::vector<Pair>> pairs;
+};
+
 /// The smallest number of buffers with which no instance of `region` is overwritten too early (at least 1).
 int requiredBuffers(const Problem &problem, const Schedule &schedule, int region);
 

@@ -4,8 +4,8 @@
 
 namespace soliton::sched {
 namespace {
-bool isSimple(CounterKind kind) {
-  return kind == CounterKind::InOrder || kind == CounterKind::OutOfOrder;
+bool isSimple(Retirement kind) {
+  return kind == Retirement::InOrder || kind == Retirement::OutOfOrder;
 }
 
 /// An order of instructions alone does not enforce it, and no back end waits for it by itself.
@@ -14,31 +14,38 @@ bool isHazard(const Problem &problem, const Dependence &dep) {
     return true;
   if (dep.counter < 0 || dep.region < 0)
     return false;
-  CounterKind kind = problem.counters[dep.counter].kind;
+  Retirement kind = problem.counters[dep.counter].kind;
   // A register that a plain load writes is complete where it is used, by a wait of the back end's or by ours.
   if (dep.space == Space::Register && isSimple(kind))
     return problem.counters[dep.counter].saysRegisterWaits && dep.kind == DepKind::Raw;
   // What retires in order on one counter also takes effect in that order.
-  return dep.counter != dep.toCounter || kind == CounterKind::OutOfOrder || kind == CounterKind::Phase;
+  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase;
 }
 
 constexpr int kMostTrips = 64;
 } // namespace
 
 PathContext::PathContext(const Problem &problem, const Schedule &schedule)
-    : problem(problem), schedule(schedule), dependences(deriveDependences(problem, schedule.buffers)),
-      inputs(problem.operations.size()) {
+    : PathContext(problem, schedule, deriveDependences(problem, schedule.buffers)) {}
+
+PathContext::PathContext(const Problem &problem, const Schedule &schedule, std::vector<Dependence> known)
+    : problem(problem), schedule(schedule), dependences(std::move(known)), inputs(problem.operations.size()) {
   for (const Dependence &dep : dependences) {
     if (!schedule.slots[dep.from].scheduled() || !schedule.slots[dep.to].scheduled())
       continue;
-    if (isHazard(problem, dep)) {
+    if (isHazard(problem, dep))
       hazards.push_back(dep);
-      settledTrips = std::clamp(tripDistance(schedule, dep) + 2, settledTrips, kMostTrips);
-    }
     if (dep.kind == DepKind::Raw && dep.space == Space::Register && dep.counter >= 0 &&
         isSimple(problem.counters[dep.counter].kind) && !problem.counters[dep.counter].saysRegisterWaits)
       inputs[dep.to].push_back({dep.from, dep.distance, dep.counter});
   }
+  moved();
+}
+
+void PathContext::moved() {
+  settledTrips = 2;
+  for (const Dependence &hazard : hazards)
+    settledTrips = std::clamp(tripDistance(schedule, hazard) + 2, settledTrips, kMostTrips);
 }
 
 std::vector<int> tripsToCheck(const PathContext &context, const Program &program, std::optional<int> tripCount) {
@@ -52,19 +59,37 @@ std::vector<int> tripsToCheck(const PathContext &context, const Program &program
   return trips;
 }
 
-Trace::Trace(const PathContext &context, const std::vector<Instance> &instances, int group)
-    : context(context), positions(context.problem.operations.size()) {
+Trace::Trace(const PathContext &context, const std::vector<Instance> &instances, int group, Detail detail)
+    : context(context) {
+  run.reserve(instances.size());
   for (const Instance &instance : instances)
-    if (instance.entry->groups >> group & 1)
+    if (instance.entry->groups >> group & 1) {
       run.push_back(&instance);
-  simulate();
+      if (instance.entry->kind == EntryKind::Op)
+        stride = std::max(stride, instance.iteration + 1);
+    }
+  positions.assign(context.problem.operations.size() * stride, -1);
+  barriers.assign(run.size() + 1, 0);
+  for (int p = 0; p < size(); ++p)
+    note(p);
+  if (detail == Detail::Counters)
+    simulate();
+}
+
+/// Where it stands.
+void Trace::note(int p) {
+  const Entry &entry = *run[p]->entry;
+  barriers[p + 1] = barriers[p] + (entry.kind == EntryKind::Barrier);
+  if (entry.kind == EntryKind::Barrier)
+    barrierAt.push_back(p);
+  if (entry.kind == EntryKind::Op && run[p]->iteration >= 0)
+    positions[static_cast<size_t>(entry.op) * stride + run[p]->iteration] = p;
 }
 
 void Trace::simulate() {
   size_t length = run.size(), counters = context.problem.counters.size();
-  barriers.assign(length + 1, 0);
-  issued.assign(counters, std::vector<int64_t>(length, 0));
-  retired.assign(counters, std::vector<int64_t>(length, 0));
+  issued.assign(counters * length, 0);
+  retired.assign(counters * length, 0);
   usedAt.assign(length, kNever);
   for (size_t p = 0; p < length; ++p)
     step(static_cast<int>(p));
@@ -73,32 +98,33 @@ void Trace::simulate() {
 void Trace::step(int p) {
   const Instance &instance = *run[p];
   const Entry &entry = *instance.entry;
-  barriers[p + 1] = barriers[p] + (entry.kind == EntryKind::Barrier);
-  for (size_t counter = 0; counter < issued.size() && p > 0; ++counter) {
-    issued[counter][p] = issued[counter][p - 1];
-    retired[counter][p] = retired[counter][p - 1];
+  int counters = static_cast<int>(context.problem.counters.size());
+  for (int counter = 0; counter < counters && p > 0; ++counter) {
+    issued[cell(counter, p)] = issued[cell(counter, p - 1)];
+    retired[cell(counter, p)] = retired[cell(counter, p - 1)];
   }
   switch (entry.kind) {
   case EntryKind::Barrier:
-    barrierAt.push_back(p);
     break;
   case EntryKind::Wait: {
-    bool meaningful = context.problem.counters[entry.counter].kind != CounterKind::OutOfOrder || entry.value == 0;
+    bool meaningful = context.problem.counters[entry.counter].kind != Retirement::OutOfOrder || entry.value == 0;
+    int64_t &known = retired[cell(entry.counter, p)];
     if (meaningful)
-      retired[entry.counter][p] = std::max(retired[entry.counter][p], issued[entry.counter][p] - entry.value);
+      known = std::max(known, issued[cell(entry.counter, p)] - entry.value);
     break;
   }
   case EntryKind::Commit:
-    ++issued[entry.counter][p];
+    ++issued[cell(entry.counter, p)];
     break;
   case EntryKind::Op:
     useRegisters(p);
     for (const Tick &tick : context.problem.operations[entry.op].ticks)
       if (isSimple(context.problem.counters[tick.counter].kind))
-        issued[tick.counter][p] += tick.amount;
+        issued[cell(tick.counter, p)] += tick.amount;
     break;
   case EntryKind::Arrive:
   case EntryKind::PhaseWait:
+    phaseEntries.try_emplace({entry.kind, entry.counter, entry.region, instance.iteration}, p);
     break;
   }
 }
@@ -108,39 +134,35 @@ void Trace::useRegisters(int p) {
   int op = instance.entry->op;
   for (const PathContext::Input &input : context.inputs[op]) {
     int producer = position(input.producer, instance.iteration - input.distance);
-    if (producer < 0)
+    // A program that is not verified may have it the other way round.
+    if (producer < 0 || producer > p)
       continue;
     usedAt[producer] = std::min(usedAt[producer], p);
-    if (context.problem.counters[input.counter].kind == CounterKind::InOrder)
-      retired[input.counter][p] = std::max(retired[input.counter][p], indexOf(producer, input.counter));
+    int64_t &known = retired[cell(input.counter, p)];
+    if (context.problem.counters[input.counter].kind == Retirement::InOrder)
+      known = std::max(known, indexOf(producer, input.counter));
   }
-  if (instance.iteration < 0)
-    return;
-  std::vector<int> &list = positions[op];
-  if (static_cast<int>(list.size()) <= instance.iteration)
-    list.resize(instance.iteration + 1, -1);
-  list[instance.iteration] = p;
 }
 
 int64_t Trace::indexOf(int p, int counter) const {
-  bool group = context.problem.counters[counter].kind == CounterKind::Group;
-  return issued[counter][p] + (group ? 1 : 0);
+  bool group = context.problem.counters[counter].kind == Retirement::Group;
+  return issued[cell(counter, p)] + (group ? 1 : 0);
 }
 
 int Trace::completion(int p, int counter) const {
   if (counter < 0)
     return p;
-  CounterKind kind = context.problem.counters[counter].kind;
-  if (kind == CounterKind::Phase)
+  Retirement kind = context.problem.counters[counter].kind;
+  if (kind == Retirement::Phase)
     return kNever;
-  const std::vector<int64_t> &known = retired[counter];
-  auto found = std::lower_bound(known.begin() + p, known.end(), indexOf(p, counter));
-  int waited = found == known.end() ? kNever : static_cast<int>(found - known.begin());
+  auto begin = retired.begin() + cell(counter, 0), end = begin + size();
+  auto found = std::lower_bound(begin + p, end, indexOf(p, counter));
+  int waited = found == end ? kNever : static_cast<int>(found - begin);
   return isSimple(kind) ? std::min(waited, usedAt[p]) : waited;
 }
 
 int64_t Trace::issuedSince(int p, int until, int counter) const {
-  int64_t total = until > 0 ? issued[counter][until - 1] : 0;
+  int64_t total = until > 0 ? issued[cell(counter, until - 1)] : 0;
   return total - indexOf(p, counter);
 }
 
@@ -149,66 +171,24 @@ bool Trace::committed(int p, int until, int counter) const {
 }
 
 int Trace::phaseEntry(EntryKind kind, int counter, int region, int instance) const {
-  for (size_t p = 0; p < run.size(); ++p) {
-    const Entry &entry = *run[p]->entry;
-    if (entry.kind == kind && entry.counter == counter && entry.region == region && run[p]->iteration == instance)
-      return static_cast<int>(p);
-  }
-  return kNever;
+  auto found = phaseEntries.find({kind, counter, region, instance});
+  return found == phaseEntries.end() ? kNever : found->second;
 }
 
-const std::vector<int64_t> &Trace::times() const {
-  if (modelled.size() != run.size())
-    model();
-  return modelled;
-}
-
-/// In-order issue, one op a cycle: an op waits for its registers and its units, a wait for what it names.
-void Trace::model() const {
-  const Problem &problem = context.problem;
-  modelled.assign(run.size(), 0);
-  std::vector<int64_t> unitFree(problem.resources.size(), 0);
-  // By counter: (issue index, when everything up to it is complete).
-  std::vector<std::vector<std::pair<int64_t, int64_t>>> done(problem.counters.size());
-  int64_t now = 0;
-  for (size_t p = 0; p < run.size(); ++p) {
-    const Entry &entry = *run[p]->entry;
-    if (entry.kind == EntryKind::Wait) {
-      int64_t index = issued[entry.counter][p] - entry.value;
-      for (auto it = done[entry.counter].rbegin(); it != done[entry.counter].rend(); ++it)
-        if (it->first <= index) {
-          now = std::max(now, it->second);
-          break;
-        }
-    }
-    if (entry.kind == EntryKind::Op) {
-      const Operation &op = problem.operations[entry.op];
-      for (const PathContext::Input &input : context.inputs[entry.op])
-        if (int at = position(input.producer, run[p]->iteration - input.distance); at >= 0 && at < static_cast<int>(p))
-          now = std::max(now, modelled[at] + problem.operations[input.producer].latency);
-      for (const Reservation &use : op.reservations)
-        now = std::max(now, unitFree[use.resource] - use.start);
-      for (const Reservation &use : op.reservations)
-        unitFree[use.resource] =
-            std::max(unitFree[use.resource], now + use.start) +
-            std::max<int64_t>(1, int64_t{use.length} * use.units / problem.resources[use.resource].units);
-      for (const Access &access : op.accesses)
-        if (access.counter >= 0) {
-          auto &list = done[access.counter];
-          int64_t complete = now + op.latency;
-          list.emplace_back(indexOf(static_cast<int>(p), access.counter),
-                            list.empty() ? complete : std::max(list.back().second, complete));
-        }
-    }
-    modelled[p] = now;
-    now += entry.kind == EntryKind::Op;
-  }
-}
-
-Path::Path(const PathContext &context, const Program &program, int trips)
-    : trips(trips), instances(unroll(program, trips)) {
+Path::Path(const PathContext &context, const Program &program, int trips, bool tailOnly, Detail detail)
+    : trips(trips), tailOnly(tailOnly), instances(unroll(program, trips)) {
   for (int group = 0; group < context.problem.groups; ++group)
-    traces.emplace_back(context, instances, group);
+    traces.emplace_back(context, instances, group, detail);
+}
+
+std::vector<Path> pathsToCheck(const PathContext &context, const Program &program, std::optional<int> tripCount,
+                               Detail detail) {
+  std::vector<int> trips = tripsToCheck(context, program, tripCount);
+  std::vector<Path> paths;
+  paths.reserve(trips.size());
+  for (int count : trips)
+    paths.emplace_back(context, program, count, count != trips.back(), detail);
+  return paths;
 }
 
 bool protectedByPhase(const Problem &problem, const Dependence &hazard) {
@@ -216,7 +196,7 @@ bool protectedByPhase(const Problem &problem, const Dependence &hazard) {
     return false;
   if (hazard.kind == DepKind::War || hazard.kind == DepKind::Waw)
     return problem.regions[hazard.region].release >= 0;
-  return hazard.counter >= 0 && problem.counters[hazard.counter].kind == CounterKind::Phase;
+  return hazard.counter >= 0 && problem.counters[hazard.counter].kind == Retirement::Phase;
 }
 
 int instanceOf(const Problem &problem, const Dependence &hazard, int iteration) {

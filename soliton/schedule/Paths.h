@@ -17,6 +17,9 @@
 
 #include "soliton/schedule/Program.h"
 
+#include <map>
+#include <tuple>
+
 namespace soliton::sched {
 
 inline constexpr int kNever = std::numeric_limits<int>::max();
@@ -24,6 +27,11 @@ inline constexpr int kNever = std::numeric_limits<int>::max();
 /// Everything about a problem and schedule that all paths of its program share.
 struct PathContext {
   PathContext(const Problem &problem, const Schedule &schedule);
+  /// The same with dependences that are known: deriveDependences(problem, schedule.buffers).
+  PathContext(const Problem &problem, const Schedule &schedule, std::vector<Dependence> dependences);
+
+  /// Says that ops of the schedule moved. Buffers and what is scheduled at all must be as before.
+  void moved();
 
   const Problem &problem;
   const Schedule &schedule;
@@ -41,23 +49,26 @@ struct PathContext {
   int settledTrips = 2;
 };
 
-/// The numbers of kernel trips that must be looked at; one if the trip count is known.
+/// The numbers of kernel trips that must be looked at, ascending; one if the trip count is known.
 std::vector<int> tripsToCheck(const PathContext &context, const Program &program, std::optional<int> tripCount);
+
+/// What of a path is wanted: who derives barriers asks nothing of counters.
+enum class Detail : uint8_t { Barriers, Counters };
 
 /// One wave group's run.
 class Trace {
 public:
-  Trace(const PathContext &context, const std::vector<Instance> &instances, int group);
+  Trace(const PathContext &context, const std::vector<Instance> &instances, int group,
+        Detail detail = Detail::Counters);
 
   int size() const { return static_cast<int>(run.size()); }
   const Instance &at(int position) const { return *run[position]; }
   /// Position of iteration `iteration` of `op`; -1 if it does not run.
   int position(int op, int iteration) const {
-    const std::vector<int> &list = positions[op];
-    return iteration >= 0 && iteration < static_cast<int>(list.size()) ? list[iteration] : -1;
+    return iteration >= 0 && iteration < stride ? positions[static_cast<size_t>(op) * stride + iteration] : -1;
   }
-  /// Last iteration of `op` that runs, + 1.
-  int iterations(int op) const { return static_cast<int>(positions[op].size()); }
+  /// No iteration of `op` from this one on runs.
+  int iterations(int op) const { return stride; }
   int barriersBefore(int position) const { return barriers[position]; }
   int numBarriers() const { return static_cast<int>(barrierAt.size()); }
   /// Position of the k-th barrier, counted from 1; kNever if there is none.
@@ -66,40 +77,54 @@ public:
   int completion(int position, int counter) const;
   /// Ticks (or groups) of `counter` that were issued after the op at `position` and before `until`.
   int64_t issuedSince(int position, int until, int counter) const;
+  /// Ticks (or groups) of `counter` that were issued before `position`.
+  int64_t issuedBefore(int position, int counter) const {
+    return position > 0 ? issued[cell(counter, position - 1)] : 0;
+  }
   /// True if a group counter has closed the group of the op at `position` before `until`.
   bool committed(int position, int until, int counter) const;
   /// First PhaseWait (or Arrive) on the phase of `instance`; kNever if there is none.
   int phaseEntry(EntryKind kind, int counter, int region, int instance) const;
-  /// Modelled issue time of each position, for judging what latency alone protects.
-  const std::vector<int64_t> &times() const;
 
 private:
   void simulate();
   void step(int position);
   void useRegisters(int position);
+  void note(int position);
   int64_t indexOf(int position, int counter) const;
-  void model() const;
+  size_t cell(int counter, int position) const { return static_cast<size_t>(counter) * run.size() + position; }
 
   const PathContext &context;
   std::vector<const Instance *> run;
-  /// By op, by iteration.
-  std::vector<std::vector<int>> positions;
+  /// By op, by iteration, in rows of `stride`.
+  std::vector<int> positions;
+  int stride = 0;
   std::vector<int> barriers, barrierAt;
-  /// By counter: issued ticks after each position, retired index known after each position.
-  std::vector<std::vector<int64_t>> issued, retired;
+  /// By counter, in rows of size(): issued ticks after each position, retired index known after each position.
+  std::vector<int64_t> issued, retired;
   /// By position: where a use of its register shows that it is complete.
   std::vector<int> usedAt;
-  mutable std::vector<int64_t> modelled;
+  /// The first of each PhaseWait and Arrive: (kind, counter, region, instance).
+  std::map<std::tuple<EntryKind, int, int, int>, int> phaseEntries;
 };
 
 /// One path: all groups.
 struct Path {
-  Path(const PathContext &context, const Program &program, int trips);
+  /// `tailOnly`: pairs of instances in prologue and kernel are looked at along a longer path, which begins alike.
+  Path(const PathContext &context, const Program &program, int trips, bool tailOnly = false,
+       Detail detail = Detail::Counters);
+
+  bool isInHead(const Instance &instance) const { return tailOnly && instance.where.phase != Phase::Epilogue; }
 
   int trips;
+  bool tailOnly;
   std::vector<Instance> instances;
   std::vector<Trace> traces;
 };
+
+/// The paths that must be looked at, each pair of instances in one of them.
+std::vector<Path> pathsToCheck(const PathContext &context, const Program &program, std::optional<int> tripCount,
+                               Detail detail = Detail::Counters);
 
 /// One hazard between two instances in one path.
 struct HazardInstance {
@@ -138,7 +163,7 @@ void forEachHazard(const PathContext &context, const Path &path, Visit visit) {
       const Trace &from = path.traces[u], &to = path.traces[v];
       for (int n = 0; n < from.iterations(hazard.from); ++n) {
         int x = from.position(hazard.from, n), y = to.position(hazard.to, n + hazard.distance);
-        if (x >= 0 && y >= 0)
+        if (x >= 0 && y >= 0 && !(path.isInHead(from.at(x)) && path.isInHead(to.at(y))))
           visit(HazardInstance{&hazard, &from, &to, u, v, n, x, y});
       }
     }

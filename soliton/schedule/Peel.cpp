@@ -1,16 +1,15 @@
 #include "soliton/schedule/Peel.h"
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 namespace soliton::sched {
 namespace {
 class Peeler {
 public:
-  Peeler(const Problem &problem, const Schedule &schedule, const PeelOptions &options)
-      : problem(problem), schedule(schedule), options(options), order(emissionOrder(schedule)),
-        stages(schedule.stages()) {}
+  Peeler(const Problem &problem, const Schedule &schedule, std::span<const Dependence> dependences,
+         const PeelOptions &options)
+      : problem(problem), schedule(schedule), dependences(dependences), options(options),
+        order(emissionOrder(schedule)), stages(schedule.stages()) {}
 
   Program whole() {
     Program program;
@@ -68,23 +67,32 @@ private:
 
   /// Moves each copy in front of everything that it does not depend on, keeping the order of copies.
   void hoistCopies(std::vector<Entry> &entries) {
-    std::set<std::tuple<int, int, int>> ordered;
-    for (const Dependence &dep : deriveDependences(problem, schedule.buffers))
-      ordered.emplace(dep.from, dep.to, dep.distance);
+    // By copy: whom it must not pass, sorted.
+    std::vector<std::vector<std::pair<int, int>>> ordered(problem.operations.size());
+    bool any = false;
+    for (const Dependence &dep : dependences)
+      if (problem.operations[dep.to].kind == OpKind::CopyAsync)
+        ordered[dep.to].emplace_back(dep.from, dep.distance);
+    for (int op = 0; op < problem.numOps(); ++op) {
+      any |= problem.operations[op].kind == OpKind::CopyAsync;
+      std::sort(ordered[op].begin(), ordered[op].end());
+    }
+    if (!any)
+      return;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].kind != EntryKind::Op || problem.operations[entries[i].op].kind != OpKind::CopyAsync)
         continue;
       size_t to = i;
-      while (to > 0 && mayPass(entries[to - 1], entries[i], ordered))
+      while (to > 0 && mayPass(entries[to - 1], entries[i], ordered[entries[i].op]))
         --to;
       std::rotate(entries.begin() + to, entries.begin() + i, entries.begin() + i + 1);
     }
   }
 
-  bool mayPass(const Entry &before, const Entry &copy, const std::set<std::tuple<int, int, int>> &ordered) const {
+  bool mayPass(const Entry &before, const Entry &copy, const std::vector<std::pair<int, int>> &ordered) const {
     if (before.kind != EntryKind::Op || problem.operations[before.op].kind == OpKind::CopyAsync)
       return false;
-    return !ordered.count({before.op, copy.op, copy.iteration - before.iteration});
+    return !std::binary_search(ordered.begin(), ordered.end(), std::pair(before.op, copy.iteration - before.iteration));
   }
 
   /// Group g passes staggerOf(g) barriers first; at the end the others catch up, so that all pass equally many.
@@ -109,18 +117,24 @@ private:
 
   const Problem &problem;
   const Schedule &schedule;
+  std::span<const Dependence> dependences;
   const PeelOptions &options;
   std::vector<int> order;
   int stages;
 };
 } // namespace
 
+Program peel(const Problem &problem, const Schedule &schedule, std::span<const Dependence> dependences,
+             const PeelOptions &options) {
+  return Peeler(problem, schedule, dependences, options).whole();
+}
+
 Program peel(const Problem &problem, const Schedule &schedule, const PeelOptions &options) {
-  return Peeler(problem, schedule, options).whole();
+  return peel(problem, schedule, deriveDependences(problem, schedule.buffers), options);
 }
 
 Program peelExact(const Problem &problem, const Schedule &schedule, int tripCount, const PeelOptions &options) {
-  return Peeler(problem, schedule, options).exact(tripCount);
+  return Peeler(problem, schedule, {}, options).exact(tripCount);
 }
 
 } // namespace soliton::sched

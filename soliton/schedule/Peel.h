@@ -27,6 +27,10 @@ struct PeelOptions {
 /// their extra barriers at the very beginning and the others theirs at the very end.
 Program peel(const Problem &problem, const Schedule &schedule, const PeelOptions &options = {});
 
+/// The same where deriveDependences(problem, schedule.buffers) is known.
+Program peel(const Problem &problem, const Schedule &schedule, std::span<const Dependence> dependences,
+             const PeelOptions &options);
+
 /// All steps of exactly `tripCount` iterations, in the prologue list; right for any trip count from 0 on.
 Program peelExact(const Problem &problem, const Schedule &schedule, int tripCount, const PeelOptions &options = {});
 

@@ -75,7 +75,17 @@ void arriveInList(const Problem &problem, std::vector<Entry> &entries) {
 } // namespace
 
 void derivePhases(const Problem &problem, const Schedule &schedule, Program &program) {
-  PathContext context(problem, schedule);
+  derivePhases(PathContext(problem, schedule), program);
+}
+
+void derivePhases(const PathContext &context, Program &program) {
+  const Problem &problem = context.problem;
+  bool any = std::any_of(context.hazards.begin(), context.hazards.end(),
+                         [&](const Dependence &hazard) { return protectedByPhase(problem, hazard); });
+  bool released = std::any_of(problem.regions.begin(), problem.regions.end(),
+                              [](const Region &region) { return region.release >= 0; });
+  if (!any && !released)
+    return;
   for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
     arriveInList(problem, program.list(phase));
     waitInList(problem, context, program.list(phase));

@@ -1,6 +1,8 @@
 #include "soliton/schedule/Problem.h"
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <unordered_set>
 
@@ -13,6 +15,7 @@ constexpr std::array<std::string_view, 14> kKindNames = {
 constexpr int kMaxLatency = 1 << 24;
 constexpr int kMaxReservation = 1 << 20;
 constexpr int kMaxOffset = 1 << 16;
+constexpr int kMaxWaves = 1024;
 
 bool inRange(int index, size_t size) {
   return index >= 0 && static_cast<size_t>(index) < size;
@@ -58,6 +61,9 @@ private:
     for (const Resource &resource : problem.resources)
       if (resource.units < 1)
         fail("resource `" + resource.name + "` has " + std::to_string(resource.units) + " units, expected at least 1");
+      else if (resource.waves < 1 || resource.waves > kMaxWaves)
+        fail("resource `" + resource.name + "` is shared by " + std::to_string(resource.waves) +
+             " waves, expected 1 to " + std::to_string(kMaxWaves));
     for (const Region &region : problem.regions) {
       if (region.size < 0 || region.buffers < 0 || region.buffers > kMaxOffset)
         fail("region `" + region.name + "` has a negative size or an impossible number of buffers");
@@ -74,8 +80,11 @@ private:
   void checkOperation(const Operation &op) {
     if (op.latency < 0 || op.latency > kMaxLatency || op.firstEffect < 0 || op.firstEffect > kMaxLatency)
       report(op, "`" + op.key + "` has latency " + std::to_string(op.latency) + ", expected 0 or more");
+    size_t before = found.size();
     for (const Reservation &use : op.reservations)
       checkReservation(op, use);
+    if (found.size() == before)
+      checkOverlap(op);
     for (const Tick &tick : op.ticks)
       if (!inRange(tick.counter, problem.counters.size()) || tick.amount < 0)
         report(op, "`" + op.key + "` ticks a counter that does not exist");
@@ -95,6 +104,21 @@ private:
     if (use.units > resource.units)
       report(op, "`" + op.key + "` needs " + std::to_string(use.units) + " units of `" + resource.name +
                      "`, there are " + std::to_string(resource.units));
+  }
+
+  /// An op that needs more units than there are at one moment of its own can start at no time.
+  void checkOverlap(const Operation &op) {
+    for (const Reservation &moment : op.reservations) {
+      int64_t used = 0;
+      for (const Reservation &use : op.reservations)
+        if (use.resource == moment.resource && use.start <= moment.start &&
+            moment.start < use.start + problem.busyCycles(op, use))
+          used += use.units;
+      if (used > problem.resources[moment.resource].units)
+        return report(op, "`" + op.key + "` needs " + std::to_string(used) + " units of `" +
+                              problem.resources[moment.resource].name + "` at one time, there are " +
+                              std::to_string(problem.resources[moment.resource].units));
+    }
   }
 
   void checkAccess(const Operation &op, const Access &access) {
@@ -136,7 +160,7 @@ int Problem::addResource(std::string name, int units) {
   return static_cast<int>(resources.size()) - 1;
 }
 
-int Problem::addCounter(std::string name, CounterKind kind, int limit) {
+int Problem::addCounter(std::string name, Retirement kind, int limit) {
   counters.push_back({std::move(name), kind, limit});
   return static_cast<int>(counters.size()) - 1;
 }
@@ -149,6 +173,11 @@ int Problem::addRegion(Region region) {
 int Problem::addOperation(Operation op) {
   operations.push_back(std::move(op));
   return numOps() - 1;
+}
+
+int Problem::busyCycles(const Operation &op, const Reservation &use) const {
+  int64_t turns = std::max(1, std::popcount(op.groups & allGroups()));
+  return static_cast<int>(std::min<int64_t>(use.length * turns * wavesPerGroup(use.resource), kMaxLatency));
 }
 
 int Problem::find(std::string_view key) const {

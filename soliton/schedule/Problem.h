@@ -59,6 +59,8 @@ std::optional<OpKind> parseOpKind(std::string_view text);
 struct Resource {
   std::string name;
   int units = 1;
+  /// Waves of the workgroup that share it (those of a SIMD, of a compute unit); the groups have equally many.
+  int waves = 1;
 };
 
 /// `units` copies of `resource` are busy in the cycles [start, start + length) after the issue.
@@ -71,8 +73,8 @@ struct Reservation {
   bool operator==(const Reservation &) const = default;
 };
 
-/// How outstanding work of a counter retires.
-enum class CounterKind : uint8_t {
+/// How outstanding work of a counter retires (which counter it is, is soliton/support/Counter.h's matter).
+enum class Retirement : uint8_t {
   InOrder,    ///< oldest first (vmcnt, lgkmcnt of shared accesses): a wait may leave n ticks outstanding
   OutOfOrder, ///< no order among ticks (lgkmcnt with scalar loads in it): only a wait for 0 means anything
   Group,      ///< ops join a group that a commit closes; a wait leaves n groups outstanding (cp.async, wgmma)
@@ -81,7 +83,7 @@ enum class CounterKind : uint8_t {
 
 struct Counter {
   std::string name;
-  CounterKind kind = CounterKind::InOrder;
+  Retirement kind = Retirement::InOrder;
   /// The largest value that a wait can name (63 for a six-bit field); 0: no limit.
   int limit = 0;
   /// Waits for registers that are loaded on it are derived too. Otherwise the back end adds them where they are used.
@@ -226,12 +228,16 @@ struct Problem {
   std::vector<int> stagger;
 
   int addResource(std::string name, int units = 1);
-  int addCounter(std::string name, CounterKind kind = CounterKind::InOrder, int limit = 0);
+  int addCounter(std::string name, Retirement kind = Retirement::InOrder, int limit = 0);
   int addRegion(Region region);
   int addOperation(Operation op);
 
   int numOps() const { return static_cast<int>(operations.size()); }
   GroupMask allGroups() const { return groups >= kMaxGroups ? kAllGroups : (GroupMask{1} << groups) - 1; }
+  /// Waves of each group that share a resource; one at least.
+  int wavesPerGroup(int resource) const { return (resources[resource].waves + groups - 1) / groups; }
+  /// Cycles for which a reservation keeps its units busy until all waves that execute the op have had their turn.
+  int busyCycles(const Operation &op, const Reservation &use) const;
   int staggerOf(int group) const { return group < static_cast<int>(stagger.size()) ? stagger[group] : 0; }
   /// The operation of that key, or -1.
   int find(std::string_view key) const;

@@ -22,7 +22,7 @@ private:
   bool isWait(size_t i) const {
     const Entry &entry = list[i];
     return entry.kind == EntryKind::Wait && entry.op < 0 && !entry.said &&
-           problem.counters[entry.counter].kind == CounterKind::InOrder;
+           problem.counters[entry.counter].kind == Retirement::InOrder;
   }
   bool isStore(size_t i, int counter) const {
     if (list[i].kind != EntryKind::Op || problem.operations[list[i].op].kind != OpKind::SharedStore)

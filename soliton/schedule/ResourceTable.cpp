@@ -9,10 +9,10 @@ namespace soliton::sched {
 namespace {
 using ShapeKey = std::vector<std::tuple<int, int, int, int>>;
 
-ShapeKey keyOf(const Operation &op) {
+ShapeKey keyOf(const Problem &problem, const Operation &op) {
   ShapeKey key;
   for (const Reservation &use : op.reservations)
-    key.emplace_back(use.resource, use.start, use.length, use.units);
+    key.emplace_back(use.resource, use.start, problem.busyCycles(op, use), use.units);
   return key;
 }
 
@@ -32,7 +32,9 @@ void appendRuns(std::vector<FoldedUse> &uses, int resource, const std::vector<in
 
 std::optional<std::vector<FoldedUse>> foldReservations(const Problem &problem, int op, int interval) {
   std::vector<FoldedUse> uses;
-  const std::vector<Reservation> &reservations = problem.operations[op].reservations;
+  std::vector<Reservation> reservations = problem.operations[op].reservations;
+  for (Reservation &use : reservations)
+    use.length = problem.busyCycles(problem.operations[op], use);
   // The common case: one short run per resource needs no folding.
   bool simple = true;
   for (size_t i = 0; i < reservations.size() && simple; ++i) {
@@ -63,7 +65,7 @@ ResourceTable::ResourceTable(const Problem &problem, int interval) : length(inte
   std::map<ShapeKey, int> known;
   std::vector<int> mostUnits(problem.resources.size(), 1);
   for (int op = 0; op < problem.numOps(); ++op) {
-    auto [it, isNew] = known.try_emplace(keyOf(problem.operations[op]), static_cast<int>(shapes.size()));
+    auto [it, isNew] = known.try_emplace(keyOf(problem, problem.operations[op]), static_cast<int>(shapes.size()));
     shapeOf.push_back(it->second);
     if (!isNew)
       continue;

@@ -2,7 +2,8 @@
 //
 // A table of interval x resources. Finding the first cycle in which an op fits jumps over runs of busy cycles 64 at a
 // time, so filling a table with n ops costs little more than n. A reservation of length L at cycle c of interval II
-// occupies (c + i) mod II for i < L; one that is longer than II folds onto itself and then needs several units.
+// occupies (c + i) mod II for i < L, L counting the turns of all waves that share the unit (Problem::busyCycles); one
+// that is longer than II folds onto itself and then needs several units.
 //
 //   mma busy 4 cycles on one unit, II = 8, one op at 0:   1111....   next fit from 1: cycle 4
 //

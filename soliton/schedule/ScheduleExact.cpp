@@ -7,7 +7,8 @@
 //   two ops of two cycles each on one unit, a -> b -> a with latencies 1 + 2, distance 1:  bounds 4 and 3, II = 4
 //
 // A search that ends without a schedule leaves its tree as a refutation (Certificate.h). One that runs out of budget
-// proves nothing, and the bound stays where it was. The proof is about dependences and units; limits on registers and
+// proves nothing, and the bound stays where it was. The budget counts steps, never time: every machine gives the same
+// answer. The proof is about dependences and units; limits on registers and
 // shared memory may force a longer interval, which is then said not to be proven.
 //
 //===----------------------------------------------------------------------===//
@@ -20,15 +21,19 @@
 
 namespace soliton::sched {
 namespace {
+/// What a search pays: a step is a relaxed dependence, a probe of the units costs as much as several.
+constexpr int64_t kProbe = 8, kCellsPerStep = 8;
+
 enum class Outcome : uint8_t { Found, Refuted, OutOfBudget };
 
 class IntervalSearch {
 public:
-  IntervalSearch(const Problem &problem, const Graph &graph, int interval, int64_t budget)
+  IntervalSearch(const Problem &problem, const Graph &graph, int interval, int64_t &budget)
       : problem(problem), graph(graph), interval(interval), budget(budget), table(problem, interval),
         row(graph.numOps(), -1) {
     proof.interval = interval;
     chooseOps();
+    budget -= int64_t{interval} * static_cast<int64_t>(problem.resources.size()) / kCellsPerStep + graph.numOps();
   }
 
   Outcome run() {
@@ -59,8 +64,9 @@ private:
     std::vector<int64_t> busy(graph.numOps(), 0);
     for (int op = 0; op < graph.numOps(); ++op)
       for (const Reservation &use : problem.operations[op].reservations) {
-        demand[use.resource] += int64_t{use.units} * ((use.length + interval - 1) / interval);
-        busy[op] += int64_t{use.length} * use.units;
+        int length = problem.busyCycles(problem.operations[op], use);
+        demand[use.resource] += int64_t{use.units} * ((length + interval - 1) / interval);
+        busy[op] += int64_t{length} * use.units;
       }
     std::vector<int> carried(graph.numOps(), 0);
     for (const Edge &edge : graph.edges())
@@ -86,7 +92,8 @@ private:
     proof.steps.push_back({ProofStep::Kind::Split, op, 0, {}});
     int rows = depth == 0 ? 1 : interval;
     for (int at = 0; at < rows; ++at) {
-      if (budget-- <= 0)
+      budget -= kProbe;
+      if (budget <= 0)
         return Outcome::OutOfBudget;
       if (std::optional<std::pair<int, int>> conflict = table.conflict(op, at)) {
         proof.steps.push_back({ProofStep::Kind::Units, conflict->first, conflict->second, {}});
@@ -94,6 +101,7 @@ private:
       }
       row[op] = at;
       State next = state;
+      budget -= graph.numOps() / kCellsPerStep;
       next.time[op] = roundUp(op, next.time[op]);
       std::vector<int> cycle;
       if (!settle(next, cycle)) {
@@ -118,9 +126,10 @@ private:
     size_t best = depth;
     int fewest = interval + 1;
     for (size_t i = depth; i < open.size() && depth > 0; ++i) {
-      int free = 0;
-      for (int at = 0; at < interval && free < fewest; ++at)
+      int free = 0, at = 0;
+      for (; at < interval && free < fewest && budget > 0; ++at)
         free += table.fits(open[i], at);
+      budget -= at * kProbe;
       if (free < fewest) {
         fewest = free;
         best = i;
@@ -140,8 +149,9 @@ private:
   /// Least times under the dependences with fixed rows; false with the cycle that forbids them.
   bool settle(State &state, std::vector<int> &cycle) const {
     std::span<const Edge> edges = graph.edges();
-    for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    for (int sweep = 0; sweep < kMostSweeps && budget > 0; ++sweep) {
       bool changed = false;
+      budget -= static_cast<int64_t>(edges.size()) + graph.numOps();
       for (size_t e = 0; e < edges.size(); ++e) {
         const Edge &edge = edges[e];
         int64_t earliest = roundUp(edge.to, state.time[edge.from] + edge.latency - int64_t{edge.distance} * interval);
@@ -212,7 +222,7 @@ private:
       std::vector<int> used(interval, 0);
       for (const Reservation &use : problem.operations[op].reservations)
         if (use.resource == static_cast<int>(r))
-          for (int i = 0; i < use.length; ++i)
+          for (int i = 0; i < problem.busyCycles(problem.operations[op], use); ++i)
             used[(use.start + i) % interval] += use.units;
       for (int cycle = 0; cycle < interval; ++cycle)
         if (used[cycle] > problem.resources[r].units)
@@ -226,7 +236,8 @@ private:
   const Problem &problem;
   const Graph &graph;
   int interval;
-  int64_t budget;
+  /// Steps that are left, of this and all further searches.
+  int64_t &budget;
   ResourceTable table;
   std::vector<int> row;
   std::vector<int> open;
@@ -259,8 +270,9 @@ Scheduled scheduleExact(const Problem &problem, const ScheduleOptions &options) 
   int limit = heuristic.schedule ? heuristic.schedule->interval : kMaxInterval;
   std::vector<Refutation> refutations;
   bool proving = true;
-  for (int interval = result.bounds.lower(); interval < limit && !result.schedule; ++interval) {
-    IntervalSearch search(problem, graph, interval, options.exactBudget);
+  int64_t budget = options.exactBudget;
+  for (int interval = result.bounds.lower(); interval < limit && !result.schedule && budget > 0; ++interval) {
+    IntervalSearch search(problem, graph, interval, budget);
     Outcome outcome = search.run();
     if (outcome == Outcome::Found && interval >= options.minInterval)
       accept(problem, fromTimes("exact", interval, search.times), result);

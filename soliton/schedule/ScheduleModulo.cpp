@@ -87,8 +87,9 @@ private:
     std::vector<int> length(problem.resources.size(), 0);
     for (const Operation &op : problem.operations)
       for (const Reservation &use : op.reservations) {
-        busy[use.resource] += int64_t{use.length} * use.units;
-        length[use.resource] = length[use.resource] == 0 || length[use.resource] == use.length ? use.length : 1;
+        int cycles = problem.busyCycles(op, use);
+        busy[use.resource] += int64_t{cycles} * use.units;
+        length[use.resource] = length[use.resource] == 0 || length[use.resource] == cycles ? cycles : 1;
       }
     grain.assign(graph.numOps(), 1);
     anchorOf.assign(graph.numOps(), -1);

@@ -1,6 +1,7 @@
 #include "soliton/schedule/Stabbing.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <numeric>
 #include <set>
@@ -11,15 +12,19 @@ namespace {
 class Stabber {
 public:
   explicit Stabber(const StabbingProblem &input) : input(input), size(input.slots) {
+    std::vector<Interval> sorted = input.intervals;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const Interval &a, const Interval &b) { return std::tie(a.begin, a.end) < std::tie(b.begin, b.end); });
     // Of equal intervals the largest demand counts.
-    std::map<std::pair<int, int>, Interval> unique;
-    for (const Interval &interval : input.intervals) {
-      Interval &merged = unique.try_emplace({interval.begin, interval.end}, interval).first->second;
-      merged.demand = std::max(merged.demand, interval.demand);
-      merged.weight = std::max(merged.weight, interval.weight);
+    for (const Interval &interval : sorted) {
+      if (intervals.empty() || intervals.back().begin != interval.begin || intervals.back().end != interval.end) {
+        intervals.push_back(interval);
+        continue;
+      }
+      intervals.back().demand = std::max(intervals.back().demand, interval.demand);
+      intervals.back().weight = std::max(intervals.back().weight, interval.weight);
     }
-    for (const auto &[ends, interval] : unique)
-      intervals.push_back(interval);
+    findTight();
   }
 
   std::optional<std::vector<int>> run() {
@@ -33,11 +38,27 @@ public:
   }
 
 private:
+  /// An interval that holds another one of at least its demand is hit whenever that one is, in this lap or another.
+  void findTight() {
+    int least = std::numeric_limits<int>::max();
+    std::map<int, int> earliestEnd; // by demand: of the intervals that begin later
+    for (auto it = intervals.rbegin(); it != intervals.rend(); ++it) {
+      bool implied = false;
+      for (auto inner = earliestEnd.lower_bound(it->demand); inner != earliestEnd.end(); ++inner)
+        implied |= inner->second <= it->end;
+      if (!implied)
+        tight.push_back(*it);
+      int &end = earliestEnd.try_emplace(it->demand, least).first->second;
+      end = std::min(end, it->end);
+    }
+    std::reverse(tight.begin(), tight.end());
+  }
+
   /// What one lap needs at least, looking at no interval that leaves it.
   int lowerBound() const {
     std::vector<int> before(size + 1, 0);
     std::vector<std::vector<const Interval *>> endingAt(size);
-    for (const Interval &interval : intervals)
+    for (const Interval &interval : tight)
       if (interval.end < size)
         endingAt[interval.end].push_back(&interval);
     for (int i = 0; i < size; ++i) {
@@ -63,7 +84,7 @@ private:
       for (int i = 0; i < size; ++i)
         raise(i + 1, sum[i] + std::max(input.fixed[i], i == forced ? 1 : 0), changed);
       raise(size, total, changed);
-      for (const Interval &interval : intervals) {
+      for (const Interval &interval : tight) {
         int laps = (interval.end + 1) / size, node = (interval.end + 1) % size;
         int value = sum[interval.begin] + interval.demand - laps * total;
         // The end of a lap is a node of its own.
@@ -114,7 +135,7 @@ private:
     std::vector<int> before(2 * size + 1, 0);
     for (int i = 0; i < 2 * size; ++i)
       before[i + 1] = before[i] + points[i % size];
-    return std::all_of(intervals.begin(), intervals.end(), [&](const Interval &interval) {
+    return std::all_of(tight.begin(), tight.end(), [&](const Interval &interval) {
       int laps = (interval.end - interval.begin) / size, end = interval.end - laps * size;
       int first = interval.begin % size, last = end - (interval.begin - first);
       return before[last + 1] - before[first] + laps * before[size] >= interval.demand;
@@ -154,10 +175,16 @@ private:
         cost += input.cost.empty() ? 0 : int64_t{points[i]} * input.cost[i];
         slots.push_back(i);
       }
+    // By slot: how far back the last point lies, itself included.
+    std::vector<int> back(size, size);
+    for (int i = 0, steps = size; i < 2 * size; ++i) {
+      steps = points[i % size] > 0 ? 0 : steps + 1;
+      back[i % size] = std::min(steps, size);
+    }
     for (const Interval &interval : intervals) {
-      int at = interval.end;
-      while (at > interval.begin && points[at % size] == 0)
-        --at;
+      int at = std::max(interval.begin, interval.end - back[interval.end % size]);
+      if (slots.empty())
+        at = interval.begin;
       slack += int64_t{interval.weight} * (at - interval.begin);
     }
     return {cost, -slack, slots};
@@ -166,6 +193,8 @@ private:
   const StabbingProblem &input;
   int size;
   std::vector<Interval> intervals;
+  /// Those that decide whether points are enough.
+  std::vector<Interval> tight;
 };
 } // namespace
 

@@ -25,6 +25,8 @@ struct SyncOptions {
 struct Synchronized {
   Program program;
   BarrierResult barriers;
+  /// Hazards that are not proven nevertheless; the verifier says which.
+  int open = 0;
   /// One remark for each barrier and wait that was added (errors under `strict`, says who calls).
   std::vector<Diagnostic> remarks;
 };
@@ -35,5 +37,8 @@ Synchronized synchronize(const Problem &problem, const Schedule &schedule, const
 /// Adds barriers, commits and waits to a program that is peeled already (a hand-made one, say).
 Synchronized synchronize(const Problem &problem, const Schedule &schedule, Program program,
                          const SyncOptions &options = {});
+
+/// The same where the context is known.
+Synchronized synchronize(const PathContext &context, Program program, const SyncOptions &options);
 
 } // namespace soliton::sched

@@ -4,8 +4,8 @@
 #include "TestProblems.h"
 #include "soliton/schedule/Algorithms.h"
 #include "soliton/schedule/Lifetimes.h"
-#include "soliton/schedule/Model.h"
 #include "soliton/schedule/RegisterWaits.h"
+#include "soliton/schedule/Timeline.h"
 #include "soliton/schedule/Verify.h"
 
 #include <gtest/gtest.h>
@@ -78,8 +78,8 @@ TEST(Synchronize, PrefetchHasTwoBarriersAndOneWait) {
 
 TEST(RegisterWaits, ARunOfStoresWaitsOnce) {
   Problem problem;
-  int vm = problem.addCounter("vm", CounterKind::InOrder, 63),
-      lgkm = problem.addCounter("shared", CounterKind::InOrder, 15);
+  int vm = problem.addCounter("vm", Retirement::InOrder, 63),
+      lgkm = problem.addCounter("shared", Retirement::InOrder, 15);
   for (const char *key : {"store_a", "store_b"}) {
     Operation store;
     store.key = key;
@@ -170,8 +170,8 @@ TEST(Synchronize, CounterWidthClampsTheWait) {
 
 TEST(Synchronize, OutOfOrderCounterIsDrained) {
   Body body = fourWave();
-  body.problem.counters[1].kind = CounterKind::OutOfOrder;
-  body.problem.counters[0].kind = CounterKind::OutOfOrder;
+  body.problem.counters[1].kind = Retirement::OutOfOrder;
+  body.problem.counters[0].kind = Retirement::OutOfOrder;
   Program program = synchronize(body.problem, body.schedule).program;
   for (const Entry &entry : program.kernel)
     if (entry.kind == EntryKind::Wait)
@@ -225,7 +225,7 @@ TEST(Model, OverlapShortensTheModelledInterval) {
   Problem problem = gemm({2, 2, 2, 2, 64, false, false});
   auto modelled = [&](Algorithm algorithm) {
     Schedule schedule = *scheduleWith(algorithm, problem).schedule;
-    return modelledInterval(problem, schedule, synchronize(problem, schedule).program);
+    return steadyInterval(problem, schedule, synchronize(problem, schedule).program);
   };
   double none = modelled(Algorithm::None), prefetch = modelled(Algorithm::Prefetch),
          modulo = modelled(Algorithm::Modulo);

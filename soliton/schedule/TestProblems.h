@@ -44,8 +44,8 @@ class TileBody {
 public:
   explicit TileBody(const Geometry &geometry) : geometry(geometry) {
     problem.loop = "k_loop";
-    vm = problem.addCounter("vm", CounterKind::InOrder, 63);
-    lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
+    vm = problem.addCounter("vm", Retirement::InOrder, 63);
+    lgkm = problem.addCounter("lgkm", Retirement::InOrder, 15);
     mma = problem.addResource("mma", 1);
     for (char matrix : {'A', 'B'})
       for (int stage : {0, 1})
@@ -240,9 +240,9 @@ class GemmLoop {
 public:
   explicit GemmLoop(const GemmShape &shape) : shape(shape) {
     problem.loop = "k_loop";
-    vm = problem.addCounter("vm", CounterKind::InOrder, 63);
-    lgkm = problem.addCounter("lgkm", CounterKind::InOrder, 15);
-    group = problem.addCounter("cp_async", CounterKind::Group);
+    vm = problem.addCounter("vm", Retirement::InOrder, 63);
+    lgkm = problem.addCounter("lgkm", Retirement::InOrder, 15);
+    group = problem.addCounter("cp_async", Retirement::Group);
     memory = problem.addResource("global");
     shared = problem.addResource("shared");
     mma = problem.addResource("mma");
@@ -333,8 +333,8 @@ inline Problem producerConsumer(int buffers, int multiplies = 2) {
   Problem problem;
   problem.loop = "k_loop";
   problem.groups = 2;
-  int full = problem.addCounter("full", CounterKind::Phase), empty = problem.addCounter("empty", CounterKind::Phase);
-  int mma = problem.addCounter("mma", CounterKind::Group);
+  int full = problem.addCounter("full", Retirement::Phase), empty = problem.addCounter("empty", Retirement::Phase);
+  int mma = problem.addCounter("mma", Retirement::Group);
   std::vector<int> tiles;
   for (char matrix : {'a', 'b'}) {
     tiles.push_back(

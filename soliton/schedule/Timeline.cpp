@@ -7,23 +7,80 @@
 
 namespace soliton::sched {
 namespace {
-/// Entries of one group in order, as events without times.
-void collect(const std::vector<Instance> &instances, int group, const Program &program, std::vector<Event> &events) {
-  int trip = -1, previous = -1;
-  for (const Instance &instance : instances) {
-    if (instance.where.phase == Phase::Kernel && (previous < 0 || instance.where.index <= previous))
-      ++trip;
-    previous = instance.where.phase == Phase::Kernel ? instance.where.index : -1;
-    if (!(instance.entry->groups >> group & 1))
-      continue;
-    Event event;
-    event.entry = &program.list(instance.where.phase)[instance.where.index];
-    event.where = instance.where;
-    event.group = group;
-    event.iteration = instance.iteration;
-    event.trip = instance.where.phase == Phase::Kernel ? trip : -1;
-    events.push_back(event);
+/// What the model says of all groups, one after the other.
+std::vector<Event> collect(const IssueModel &model, int groups) {
+  std::vector<Event> events;
+  std::vector<int> first;
+  for (int group = 0, count = 0; group < groups; ++group) {
+    first.push_back(count);
+    count += static_cast<int>(model.of(group).size());
   }
+  for (int group = 0; group < groups; ++group)
+    for (const Issued &at : model.of(group))
+      events.push_back({at.entry, at.where, group, at.iteration, at.trip, at.ready, at.start, at.end, at.done, at.stall,
+                        at.blame < 0 ? -1 : first[at.blameGroup] + at.blame});
+  return events;
+}
+
+/// Which unit works on what: whoever comes first takes the first that is free.
+std::vector<Bar> layOut(const IssueRules &rules, const std::vector<Event> &events) {
+  std::vector<Bar> bars;
+  for (size_t e = 0; e < events.size(); ++e) {
+    const Event &event = events[e];
+    if (event.entry->kind != EntryKind::Op)
+      continue;
+    int op = event.entry->op;
+    if (rules.uses[op].empty())
+      bars.push_back(
+          {static_cast<int>(e), laneWithoutUnit(rules.problem.operations[op].kind), 0, event.start, event.end});
+    for (const Reservation &use : rules.uses[op])
+      for (int unit = 0; unit < use.units; ++unit)
+        bars.push_back(
+            {static_cast<int>(e), use.resource, 0, event.start + use.start, event.start + use.start + use.length});
+  }
+  std::vector<Bar *> byTime;
+  for (Bar &bar : bars)
+    if (bar.resource >= 0)
+      byTime.push_back(&bar);
+  std::sort(byTime.begin(), byTime.end(),
+            [](const Bar *a, const Bar *b) { return a->begin != b->begin ? a->begin < b->begin : a < b; });
+  std::vector<std::vector<int64_t>> free(rules.problem.resources.size());
+  for (Bar *bar : byTime) {
+    std::vector<int64_t> &units = free[bar->resource];
+    auto found = std::find_if(units.begin(), units.end(), [&](int64_t time) { return time <= bar->begin; });
+    if (found == units.end())
+      found = units.insert(units.end(), bar->begin);
+    *found = bar->end;
+    bar->unit = static_cast<int>(found - units.begin());
+  }
+  return bars;
+}
+
+/// Outstanding work by (group, counter): ticks, or ops where a counter has groups or phases of them.
+std::map<std::pair<int, int>, std::map<int64_t, int64_t>> outstanding(const IssueRules &rules,
+                                                                      const std::vector<Event> &events) {
+  std::map<std::pair<int, int>, std::map<int64_t, int64_t>> changes;
+  auto add = [&](const Event &event, int counter, int amount) {
+    auto &steps = changes[{event.group, counter}];
+    steps[event.start] += amount;
+    steps[event.done] -= amount;
+  };
+  for (const Event &event : events) {
+    if (event.entry->kind != EntryKind::Op)
+      continue;
+    for (const Tick &tick : rules.ticks[event.entry->op])
+      add(event, tick.counter, tick.amount);
+    std::vector<int> joined;
+    for (const Access &access : rules.problem.operations[event.entry->op].accesses) {
+      Retirement kind = access.counter < 0 ? Retirement::InOrder : rules.problem.counters[access.counter].kind;
+      bool again = std::find(joined.begin(), joined.end(), access.counter) != joined.end();
+      if ((kind == Retirement::Phase && access.write) || (kind == Retirement::Group && !again)) {
+        add(event, access.counter, 1);
+        joined.push_back(access.counter);
+      }
+    }
+  }
+  return changes;
 }
 
 /// One span for each phase and trip; the next one ends it.
@@ -136,17 +193,6 @@ private:
 };
 } // namespace
 
-std::string_view nameOf(Stall stall) {
-  constexpr std::string_view names[] = {"nothing",
-                                        "a value that is not there yet",
-                                        "a busy unit",
-                                        "memory operations in flight",
-                                        "the other waves at the barrier",
-                                        "the phase of a buffer",
-                                        "its cycle in the schedule"};
-  return names[static_cast<size_t>(stall)];
-}
-
 int laneWithoutUnit(OpKind kind) {
   switch (kind) {
   case OpKind::GlobalLoad:
@@ -193,33 +239,26 @@ Timeline makeTimeline(const Problem &problem, const Schedule &schedule, const Pr
   Timeline timeline;
   timeline.trips = program.exactTrips || program.kernel.empty() ? 0 : std::max(trips, 0);
   timeline.iterations = program.exactTrips.value_or(timeline.trips + program.peeled);
-  std::vector<Instance> instances = unroll(program, timeline.trips);
-  for (int group = 0; group < problem.groups; ++group)
-    collect(instances, group, program, timeline.events);
-  IssueModel model(problem, schedule, timeline);
-  model.run();
+  std::vector<Dependence> dependences = deriveDependences(problem, schedule.buffers);
+  IssueRules rules(problem, dependences);
+  IssueModel model(rules, program, timeline.trips);
+  model.finish();
+  timeline.deadlock = model.deadlock();
+  timeline.events = collect(model, problem.groups);
+  timeline.bars = layOut(rules, timeline.events);
   markSpans(timeline);
   for (const Event &event : timeline.events)
     timeline.length = std::max({timeline.length, event.start, event.end, event.done});
-  for (auto &[key, changes] : model.outstanding())
+  for (auto &[key, changes] : outstanding(rules, timeline.events))
     timeline.inFlight.push_back({key.first, key.second, accumulate(changes)});
   for (int group = 0; group < problem.groups; ++group)
     timeline.registers.push_back(RegisterCurve(problem, timeline, group).curve(group));
   return timeline;
 }
 
-double steadyInterval(const Problem &problem, const Schedule &schedule, const Program &program) {
-  // Trips in which the prologue may still be felt, then those that count.
-  constexpr int kMeasured = 4;
-  int warmUp = schedule.stages() + 2;
-  Timeline timeline = makeTimeline(problem, schedule, program, warmUp + kMeasured + 1);
-  double slowest = 0;
-  for (int group = 0; group < problem.groups; ++group) {
-    const Span *from = timeline.kernelTrip(group, warmUp), *to = timeline.kernelTrip(group, warmUp + kMeasured);
-    if (from && to)
-      slowest = std::max(slowest, static_cast<double>(to->begin - from->begin) / kMeasured);
-  }
-  return slowest;
+int64_t steadyInterval(const Problem &problem, const Schedule &schedule, const Program &program) {
+  std::vector<Dependence> dependences = deriveDependences(problem, schedule.buffers);
+  return steadyInterval(IssueRules(problem, dependences), program, schedule.stages());
 }
 
 } // namespace soliton::sched

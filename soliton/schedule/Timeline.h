@@ -1,15 +1,7 @@
 //===- Timeline.h - When everything would happen, by the model -------------===//
 //
-// Runs a program for a few trips and gives every entry a time, so that it can be drawn. Each wave group issues its
-// entries in order:
-//
-//   an op        waits for the registers it reads, and for its units
-//   a wait       waits until no more than `value` ticks of its counter are outstanding
-//   a barrier    waits for all groups, the k-th of one meeting the k-th of the others (so a stagger shows)
-//
-// Where the schedule's cycles are machine cycles an op also waits for its own cycle, and what arrives late shifts the
-// rest; where they are only an order, one op is issued a cycle. All of it is modelled, nothing is measured, and whoever
-// prints a time must say so.
+// Runs a program for a few trips through the model of time (Issue.h) and lays out what happens for drawing: events with
+// their times, units with who keeps them busy, counters and registers as curves.
 //
 //   load a      start 0    done 500                     vm 1 in flight until 500
 //   wait vm 0   start 500  (500 cycles after `ready`)   blames load a
@@ -17,14 +9,9 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/schedule/Picture.h"
+#include "soliton/schedule/Issue.h"
 
 namespace soliton::sched {
-
-/// What kept an entry from being issued at once.
-enum class Stall : uint8_t { None, Register, Unit, Counter, Barrier, Phase, Plan };
-/// For people: "a register that is not there yet".
-std::string_view nameOf(Stall stall);
 
 /// One executed entry of one group.
 struct Event {
@@ -49,7 +36,7 @@ struct Bar {
   int event = 0;
   /// Negative for ops that reserve nothing (laneWithoutUnit).
   int resource = 0;
-  /// Which of the resource's units; beyond their number where reservations overlap.
+  /// Which of the resource's units.
   int unit = 0;
   int64_t begin = 0;
   int64_t end = 0;
@@ -105,7 +92,7 @@ struct Timeline {
 /// The run of `trips` trips of the kernel (none where the program is for one trip count only).
 Timeline makeTimeline(const Problem &problem, const Schedule &schedule, const Program &program, int trips);
 
-/// Cycles per trip of the kernel once the prologue is no longer felt, of the slowest group; 0 without a kernel.
-double steadyInterval(const Problem &problem, const Schedule &schedule, const Program &program);
+/// steadyInterval() of Issue.h, from the problem alone.
+int64_t steadyInterval(const Problem &problem, const Schedule &schedule, const Program &program);
 
 } // namespace soliton::sched

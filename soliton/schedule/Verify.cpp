@@ -1,5 +1,6 @@
 #include "soliton/schedule/Verify.h"
 
+#include "soliton/schedule/Causes.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/ResourceTable.h"
 
@@ -9,10 +10,18 @@ namespace soliton::sched {
 namespace {
 class ScheduleVerifier {
 public:
-  ScheduleVerifier(const Problem &problem, const Schedule &schedule, const VerifyOptions &options, Report &report)
-      : problem(problem), schedule(schedule), options(options), report(report) {}
+  ScheduleVerifier(const Problem &problem, const Schedule &schedule, const StorageTable &storage,
+                   const VerifyOptions &options, Report &report)
+      : problem(problem), schedule(schedule), storage(storage), options(options), report(report), causes(problem) {}
 
   void run() {
+    check();
+    for (Diagnostic &diagnostic : causes.take())
+      report.diagnostics.push_back(std::move(diagnostic));
+  }
+
+private:
+  void check() {
     if (!checkShape() || !checkCompleteness())
       return;
     order = emissionOrder(schedule);
@@ -26,18 +35,20 @@ public:
     checkBudgets();
   }
 
-private:
-  void error(DiagId id, Place place, std::string message, std::string hint, std::vector<Note> notes = {}) {
-    report.diagnostics.push_back(
-        {Severity::error, id, std::move(place), std::move(message), std::move(hint), std::move(notes)});
+  /// About no op in particular.
+  void error(DiagId id, Place place, std::string message, std::string hint) {
+    causes.add({id, -1, -1, -1, 0}, -1,
+               {Severity::error, id, std::move(place), std::move(message), std::move(hint), {}});
+  }
+  void error(const Cause &cause, int index, std::string message, std::string hint, std::vector<Note> notes = {}) {
+    causes.add(cause, index,
+               {Severity::error, std::get<DiagId>(cause), op(index).place, std::move(message), std::move(hint),
+                std::move(notes)});
   }
 
   const Operation &op(int index) const { return problem.operations[index]; }
 
   bool checkShape() {
-    report.diagnostics = validate(problem);
-    if (!report.diagnostics.empty())
-      return false;
     if (schedule.interval < 1 || schedule.interval > kLargestInterval) {
       error(DiagId::ScheduleMalformed, {}, "the initiation interval is " + std::to_string(schedule.interval),
             "give an interval of at least 1");
@@ -59,13 +70,13 @@ private:
       const Slot &slot = schedule.slots[i];
       if (!slot.scheduled() && !(options.freeOpsMayFloat && op(i).kind == OpKind::Free)) {
         complete = false;
-        error(DiagId::ScheduleMissingOp, op(i).place,
+        error(causes.of(DiagId::ScheduleMissingOp, i), i,
               "`" + op(i).key + "` is in the loop `" + problem.loop + "` but not in the schedule",
               "mention it in a stage; nothing is left out silently");
       }
       if (slot.scheduled() && (slot.cycle < 0 || slot.cycle >= schedule.interval || slot.stage > kMostStages)) {
         complete = false;
-        error(DiagId::ScheduleMalformed, op(i).place,
+        error(causes.of(DiagId::ScheduleMalformed, i), i,
               "`" + op(i).key + "` is in stage " + std::to_string(slot.stage) + ", cycle " +
                   std::to_string(slot.cycle) + ", the interval is " + std::to_string(schedule.interval),
               "cycles count from 0 to the interval - 1");
@@ -82,11 +93,13 @@ private:
     bool late = schedule.timing == Timing::Cycles && apart < dep.latency;
     if (ordered && !late)
       return;
+    if (!report.violated)
+      report.violated = dep;
     if (dep.reuse)
       return reportReuse(dep);
     std::string found = "`" + op(dep.to).key + "` " + relation(dep, ordered, apart);
-    error(DiagId::ScheduleDependence, op(dep.to).place, found, fixFor(dep, ordered, apart),
-          {{op(dep.from).place, "`" + op(dep.from).key + "` " + role(dep)}});
+    error(causes.of(DiagId::ScheduleDependence, dep.to, dep.from, -1, static_cast<int>(dep.kind)), dep.to, found,
+          fixFor(dep, ordered, apart), {{op(dep.from).place, "`" + op(dep.from).key + "` " + role(dep)}});
   }
 
   std::string relation(const Dependence &dep, bool ordered, int64_t apart) const {
@@ -135,8 +148,8 @@ private:
   void reportReuse(const Dependence &dep) {
     const Region &region = problem.regions[dep.region];
     int has = effectiveBuffers(problem, schedule.buffers, dep.region);
-    int need = requiredBuffers(problem, schedule, dep.region);
-    error(DiagId::ScheduleBuffers, op(dep.to).place,
+    int need = storage.requiredBuffers(schedule, position, dep.region);
+    error(causes.of(DiagId::ScheduleBuffers, dep.to, dep.from, dep.region), dep.to,
           "`" + op(dep.to).key + "` overwrites " + std::string(nameOf(region.space)) + " `" + region.name +
               "` before `" + op(dep.from).key + "` is done with it: " + std::to_string(has) + " buffer" +
               (has == 1 ? "" : "s") + ", expected at least " + std::to_string(need),
@@ -149,7 +162,7 @@ private:
     ResourceTable table(problem, schedule.interval);
     for (int i : order) {
       if (!table.possible(i)) {
-        error(DiagId::ScheduleResource, op(i).place,
+        error(causes.of(DiagId::ScheduleResource, i), i,
               "`" + op(i).key + "` occupies its units longer than the interval of " +
                   std::to_string(schedule.interval) + " cycles allows",
               "raise the interval");
@@ -173,7 +186,7 @@ private:
         break;
       }
     }
-    error(DiagId::ScheduleResource, op(late).place,
+    error(causes.of(DiagId::ScheduleResource, late, -1, where.first), late,
           "`" + op(late).key + "` needs `" + resource.name + "` in cycle " + std::to_string(where.second) +
               " of the interval, where all " + std::to_string(resource.units) + " units are taken",
           next ? "move it " + std::to_string(*next - schedule.time(late)) + " cycles later" : "raise the interval",
@@ -185,7 +198,7 @@ private:
       const Slot &before = schedule.slots[order[i - 1]], &slot = schedule.slots[order[i]];
       if (slot.cluster >= before.cluster)
         continue;
-      error(DiagId::ScheduleMalformed, op(order[i]).place,
+      error(causes.of(DiagId::ScheduleMalformed, order[i]), order[i],
             "`" + op(order[i]).key + "` of cluster " + std::to_string(slot.cluster) + " comes after `" +
                 op(order[i - 1]).key + "` of cluster " + std::to_string(before.cluster),
             "clusters are contiguous and in order: raise the cycle of the later cluster",
@@ -195,7 +208,7 @@ private:
   }
 
   void checkBudgets() {
-    report.registers = registerPressure(problem, schedule);
+    report.registers = storage.registerPressure(schedule, position, static_cast<int>(order.size()));
     report.sharedBytes = sharedBytes(problem, schedule);
     if (problem.limits.registers > 0 && report.registers > problem.limits.registers)
       error(DiagId::ScheduleRegisters, heaviest(),
@@ -234,8 +247,10 @@ private:
 
   const Problem &problem;
   const Schedule &schedule;
+  const StorageTable &storage;
   const VerifyOptions &options;
   Report &report;
+  Causes causes;
   std::vector<int> order, position;
 };
 } // namespace
@@ -251,13 +266,15 @@ bool Report::ok() const {
 
 Report verify(const Problem &problem, const Schedule &schedule, const VerifyOptions &options) {
   Report report;
+  report.diagnostics = validate(problem);
+  if (!report.ok())
+    return report;
+  StorageTable storage(problem);
   // Buffers that nobody decided are as many as are needed.
   Schedule decided = schedule;
-  bool shaped =
-      validate(problem).empty() && schedule.slots.size() == problem.operations.size() && schedule.interval > 0;
-  if (shaped)
-    assignBuffers(problem, decided);
-  ScheduleVerifier(problem, decided, options, report).run();
+  if (schedule.slots.size() == problem.operations.size() && schedule.interval > 0)
+    storage.assignBuffers(decided, positionsOf(emissionOrder(decided), problem.numOps()));
+  ScheduleVerifier(problem, decided, storage, options, report).run();
   return report;
 }
 

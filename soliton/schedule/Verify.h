@@ -60,6 +60,8 @@ struct Report {
   std::vector<Hazard> hazards;
   int64_t registers = 0;
   int64_t sharedBytes = 0;
+  /// The first dependence that is violated, or hazard that is not proven.
+  std::optional<Dependence> violated;
 
   /// No errors (remarks and warnings may be there).
   bool ok() const;

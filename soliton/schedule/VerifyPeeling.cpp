@@ -101,6 +101,26 @@ private:
   int missing = -1, surplus = -1;
 };
 
+/// Ops that do not run exactly once for each iteration, found in one pass over the trace.
+std::vector<char> strays(const Problem &problem, const Trace &trace, int expected, bool mayOverrun) {
+  std::vector<char> stray(problem.operations.size(), 0);
+  std::vector<int> count(problem.operations.size(), 0);
+  for (int p = 0; p < trace.size(); ++p) {
+    const Instance &at = trace.at(p);
+    if (at.entry->kind != EntryKind::Op)
+      continue;
+    bool outside = at.iteration < 0 || at.iteration >= expected;
+    if (outside)
+      stray[at.entry->op] |= !(mayOverrun && at.iteration >= expected);
+    else
+      // Of two that are one iteration, the trace knows the place of the last only.
+      trace.position(at.entry->op, at.iteration) == p ? ++count[at.entry->op] : stray[at.entry->op] = 1;
+  }
+  for (size_t op = 0; op < stray.size(); ++op)
+    stray[op] |= count[op] != std::max(expected, 0);
+  return stray;
+}
+
 /// The op that stands in front of a position, or the first behind it; -1 if there is none.
 int neighbour(const Problem &problem, const Trace &trace, int position) {
   auto isOp = [&](int p) {
@@ -130,13 +150,16 @@ std::optional<Diagnostic> findLostInstance(const PathContext &context, const Pro
   int expected = program.exactTrips.value_or(path.trips + program.peeled);
   bool mayOverrun =
       std::any_of(program.kernel.begin(), program.kernel.end(), [](const Entry &entry) { return entry.overruns; });
+  std::vector<std::vector<char>> stray;
+  for (const Trace &trace : path.traces)
+    stray.push_back(strays(problem, trace, expected, mayOverrun));
   for (int i = 0; i < problem.numOps(); ++i) {
     OpKind kind = problem.operations[i].kind;
     bool sync = kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
     if (sync || !context.schedule.slots[i].scheduled())
       continue;
     for (int group = 0; group < problem.groups; ++group) {
-      if (!(problem.operations[i].groups >> group & 1))
+      if (!(problem.operations[i].groups >> group & 1) || !stray[group][i])
         continue;
       Roll roll(context, path.traces[group], i, expected, mayOverrun);
       if (!roll.ok())

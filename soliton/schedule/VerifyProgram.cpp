@@ -1,4 +1,6 @@
 //===- VerifyProgram.cpp - Barriers, waits and hazards of a program --------===//
+#include "soliton/schedule/Causes.h"
+#include "soliton/schedule/Issue.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Paths.h"
 #include "soliton/schedule/Verify.h"
@@ -14,18 +16,29 @@ class ProgramVerifier {
 public:
   ProgramVerifier(const Problem &problem, const Schedule &schedule, const Program &program,
                   const VerifyOptions &options, Report &report)
-      : context(problem, schedule), problem(problem), program(program), options(options), report(report) {}
+      : context(problem, schedule), problem(problem), program(program), options(options), report(report),
+        causes(problem), rules(problem, context.dependences) {}
 
   void run() {
+    check();
+    for (Diagnostic &diagnostic : causes.take())
+      report.diagnostics.push_back(std::move(diagnostic));
+  }
+
+private:
+  void check() {
     checkWaits();
     for (const Dependence &hazard : context.hazards)
       worst.push_back({hazard, HazardClass::Proven, 0, 0, 0, false, {}});
-    for (int trips : tripsToCheck(context, program, options.tripCount)) {
-      Path path(context, program, trips);
+    std::vector<int> counts = tripsToCheck(context, program, options.tripCount);
+    for (int trips : counts) {
+      Path path(context, program, trips, trips != counts.back());
       if (!say(findLostInstance(context, program, path)) || !say(findDivergence(context, program, path)))
         return;
       checkOrder(path);
       checkPhases(path);
+      times.reset();
+      currentTrips = trips;
       forEachHazard(context, path, [&](const HazardInstance &at) { classify(at); });
     }
     sayWaits();
@@ -34,7 +47,6 @@ public:
     report.hazards = std::move(worst);
   }
 
-private:
   const Operation &op(int index) const { return problem.operations[index]; }
   void error(DiagId id, Place place, std::string message, std::string hint, std::vector<Note> notes = {}) {
     report.diagnostics.push_back(
@@ -72,13 +84,21 @@ private:
           if (x < 0 || y < 0 || x < y || (dep.from == dep.to && x == y))
             continue;
           if (disordered.insert({dep.from, dep.to}).second)
-            error(DiagId::ScheduleDependence, op(dep.to).place,
-                  "`" + op(dep.to).key + "` stands in the " + std::string(nameOf(trace.at(y).where.phase)) +
-                      " before `" + op(dep.from).key + "`, which it depends on (" + describe(problem, dep) + ")",
-                  "move it behind `" + op(dep.from).key + "`",
-                  {{op(dep.from).place, "`" + op(dep.from).key + "` comes first"}});
+            reportOrder(dep, trace.at(y).where.phase);
           break;
         }
+  }
+
+  void reportOrder(const Dependence &dep, Phase phase) {
+    DiagId id = DiagId::ScheduleDependence;
+    causes.add(causes.of(id, dep.to, dep.from, -1, static_cast<int>(dep.kind)), dep.to,
+               {Severity::error,
+                id,
+                op(dep.to).place,
+                "`" + op(dep.to).key + "` stands in the " + std::string(nameOf(phase)) + " before `" +
+                    op(dep.from).key + "`, which it depends on (" + describe(problem, dep) + ")",
+                "move it behind `" + op(dep.from).key + "`",
+                {{op(dep.from).place, "`" + op(dep.from).key + "` comes first"}}});
   }
 
   /// A wave that waits for its own later arrival waits for ever.
@@ -117,16 +137,20 @@ private:
   }
 
   /// With both waves in step since the last barrier they share, the model has X done before Y takes effect.
-  bool latencyProtects(const HazardInstance &at) const {
+  bool latencyProtects(const HazardInstance &at) {
     if (!at.hazard->crossWave && at.fromPosition > at.toPosition)
       return false;
+    if (!times) {
+      times.emplace(rules, program, currentTrips);
+      times->finish();
+    }
     int shared = std::min(at.from->barriersBefore(at.fromPosition), at.to->barriersBefore(at.toPosition));
-    auto since = [&](const Trace &trace, int position) {
-      int64_t start = shared > 0 ? trace.times()[trace.barrierPosition(shared)] : 0;
-      return trace.times()[position] - start;
+    auto since = [&](const Trace &trace, int group, int position) {
+      int64_t start = shared > 0 ? times->of(group)[trace.barrierPosition(shared)].start : 0;
+      return times->of(group)[position].start - start;
     };
-    int64_t done = since(*at.from, at.fromPosition) + op(at.hazard->from).latency;
-    return done <= since(*at.to, at.toPosition) + op(at.hazard->to).firstEffect;
+    int64_t done = since(*at.from, at.fromGroup, at.fromPosition) + op(at.hazard->from).latency;
+    return done <= since(*at.to, at.toGroup, at.toPosition) + op(at.hazard->to).firstEffect;
   }
 
   /// What is missing: the phase, the wait, or the barrier.
@@ -143,9 +167,9 @@ private:
                                   : "") +
              (hazard.reuse ? ", or give `" + problem.regions[hazard.region].name + "` another buffer" : "");
     const Counter &counter = problem.counters[hazard.counter];
-    if (counter.kind == CounterKind::Group && !at.from->committed(at.fromPosition, last, hazard.counter))
+    if (counter.kind == Retirement::Group && !at.from->committed(at.fromPosition, last, hazard.counter))
       return "commit `" + counter.name + "` behind `" + op(hazard.from).key + "`";
-    int64_t value = counter.kind == CounterKind::OutOfOrder
+    int64_t value = counter.kind == Retirement::OutOfOrder
                         ? 0
                         : std::max<int64_t>(0, at.from->issuedSince(at.fromPosition, last, hazard.counter));
     Location where = at.from->at(last).where;
@@ -163,11 +187,13 @@ private:
 
   /// One wait in front of one barrier serves all hazards that lack one there: the strictest.
   void sayWaits() {
+    std::map<std::pair<int, Location>, int64_t> strictest;
     for (const auto &[index, wait] : waits) {
-      int64_t value = wait.value;
-      for (const auto &[other, same] : waits)
-        if (same.counter == wait.counter && same.where == wait.where)
-          value = std::min(value, same.value);
+      int64_t &value = strictest.try_emplace({wait.counter, wait.where}, wait.value).first->second;
+      value = std::min(value, wait.value);
+    }
+    for (const auto &[index, wait] : waits) {
+      int64_t value = strictest.at({wait.counter, wait.where});
       const Dependence &hazard = worst[index].dependence;
       worst[index].fix = "`wait " + problem.counters[wait.counter].name + " " + std::to_string(value) +
                          "` in front of " + (hazard.crossWave ? "the barrier" : "`" + op(hazard.to).key + "`") +
@@ -189,6 +215,8 @@ private:
     const Dependence &dep = hazard.dependence;
     hazard.waived = hazard.value == HazardClass::LatencyOnly && isWaived(dep);
     bool latency = hazard.value == HazardClass::LatencyOnly;
+    if (!report.violated && !hazard.waived)
+      report.violated = dep;
     std::string groups = problem.groups > 1
                              ? " of wave group " + std::to_string(hazard.toGroup) + " and `" + op(dep.from).key +
                                    "` of wave group " + std::to_string(hazard.fromGroup)
@@ -196,13 +224,16 @@ private:
     std::string message = "`" + op(dep.to).key + "`" + groups + " touch " + std::string(nameOf(dep.space)) + " `" +
                           problem.regions[dep.region].name + "` (" + std::string(nameOf(dep.kind)) + ") and " +
                           (latency ? "only latency keeps them apart" : "nothing keeps them apart");
-    report.diagnostics.push_back(
-        {hazard.waived ? Severity::warning : Severity::error,
-         latency ? DiagId::ScheduleLatencyOnly : DiagId::ScheduleHazard,
-         op(dep.to).place,
-         message,
-         hazard.fix,
-         {{op(dep.from).place, "`" + op(dep.from).key + "` must be complete in every wave first"}}});
+    DiagId id = latency ? DiagId::ScheduleLatencyOnly : DiagId::ScheduleHazard;
+    Severity severity = hazard.waived ? Severity::warning : Severity::error;
+    int kind = static_cast<int>(dep.kind) * 2 + hazard.waived;
+    causes.add(causes.of(id, dep.to, dep.from, dep.region, kind), dep.to,
+               {severity,
+                id,
+                op(dep.to).place,
+                message,
+                hazard.fix,
+                {{op(dep.from).place, "`" + op(dep.from).key + "` must be complete in every wave first"}}});
   }
 
   PathContext context;
@@ -210,6 +241,11 @@ private:
   const Program &program;
   const VerifyOptions &options;
   Report &report;
+  Causes causes;
+  IssueRules rules;
+  /// Of the path that is looked at; made where a hazard is not proven.
+  std::optional<IssueModel> times;
+  int currentTrips = 0;
   std::vector<Hazard> worst;
   /// By hazard.
   std::map<size_t, MissingWait> waits;

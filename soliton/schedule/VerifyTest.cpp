@@ -331,3 +331,64 @@ TEST(Verify, NoFalseAlarmsOnThreeHundredGoodSchedules) {
   }
   EXPECT_GE(count, 300);
 }
+
+namespace {
+/// A GEMM whose ops know what they are pieces of, as the compiler makes them.
+Problem gemmOfPieces() {
+  Problem problem = gemm({2, 4, 2, 2, 16, false, false});
+  std::map<std::string, int> origins;
+  for (Operation &op : problem.operations) {
+    std::string tag = op.key.substr(0, op.key.find('/'));
+    op.origin.op = origins.try_emplace(tag, static_cast<int>(origins.size())).first->second;
+  }
+  return problem;
+}
+
+int errors(const Report &report, DiagId id) {
+  return static_cast<int>(std::count_if(report.diagnostics.begin(), report.diagnostics.end(), [&](const Diagnostic &d) {
+    return d.id == id && d.severity == Severity::error;
+  }));
+}
+} // namespace
+
+TEST(Verify, PiecesOfOneMistakeAreOneDiagnostic) {
+  Problem problem = gemmOfPieces();
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  schedule.buffers.clear();
+  // All fragments of `a` are loaded too late.
+  int moved = 0;
+  for (int op = 0; op < problem.numOps(); ++op)
+    if (problem.operations[op].key.starts_with("read_a/shared_load")) {
+      schedule.slots[op].stage += 2;
+      ++moved;
+    }
+  Report report = verify(problem, schedule);
+  EXPECT_EQ(moved, 8);
+  EXPECT_EQ(errors(report, DiagId::ScheduleDependence), 1) << format(report.diagnostics);
+  const Diagnostic &first = report.diagnostics.front();
+  ASSERT_EQ(first.notes.size(), 2u);
+  EXPECT_TRUE(first.notes[1].message.starts_with("and 15 more like it: `mma/")) << first.notes[1].message;
+}
+
+TEST(Verify, MissingPiecesAreOneDiagnosticForEachOp) {
+  Problem problem = gemmOfPieces();
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  for (int op = 0; op < problem.numOps(); ++op)
+    if (problem.operations[op].kind == OpKind::Mma || problem.operations[op].kind == OpKind::SharedLoad)
+      schedule.slots[op] = {};
+  EXPECT_EQ(errors(verify(problem, schedule), DiagId::ScheduleMissingOp), 3);
+}
+
+TEST(Verify, HazardsOfOnePairOfOpsAreOneDiagnostic) {
+  Problem problem = gemmOfPieces();
+  Schedule schedule = *schedulePrefetch(problem).schedule;
+  Program program = synchronize(problem, schedule).program;
+  std::erase_if(program.kernel, [](const Entry &entry) { return entry.kind == EntryKind::Barrier; });
+  Report report = verify(problem, schedule, program);
+  int open = static_cast<int>(std::count_if(report.hazards.begin(), report.hazards.end(),
+                                            [](const Hazard &hazard) { return hazard.value != HazardClass::Proven; }));
+  EXPECT_GT(open, 30);
+  // Read after write and write after read, of a and of b.
+  EXPECT_LE(errors(report, DiagId::ScheduleHazard) + errors(report, DiagId::ScheduleLatencyOnly), 4)
+      << format(report.diagnostics);
+}

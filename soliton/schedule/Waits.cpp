@@ -3,138 +3,223 @@
 #include "soliton/schedule/Paths.h"
 
 #include <algorithm>
-#include <map>
+#include <tuple>
 
 namespace soliton::sched {
 namespace {
-/// A wait on `counter` in front of the entry at `where`.
-struct WaitPlace {
+/// A wait that may be added: on `counter`, in front of the entry at `where`.
+struct Candidate {
   Location where;
   int counter = 0;
-
-  auto operator<=>(const WaitPlace &) const = default;
-};
-struct Wanted {
   int64_t value = std::numeric_limits<int64_t>::max();
   GroupMask groups = 0;
+  bool alive = true;
 };
-using Waits = std::map<WaitPlace, Wanted>;
+
+/// What one group does on one counter along one path: a need is met by any wait at or before it that leaves as little
+/// outstanding as it asks for.
+struct Track {
+  struct Item {
+    int position = 0;
+    /// The candidate that stands here; -1: a need.
+    int candidate = -1;
+    /// What is known to be complete behind the wait; what must be for the need.
+    int64_t index = 0;
+  };
+  std::vector<Item> items;
+
+  bool holds(const std::vector<Candidate> &candidates, int without) const {
+    int64_t known = std::numeric_limits<int64_t>::min();
+    for (const Item &item : items) {
+      if (item.candidate < 0 && item.index > known)
+        return false;
+      if (item.candidate >= 0 && item.candidate != without && candidates[item.candidate].alive)
+        known = std::max(known, item.index);
+    }
+    return true;
+  }
+};
 
 class WaitDerivation {
 public:
-  WaitDerivation(const Problem &problem, const Schedule &schedule, Program &program, const WaitOptions &options)
-      : context(problem, schedule), problem(problem), program(program), options(options) {
+  WaitDerivation(const PathContext &context, Program &program, const WaitOptions &options)
+      : context(context), problem(context.problem), program(program), options(options) {
     for (const Operation &op : problem.operations)
       uniform &= (op.groups & problem.allGroups()) == problem.allGroups();
+    size_t entries = program.prologue.size() + program.kernel.size() + program.epilogue.size();
+    candidateAt.assign(entries * problem.counters.size(), -1);
   }
 
   WaitResult run() {
-    trips = tripsToCheck(context, program, options.tripCount);
-    Waits waits = needed();
-    drop(waits);
-    program = with(waits);
-    remark(waits);
+    std::vector<Path> paths = pathsToCheck(context, program, options.tripCount);
+    needs.resize(paths.size() * problem.groups * problem.counters.size());
+    for (size_t path = 0; path < paths.size(); ++path)
+      forEachHazard(context, paths[path], [&](const HazardInstance &at) { look(at, path); });
+    sortCandidates();
+    dropSuperfluous(paths);
+    insert();
+    remark();
     return std::move(result);
   }
 
 private:
-  Waits needed() const {
-    Waits waits;
-    for (int count : trips) {
-      Path path(context, program, count);
-      forEachHazard(context, path, [&](const HazardInstance &at) {
-        if (at.hazard->counter < 0 || isProven(context, at))
-          return;
-        if (protectedByPhase(problem, *at.hazard))
-          return needForArrival(at, waits);
-        int before = at.toPosition;
-        if (at.hazard->crossWave)
-          before = at.from->barrierPosition(at.to->barriersBefore(at.toPosition));
-        if (before != kNever && before > at.fromPosition)
-          need(at, before, waits);
-      });
-    }
-    return waits;
+  size_t slotOf(const Location &where, int counter) const {
+    size_t first = where.phase == Phase::Prologue ? 0
+                   : where.phase == Phase::Kernel ? program.prologue.size()
+                                                  : program.prologue.size() + program.kernel.size();
+    return (first + where.index) * problem.counters.size() + counter;
+  }
+  size_t trackOf(size_t path, int group, int counter) const {
+    return (path * problem.groups + group) * problem.counters.size() + counter;
+  }
+
+  void look(const HazardInstance &at, size_t path) {
+    if (isProven(context, at))
+      return;
+    result.open += !waitFor(at, path);
+  }
+
+  /// False if no wait helps.
+  bool waitFor(const HazardInstance &at, size_t path) {
+    if (at.hazard->counter < 0)
+      return false;
+    int before = at.toPosition;
+    if (protectedByPhase(problem, *at.hazard))
+      before = arrivalOf(at);
+    else if (at.hazard->crossWave)
+      before = at.from->barrierPosition(at.to->barriersBefore(at.toPosition));
+    return before != kNever && before > at.fromPosition && need(at, before, path);
   }
 
   /// Readers wait for their reads before they announce that the buffer is empty.
-  void needForArrival(const HazardInstance &at, Waits &waits) const {
+  int arrivalOf(const HazardInstance &at) const {
     if (at.hazard->kind != DepKind::War)
-      return;
-    int release = problem.regions[at.hazard->region].release;
-    int arrival = at.from->phaseEntry(EntryKind::Arrive, release, at.hazard->region,
-                                      instanceOf(problem, *at.hazard, at.iteration));
-    if (arrival != kNever && arrival > at.fromPosition)
-      need(at, arrival, waits);
+      return kNever;
+    return at.from->phaseEntry(EntryKind::Arrive, problem.regions[at.hazard->region].release, at.hazard->region,
+                               instanceOf(problem, *at.hazard, at.iteration));
   }
 
-  void need(const HazardInstance &at, int before, Waits &waits) const {
+  bool need(const HazardInstance &at, int before, size_t path) {
     int counter = at.hazard->counter;
-    CounterKind kind = problem.counters[counter].kind;
-    if (kind == CounterKind::Phase ||
-        (kind == CounterKind::Group && !at.from->committed(at.fromPosition, before, counter)))
-      return;
-    int64_t value = kind == CounterKind::OutOfOrder ? 0 : at.from->issuedSince(at.fromPosition, before, counter);
+    Retirement kind = problem.counters[counter].kind;
+    if (kind == Retirement::Phase ||
+        (kind == Retirement::Group && !at.from->committed(at.fromPosition, before, counter)))
+      return false;
+    int64_t since = at.from->issuedSince(at.fromPosition, before, counter);
+    int64_t value = kind == Retirement::OutOfOrder ? 0 : since;
     if (int limit = problem.counters[counter].limit; limit > 0)
       value = std::min<int64_t>(value, limit);
-    Wanted &wanted = waits[{at.from->at(before).where, counter}];
-    wanted.value = std::min(wanted.value, value);
-    wanted.groups |= uniform ? kAllGroups : GroupMask{1} << at.fromGroup;
+    Location where = at.from->at(before).where;
+    int &candidate = candidateAt[slotOf(where, counter)];
+    if (candidate < 0) {
+      candidate = static_cast<int>(candidates.size());
+      candidates.push_back({where, counter});
+    }
+    candidates[candidate].value = std::min(candidates[candidate].value, value);
+    candidates[candidate].groups |= uniform ? kAllGroups : GroupMask{1} << at.fromGroup;
+    // How much was issued before the wait is counted from its own place, so that waits and needs compare.
+    std::vector<Track::Item> &list = needs[trackOf(path, at.fromGroup, counter)].items;
+    int64_t index = at.from->issuedBefore(before, counter) - since;
+    if (list.empty() || list.back().position != before)
+      list.push_back({before, -1, index});
+    list.back().index = std::max(list.back().index, index);
+    return true;
   }
 
-  /// Leaves out each wait without which everything that was ordered stays ordered.
-  void drop(Waits &waits) const {
-    int64_t open = unproven(with(waits));
-    for (auto it = waits.begin(); it != waits.end();) {
-      std::pair<const WaitPlace, Wanted> candidate = *it;
-      it = waits.erase(it);
-      if (unproven(with(waits)) > open)
-        waits.insert(candidate);
+  /// In the order of the program, so that superfluous ones are looked for from the front.
+  void sortCandidates() {
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate &a, const Candidate &b) {
+      return std::tie(a.where, a.counter) < std::tie(b.where, b.counter);
+    });
+    for (size_t i = 0; i < candidates.size(); ++i)
+      candidateAt[slotOf(candidates[i].where, candidates[i].counter)] = static_cast<int>(i);
+  }
+
+  /// Leaves out each wait without which every need is still met.
+  void dropSuperfluous(const std::vector<Path> &paths) {
+    std::vector<std::vector<Track>> tracks(problem.counters.size());
+    for (size_t path = 0; path < paths.size(); ++path)
+      for (int group = 0; group < problem.groups; ++group)
+        for (size_t counter = 0; counter < problem.counters.size(); ++counter) {
+          Track &track = needs[trackOf(path, group, static_cast<int>(counter))];
+          if (track.items.empty())
+            continue;
+          addWaits(track, paths[path].traces[group], group, static_cast<int>(counter));
+          tracks[counter].push_back(std::move(track));
+        }
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const std::vector<Track> &mine = tracks[candidates[i].counter];
+      candidates[i].alive = !std::all_of(
+          mine.begin(), mine.end(), [&](const Track &track) { return track.holds(candidates, static_cast<int>(i)); });
     }
   }
 
-  int64_t unproven(const Program &trial) const {
-    int64_t count = 0;
-    for (int trip : trips) {
-      Path path(context, trial, trip);
-      forEachHazard(context, path, [&](const HazardInstance &at) { count += !isProven(context, at); });
+  void addWaits(Track &track, const Trace &trace, int group, int counter) const {
+    for (int p = 0; p < trace.size(); ++p) {
+      int candidate = candidateAt[slotOf(trace.at(p).where, counter)];
+      if (candidate >= 0 && (candidates[candidate].groups >> group & 1))
+        track.items.push_back({p, candidate, trace.issuedBefore(p, counter) - candidates[candidate].value});
     }
-    return count;
+    // A wait stands in front of the entry that needs it.
+    std::sort(track.items.begin(), track.items.end(), [](const Track::Item &a, const Track::Item &b) {
+      return std::tuple(a.position, a.candidate < 0, a.index) < std::tuple(b.position, b.candidate < 0, b.index);
+    });
+    // A need that an earlier one exceeds says nothing new.
+    int64_t most = std::numeric_limits<int64_t>::min();
+    std::erase_if(track.items, [&](const Track::Item &item) {
+      bool implied = item.candidate < 0 && item.index <= most;
+      most = item.candidate < 0 ? std::max(most, item.index) : most;
+      return implied;
+    });
   }
 
-  Program with(const Waits &waits) const {
-    Program copy = program;
-    for (auto it = waits.rbegin(); it != waits.rend(); ++it) {
-      std::vector<Entry> &entries = copy.list(it->first.where.phase);
-      Entry wait;
-      wait.kind = EntryKind::Wait;
-      wait.counter = it->first.counter;
-      wait.value = static_cast<int>(it->second.value);
-      wait.groups = it->second.groups;
-      wait.position = entries[it->first.where.index].position;
-      wait.cluster = entries[it->first.where.index].cluster;
-      entries.insert(entries.begin() + it->first.where.index, wait);
+  void insert() {
+    size_t next = 0;
+    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
+      std::vector<Entry> &entries = program.list(phase), output;
+      output.reserve(entries.size() + candidates.size());
+      for (int i = 0; i < static_cast<int>(entries.size()); ++i) {
+        for (; next < candidates.size() && candidates[next].where == Location{phase, i}; ++next)
+          if (candidates[next].alive)
+            output.push_back(waitOf(candidates[next], entries[i]));
+        output.push_back(entries[i]);
+      }
+      entries = std::move(output);
     }
-    return copy;
   }
 
-  void remark(const Waits &waits) {
-    for (const auto &[place, wanted] : waits)
-      result.remarks.push_back({Severity::remark,
-                                DiagId::ScheduleRemark,
-                                {},
-                                "`wait " + problem.counters[place.counter].name + " " + std::to_string(wanted.value) +
-                                    "` was added to the " + std::string(nameOf(place.where.phase)),
-                                {},
-                                {}});
+  static Entry waitOf(const Candidate &candidate, const Entry &before) {
+    Entry wait;
+    wait.kind = EntryKind::Wait;
+    wait.counter = candidate.counter;
+    wait.value = static_cast<int>(candidate.value);
+    wait.groups = candidate.groups;
+    wait.position = before.position;
+    wait.cluster = before.cluster;
+    return wait;
   }
 
-  PathContext context;
+  void remark() {
+    for (const Candidate &wait : candidates)
+      if (wait.alive && options.remarks)
+        result.remarks.push_back({Severity::remark,
+                                  DiagId::ScheduleRemark,
+                                  {},
+                                  "`wait " + problem.counters[wait.counter].name + " " + std::to_string(wait.value) +
+                                      "` was added to the " + std::string(nameOf(wait.where.phase)),
+                                  {},
+                                  {}});
+  }
+
+  const PathContext &context;
   const Problem &problem;
   Program &program;
   const WaitOptions &options;
   bool uniform = true;
-  std::vector<int> trips;
+  std::vector<Candidate> candidates;
+  /// By place and counter.
+  std::vector<int> candidateAt;
+  std::vector<Track> needs;
   WaitResult result;
 };
 
@@ -181,10 +266,10 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
 }
 } // namespace
 
-void deriveCommits(const Problem &problem, const Schedule &schedule, Program &program) {
-  PathContext context(problem, schedule);
+void deriveCommits(const PathContext &context, Program &program) {
+  const Problem &problem = context.problem;
   for (size_t counter = 0; counter < problem.counters.size(); ++counter) {
-    if (problem.counters[counter].kind != CounterKind::Group)
+    if (problem.counters[counter].kind != Retirement::Group)
       continue;
     bool written = false;
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
@@ -201,8 +286,16 @@ void deriveCommits(const Problem &problem, const Schedule &schedule, Program &pr
   }
 }
 
+void deriveCommits(const Problem &problem, const Schedule &schedule, Program &program) {
+  deriveCommits(PathContext(problem, schedule), program);
+}
+
+WaitResult deriveWaits(const PathContext &context, Program &program, const WaitOptions &options) {
+  return WaitDerivation(context, program, options).run();
+}
+
 WaitResult deriveWaits(const Problem &problem, const Schedule &schedule, Program &program, const WaitOptions &options) {
-  return WaitDerivation(problem, schedule, program, options).run();
+  return deriveWaits(PathContext(problem, schedule), program, options);
 }
 
 } // namespace soliton::sched

@@ -21,9 +21,13 @@ namespace soliton::sched {
 struct WaitOptions {
   /// Number of loop iterations, if it is known.
   std::optional<int> tripCount;
+  /// Say what was added.
+  bool remarks = true;
 };
 
 struct WaitResult {
+  /// Hazards that no wait can make proven.
+  int open = 0;
   /// One remark per wait that was added.
   std::vector<Diagnostic> remarks;
 };
@@ -38,5 +42,11 @@ void derivePhases(const Problem &problem, const Schedule &schedule, Program &pro
 /// Adds to `program`, whose barriers stand, the waits that are missing.
 WaitResult deriveWaits(const Problem &problem, const Schedule &schedule, Program &program,
                        const WaitOptions &options = {});
+
+/// The same where the context is known.
+struct PathContext;
+void deriveCommits(const PathContext &context, Program &program);
+void derivePhases(const PathContext &context, Program &program);
+WaitResult deriveWaits(const PathContext &context, Program &program, const WaitOptions &options);
 
 } // namespace soliton::sched

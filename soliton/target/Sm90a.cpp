@@ -110,6 +110,7 @@ static Target build() {
                      {CounterKind::bulk, 63, true, /*grouped=*/true},
                      {CounterKind::mma, 7, true, /*grouped=*/true}};
   target.barrierCompletesShared = true;
+  target.lanesInLockstep = false;
   target.namedBarriers = 16;
   target.hasMbarrier = true;
   target.hasTileCopy = true;

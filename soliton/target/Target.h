@@ -11,6 +11,7 @@
 #pragma once
 
 #include "soliton/layout/Shared.h"
+#include "soliton/support/Counter.h"
 #include "soliton/support/DType.h"
 #include "soliton/support/Diagnostics.h"
 #include "soliton/target/Mma.h"
@@ -19,12 +20,6 @@ namespace soliton {
 
 enum class Vendor : uint8_t { amd, nvidia };
 std::string_view name(Vendor vendor);
-
-/// The abstract counters that asynchronous operations tick and `wait` waits for.
-enum class CounterKind : uint8_t { vm, shared, cpAsync, bulk, mma };
-/// `vm`, `shared`, `cp_async`, `bulk`, `mma`.
-std::string_view name(CounterKind kind);
-std::optional<CounterKind> parseCounterKind(std::string_view text);
 
 struct Counter {
   CounterKind kind;
@@ -114,6 +109,8 @@ struct Target {
 
   std::vector<Counter> counters;
   bool barrierCompletesShared = false;
+  /// Lanes of a wave see each other's ordinary accesses in program order without a barrier.
+  bool lanesInLockstep = true;
   /// `barrier id, waves` with ids below this; 1 where only whole workgroups meet.
   int64_t namedBarriers = 1;
   bool hasMbarrier = false;

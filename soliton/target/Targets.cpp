@@ -9,19 +9,6 @@ std::string_view name(Vendor vendor) {
   return vendor == Vendor::amd ? "amd" : "nvidia";
 }
 
-static constexpr std::array<std::string_view, 5> kCounterNames = {"vm", "shared", "cp_async", "bulk", "mma"};
-
-std::string_view name(CounterKind kind) {
-  return kCounterNames[static_cast<size_t>(kind)];
-}
-
-std::optional<CounterKind> parseCounterKind(std::string_view text) {
-  auto found = std::ranges::find(kCounterNames, text);
-  if (found == kCounterNames.end())
-    return std::nullopt;
-  return static_cast<CounterKind>(found - kCounterNames.begin());
-}
-
 const SharedAccess &Target::sharedAccess(int64_t bytes, bool write) const {
   const SharedAccess *best = nullptr, *widest = nullptr;
   for (const SharedAccess &row : sharedAccesses) {

@@ -149,6 +149,29 @@ static LogicalResult checkBound(KernelOp kernel, const Geometry &geometry) {
   return success(ok);
 }
 
+/// A tile that has a dimension and its alias would be split by the same waves along both, which no layout says.
+static LogicalResult checkAliases(KernelOp kernel, const Geometry &geometry) {
+  mlir::WalkResult walked = kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes()) {
+      auto tile = dyn_cast<TileType>(type);
+      std::map<Dim, StringRef> split;
+      for (StringAttr name : tile ? tile.getDims() : ArrayRef<StringAttr>()) {
+        const Distribution &dim = geometry[Dim(name.getValue().str())];
+        auto [other, isNew] = split.try_emplace(dim.wavesOf, name.getValue());
+        if (dim.waves == 1 || isNew)
+          continue;
+        report(op->getLoc(), DiagId::NotSupportedHere).hint("give one of them no waves, or read them apart")
+            << "`" << other->second << "` and `" << name.getValue()
+            << "` are split by the same waves, and this tile has "
+            << "both";
+        return mlir::WalkResult::interrupt();
+      }
+    }
+    return mlir::WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 namespace {
 struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
   using Base::Base;
@@ -160,7 +183,8 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
       return signalPassFailure();
     kernel.setGeometryAttr(*resolved);
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)) ||
+        failed(checkAliases(kernel, *geometry)))
       return signalPassFailure();
     bindShapes(kernel, *geometry);
     bool ok = true;

@@ -1,8 +1,7 @@
 //===- ExpandCompute.cpp - Expansion of what computes element by element -----------===//
 
 #include "soliton/ir/Forms.h"
-#include "soliton/layout/Convert.h"
-#include "soliton/layout/Reduce.h"
+#include "soliton/layout/Route.h"
 #include "soliton/transforms/Expander.h"
 
 namespace soliton {
@@ -32,7 +31,7 @@ void Expander::expandElementwise(Operation *op) {
   int64_t granule = 0;
   SmallVector<Value> tiles = llvm::filter_to_vector(op->getOperands(), isTile);
   for (Value operand : tiles)
-    if (int64_t size = fragment(operand).granule(); size > 0 && type.layout().pieces(size))
+    if (int64_t size = fragment(operand).granule(); size > 0 && type.layout().splits(size))
       granule = granule == 0 ? size : std::min(granule, size);
   if (granule == 0)
     granule = naturalGranule(type);
@@ -95,16 +94,59 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
   }
 }
 
+/// Each piece of the result is a broadcast of the operand's registers that it repeats: those of its own registers that
+/// stand at the start of every dimension that the operand lacks.
+void Expander::expandBroadcast(BroadcastOp broadcast, ArrayRef<int64_t> registers) {
+  TileType type = broadcast.getResult().getType(), narrow = broadcast.getOperand().getType();
+  int64_t granule = naturalGranule(type);
+  const Fragment from = fragment(broadcast.getOperand());
+  Fragment &result = define(broadcast.getResult());
+  for (auto [piece, at] : llvm::enumerate(origins(broadcast, Role::Compute, type.layout(), granule))) {
+    int64_t begin = piece * granule;
+    TileType wide = pieceType(type, begin, granule);
+    Layout layout = wide.layout();
+    for (Dim dim : wide.layout().dims())
+      if (!narrow.hasDim(dim.name()))
+        layout = layout.withoutDim(dim);
+    SmallVector<Value> parts;
+    for (int64_t i = 0; i < granule; ++i) {
+      int64_t position = i;
+      bool repeats = false;
+      for (const Digit &digit : wide.layout().reg) {
+        repeats |= digit.dim && !narrow.hasDim(digit.dim->name()) && position % digit.extent != 0;
+        position /= digit.extent;
+      }
+      if (!repeats)
+        llvm::append_range(parts, from.parts(builder, broadcast.getLoc(), registers[begin + i], 1, at));
+    }
+    Value repeated = parts.front();
+    if (parts.size() > 1)
+      repeated = JoinOp::create(builder, broadcast.getLoc(), narrow.withLayout(layout), parts, ArrayAttr(), at);
+    result.append(cloneOnPiece(builder, broadcast, repeated, wide, at));
+  }
+}
+
 void Expander::expandRemap(Operation *op) {
   auto type = cast<TileType>(op->getResult(0).getType());
-  if (auto convert = dyn_cast<ConvertOp>(op)) {
-    ConvertPlan plan = planConvert(convert.getOperand().getType().layout(), type.layout());
-    if (plan.kind == ConvertKind::rename)
+  ConvertPlan plan =
+      planConvert(cast<TileType>(op->getOperand(0).getType()).layout(), type.layout(), {.trusted = true});
+  if (plan.kind == ConvertKind::rename) {
+    if (auto convert = dyn_cast<ConvertOp>(op))
       return expandRename(convert, plan.registers);
+    return expandBroadcast(cast<BroadcastOp>(op), plan.registers);
   }
-  OriginAttr at = origin(op, isa<ConvertOp>(op) ? Role::Convert : Role::Compute);
-  Value whole = fragment(op->getOperand(0)).whole(builder, op->getLoc(), at);
-  define(op->getResult(0)).append(cloneOnPiece(builder, op, whole, type, at));
+  // Registers that do not meet are converted apart.
+  const Layout &before = cast<TileType>(op->getOperand(0).getType()).layout();
+  int64_t count = independentRegisters(before, type.layout());
+  if (!before.splits(count) || !type.layout().splits(count) || before.regs() != type.layout().regs())
+    count = type.layout().regs();
+  const Fragment from = fragment(op->getOperand(0));
+  Fragment &result = define(op->getResult(0));
+  for (auto [i, at] : llvm::enumerate(origins(op, Role::Convert, type.layout(), count))) {
+    Value piece = count == type.layout().regs() ? from.whole(builder, op->getLoc(), at)
+                                                : from.range(builder, op->getLoc(), i * count, count, at);
+    result.append(cloneOnPiece(builder, op, piece, pieceType(type, i * count, count), at));
+  }
 }
 
 Value Expander::combine(ReduceOp reduce, Value lhs, Value rhs, OriginAttr at) {
@@ -124,11 +166,11 @@ static Layout reducedGroup(const Layout &layout, Dim dim, int64_t first) {
   return group;
 }
 
-/// One op per result register: it combines the lane's registers, then lanes.
+/// One op per result register: it combines registers of the lane, or makes one exchange between lanes.
 void Expander::expandReduce(ReduceOp reduce) {
   TileType source = reduce.getSource().getType(), type = reduce.getResult().getType();
   Dim dim(reduce.getDim().str());
-  ReducePlan plan = planReduce(source.layout(), dim);
+  ReducePlan plan = planReduce(source.layout(), dim, type.layout());
   const Fragment from = fragment(reduce.getSource());
   Fragment init = reduce.getInit() ? fragment(reduce.getInit()) : Fragment();
   Fragment &result = define(reduce.getResult());

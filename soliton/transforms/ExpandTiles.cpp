@@ -58,30 +58,53 @@ const MmaKind &Expander::kindOf(MmaOp mma) const {
   return mmaKindOf(mma, geometry.target());
 }
 
-void Expander::expandRead(ReadOp read) {
+SmallVector<Value> Expander::dynamicPieces(ValueRange values, int64_t begin, int64_t count, OriginAttr at) {
+  return llvm::map_to_vector(
+      values, [&](Value value) { return fragment(value).range(builder, value.getLoc(), begin, count, at); });
+}
+
+FailureOr<int64_t> Expander::accessWidth(Operation *op) {
+  int64_t width = Access(op, geometry).width(geometry.maxBytesPerAccess());
+  if (width > 0)
+    return width;
+  return report(op->getLoc(), DiagId::PackedElementsSplit)
+             .hint("read and write whole bytes a lane along the tensor's last dimension, or use a wider element type")
+         << "lanes would touch parts of the bytes in which " << tileOf(op).getElementType() << " elements lie";
+}
+
+LogicalResult Expander::expandRead(ReadOp read) {
   TileType type = read.getResult().getType();
-  int64_t width = Access(read, geometry).width(geometry.maxBytesPerAccess());
+  FailureOr<int64_t> found = accessWidth(read);
+  if (failed(found))
+    return failure();
+  int64_t width = *found;
   bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
   Fragment &result = define(read.getResult());
   for (auto [i, piece] :
        llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
     result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
-                                 ValueRange(), read.getSymbols(), mlir::IntegerAttr(), read.getIndicesAttr(),
-                                 read.getStartsAttr(), ArrayAttr(), read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
+                                 dynamicPieces(read.getDynamicValues(), i * width, width, piece), read.getSymbols(),
+                                 mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), ArrayAttr(),
+                                 read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
+  return success();
 }
 
-void Expander::expandWrite(WriteOp write) {
+LogicalResult Expander::expandWrite(WriteOp write) {
   TileType type = write.getValue().getType();
-  int64_t width = Access(write, geometry).width(geometry.maxBytesPerAccess());
+  FailureOr<int64_t> found = accessWidth(write);
+  if (failed(found))
+    return failure();
+  int64_t width = *found;
   bool shared = cast<MemoryType>(write.getMemory().getType()).isShared();
   for (auto [i, piece] :
        llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
-    WriteOp::create(builder, write.getLoc(), value, write.getMemory(), ValueRange(), write.getSymbols(),
+    WriteOp::create(builder, write.getLoc(), value, write.getMemory(),
+                    dynamicPieces(write.getDynamicValues(), i * width, width, piece), write.getSymbols(),
                     mlir::IntegerAttr(), write.getIndicesAttr(), write.getStartsAttr(), ArrayAttr(),
-                    write.getGuardsAttr(), write.getTagsAttr(), piece,
-                    write.getBufferAttr());
+                    write.getGuardsAttr(), write.getTagsAttr(), piece, write.getBufferAttr());
   }
+  return success();
 }
 
 void Expander::expandCopy(CopyOp copy) {
@@ -212,7 +235,8 @@ LogicalResult Expander::expandConditional(ConditionalOp op) {
   }
   auto expanded = ConditionalOp::create(builder, op.getLoc(), types, op.getConditionAttr(), op.getSymbols());
   expanded.setTagsAttr(op.getTagsAttr());
-  for (auto [from, to] : {std::pair(&op.thenBlock(), &expanded.thenBlock()), {&op.elseBlock(), &expanded.elseBlock()}}) {
+  for (auto [from, to] :
+       {std::pair(&op.thenBlock(), &expanded.thenBlock()), {&op.elseBlock(), &expanded.elseBlock()}}) {
     to->clear();
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(to);
@@ -240,8 +264,8 @@ void Expander::expandYield(Operation *yield, ArrayRef<int64_t> granules, OriginA
 
 LogicalResult Expander::expand(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<ReadOp>([&](ReadOp read) { return expandRead(read), success(); })
-      .Case<WriteOp>([&](WriteOp write) { return expandWrite(write), success(); })
+      .Case<ReadOp>([&](ReadOp read) { return expandRead(read); })
+      .Case<WriteOp>([&](WriteOp write) { return expandWrite(write); })
       .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); })
       .Case<MmaOp>([&](MmaOp mma) { return expandMma(mma), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return expandReduce(reduce), success(); })

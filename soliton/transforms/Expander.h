@@ -23,15 +23,20 @@ private:
   LogicalResult expandLoop(wave::IterateOp loop);
   LogicalResult expandConditional(wave::ConditionalOp op);
   void expandYield(Operation *yield, ArrayRef<int64_t> granules, wave::OriginAttr at);
-  void expandRead(wave::ReadOp read);
-  void expandWrite(wave::WriteOp write);
+  LogicalResult expandRead(wave::ReadOp read);
+  LogicalResult expandWrite(wave::WriteOp write);
+  /// Registers that one instruction of a read or write moves.
+  FailureOr<int64_t> accessWidth(Operation *op);
   void expandCopy(wave::CopyOp copy);
   void expandMma(wave::MmaOp mma);
+  /// The same registers of each of an access' dynamic values.
+  SmallVector<Value> dynamicPieces(ValueRange values, int64_t begin, int64_t count, wave::OriginAttr at);
 
   void expandElementwise(Operation *op);
   void expandGenerated(Operation *op);
   void expandRemap(Operation *op);
   void expandRename(wave::ConvertOp convert, ArrayRef<int64_t> registers);
+  void expandBroadcast(wave::BroadcastOp broadcast, ArrayRef<int64_t> registers);
   void expandReduce(wave::ReduceOp reduce);
   Value combine(wave::ReduceOp reduce, Value lhs, Value rhs, wave::OriginAttr origin);
 

@@ -13,6 +13,12 @@ void ExprEmitter::bind(Expr symbol, Value value) {
   levels.back().symbols.push_back(symbol);
 }
 
+void ExprEmitter::bindAny(Expr symbol, Value value) {
+  if (cast<mlir::IntegerType>(value.getType()).getWidth() <= 32)
+    facts.setRange(symbol, {INT32_MIN, INT32_MAX});
+  bind(symbol, value);
+}
+
 void ExprEmitter::enterLoop(Operation *loop) {
   levels.back().loop = loop;
   levels.emplace_back();
@@ -40,6 +46,16 @@ unsigned ExprEmitter::levelOf(Expr expr) {
 bool ExprEmitter::isNonNegative(Expr expr) {
   std::optional<int64_t> low = sym::rangeOf(expr, facts).lo;
   return low && *low >= 0;
+}
+
+/// The least width in which all of them are exact.
+unsigned ExprEmitter::exactWidth(std::initializer_list<Expr> exprs) {
+  for (Expr expr : exprs) {
+    sym::Range range = sym::rangeOf(expr, facts);
+    if (!range.lo || !range.hi || *range.lo < INT32_MIN || *range.hi > INT32_MAX)
+      return 64;
+  }
+  return 32;
 }
 
 static mlir::IntegerType integer(OpBuilder &at, unsigned width) {
@@ -123,7 +139,47 @@ Value ExprEmitter::buildCompare(OpBuilder &at, Expr expr, Location loc) {
                                    : expr.kind() == Kind::le ? arith::CmpIPredicate::sle
                                    : expr.kind() == Kind::eq ? arith::CmpIPredicate::eq
                                                              : arith::CmpIPredicate::ne;
-  return arith::CmpIOp::create(at, loc, predicate, emit(expr.operand(0), 32, loc), emit(expr.operand(1), 32, loc));
+  unsigned width = exactWidth({expr.operand(0), expr.operand(1)});
+  return arith::CmpIOp::create(at, loc, predicate, emit(expr.operand(0), width, loc),
+                               emit(expr.operand(1), width, loc));
+}
+
+/// Divisions, minima and the like, whose operands must be exact: in the width that they need, then in the one asked
+/// for.
+Value ExprEmitter::buildExact(OpBuilder &at, Expr expr, unsigned width, Location loc) {
+  unsigned needed = 32;
+  for (Expr operand : expr.operands())
+    if (expr.kind() != Kind::select || !(operand == expr.operand(0)))
+      needed = std::max(needed, exactWidth({operand}));
+  if (needed > width)
+    return arith::TruncIOp::create(at, loc, integer(at, width), emit(expr, needed, loc));
+  if (needed < width && exactWidth({expr}) == 32)
+    return arith::ExtSIOp::create(at, loc, integer(at, width), emit(expr, needed, loc));
+  auto fold = [&](auto create) {
+    Value result = emit(expr.operand(0), width, loc);
+    for (Expr operand : expr.operands().subspan(1))
+      result = create(result, emit(operand, width, loc));
+    return result;
+  };
+  switch (expr.kind()) {
+  case Kind::exactDiv:
+    return arith::DivSIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
+  case Kind::min:
+    return fold([&](Value a, Value b) { return arith::MinSIOp::create(at, loc, a, b).getResult(); });
+  case Kind::max:
+    return fold([&](Value a, Value b) { return arith::MaxSIOp::create(at, loc, a, b).getResult(); });
+  case Kind::select:
+    return arith::SelectOp::create(at, loc, emit(expr.operand(0), 1, loc), emit(expr.operand(1), width, loc),
+                                   emit(expr.operand(2), width, loc));
+  case Kind::bitXor:
+    return fold([&](Value a, Value b) { return arith::XOrIOp::create(at, loc, a, b).getResult(); });
+  case Kind::shl:
+    return arith::ShLIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
+  case Kind::shr:
+    return arith::ShRSIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
+  default:
+    return buildDivision(at, expr, width, loc);
+  }
 }
 
 Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc) {
@@ -135,7 +191,8 @@ Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc)
   if (isLogic && width != 1)
     return arith::ExtUIOp::create(at, loc, integer(at, width), emit(expr, 1, loc));
   if (!isLogic && width == 1)
-    return arith::CmpIOp::create(at, loc, arith::CmpIPredicate::ne, emit(expr, 32, loc), constant(at, 0, 32, loc));
+    return arith::CmpIOp::create(at, loc, arith::CmpIPredicate::ne, emit(expr, exactWidth({expr}), loc),
+                                 constant(at, 0, exactWidth({expr}), loc));
 
   auto fold = [&](auto create) {
     Value result = emit(expr.operand(0), width, loc);
@@ -147,9 +204,10 @@ Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc)
   case Kind::symbol: {
     Value value = symbolValue.lookup(expr.get());
     assert(value && "every symbol of an expression is bound before it is emitted");
-    if (width > cast<mlir::IntegerType>(value.getType()).getWidth())
+    unsigned has = cast<mlir::IntegerType>(value.getType()).getWidth();
+    if (width > has)
       return arith::ExtSIOp::create(at, loc, integer(at, width), value);
-    return value;
+    return width < has ? arith::TruncIOp::create(at, loc, integer(at, width), value).getResult() : value;
   }
   case Kind::add:
     return buildSum(at, expr, width, loc);
@@ -158,16 +216,14 @@ Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc)
   case Kind::floordiv:
   case Kind::ceildiv:
   case Kind::mod:
-    return buildDivision(at, expr, width, loc);
   case Kind::exactDiv:
-    return arith::DivSIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
   case Kind::min:
-    return fold([&](Value a, Value b) { return arith::MinSIOp::create(at, loc, a, b).getResult(); });
   case Kind::max:
-    return fold([&](Value a, Value b) { return arith::MaxSIOp::create(at, loc, a, b).getResult(); });
   case Kind::select:
-    return arith::SelectOp::create(at, loc, emit(expr.operand(0), 1, loc), emit(expr.operand(1), width, loc),
-                                   emit(expr.operand(2), width, loc));
+  case Kind::bitXor:
+  case Kind::shl:
+  case Kind::shr:
+    return buildExact(at, expr, width, loc);
   case Kind::lt:
   case Kind::le:
   case Kind::eq:
@@ -179,12 +235,6 @@ Value ExprEmitter::build(OpBuilder &at, Expr expr, unsigned width, Location loc)
     return fold([&](Value a, Value b) { return arith::OrIOp::create(at, loc, a, b).getResult(); });
   case Kind::logicalNot:
     return arith::XOrIOp::create(at, loc, emit(expr.operand(0), 1, loc), constant(at, 1, 1, loc));
-  case Kind::bitXor:
-    return fold([&](Value a, Value b) { return arith::XOrIOp::create(at, loc, a, b).getResult(); });
-  case Kind::shl:
-    return arith::ShLIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
-  case Kind::shr:
-    return arith::ShRSIOp::create(at, loc, emit(expr.operand(0), width, loc), emit(expr.operand(1), width, loc));
   case Kind::constant:
     break;
   }

@@ -7,6 +7,9 @@
 //                                      %2 = arith.muli %iv, 64       (in the loop)
 //                                      %3 = arith.addi %1, %2        (in the loop)
 //
+// Sums and products may be computed in 32 bits whatever their operands are, since only the low bits of the result
+// count. What is compared or divided must be exact: it has 64 bits unless its range is known to fit 32.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -18,10 +21,12 @@ namespace soliton {
 class ExprEmitter {
 public:
   /// Ops go before `builder`'s place, or before the loops that do not matter to them.
-  ExprEmitter(OpBuilder &builder, const sym::Facts &facts) : builder(builder), facts(facts), levels(1) {}
+  ExprEmitter(OpBuilder &builder, sym::Facts facts) : builder(builder), facts(std::move(facts)), levels(1) {}
 
-  /// The value of a symbol, an i32, known from this level of loops on.
+  /// The value of a symbol, an i32 or i64, known from this level of loops on.
   void bind(sym::Expr symbol, Value value);
+  /// The same for a symbol that no facts are known about: it may be anything that its type holds.
+  void bindAny(sym::Expr symbol, Value value);
   /// The body of a loop (or a branch) begins; what it does not change is emitted before `loop`.
   void enterLoop(Operation *loop);
   void leaveLoop();
@@ -43,13 +48,15 @@ private:
   Value emit(sym::Expr expr, unsigned width, Location loc);
   Value build(OpBuilder &at, sym::Expr expr, unsigned width, Location loc);
   Value buildSum(OpBuilder &at, sym::Expr expr, unsigned width, Location loc);
+  Value buildExact(OpBuilder &at, sym::Expr expr, unsigned width, Location loc);
   Value buildDivision(OpBuilder &at, sym::Expr expr, unsigned width, Location loc);
   Value buildCompare(OpBuilder &at, sym::Expr expr, Location loc);
   Value constant(OpBuilder &at, int64_t value, unsigned width, Location loc);
   bool isNonNegative(sym::Expr expr);
+  unsigned exactWidth(std::initializer_list<sym::Expr> exprs);
 
   OpBuilder &builder;
-  const sym::Facts &facts;
+  sym::Facts facts;
   std::vector<Level> levels;
   llvm::DenseMap<const void *, unsigned> symbolLevel;
   llvm::DenseMap<const void *, Value> symbolValue;

@@ -14,7 +14,7 @@ TileType pieceType(TileType tile, int64_t begin, int64_t count) {
 
 int64_t wholePieces(const Layout &layout, int64_t registers) {
   for (int64_t size = std::min(registers, layout.regs()); size > 1; --size)
-    if (layout.pieces(size))
+    if (layout.splits(size))
       return size;
   return 1;
 }
@@ -36,8 +36,9 @@ int64_t Fragment::granule() const {
 SmallVector<Value> Fragment::parts(OpBuilder &builder, Location loc, int64_t begin, int64_t count,
                                    OriginAttr origin) const {
   SmallVector<Value> result;
-  for (auto [i, first] : llvm::enumerate(begins)) {
-    int64_t last = i + 1 < begins.size() ? begins[i + 1] : end;
+  size_t holder = llvm::upper_bound(begins, begin) - begins.begin() - 1;
+  for (size_t i = holder; i < begins.size() && begins[i] < begin + count; ++i) {
+    int64_t first = begins[i], last = i + 1 < begins.size() ? begins[i + 1] : end;
     int64_t from = std::max(begin, first), to = std::min(begin + count, last);
     if (from == first && to == last) {
       result.push_back(values[i]);

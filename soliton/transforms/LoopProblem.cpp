@@ -1,8 +1,9 @@
 #include "soliton/transforms/LoopProblem.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
-
-#include "llvm/ADT/BitVector.h"
+#include "soliton/layout/Price.h"
+#include "soliton/transforms/Touches.h"
 
 namespace soliton {
 using namespace wave;
@@ -14,14 +15,6 @@ bool floatsToItsUsers(Operation *op) {
   // A value that is handed on has a time of its own, since the next iteration may be elsewhere.
   bool handedOn = llvm::any_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
   return !handedOn && isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, ConvertOp>(op);
-}
-
-AllocateOp sharedTileOf(Operation *op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getDestination().getDefiningOp<AllocateOp>();
-  if (!isa<ReadOp, WriteOp>(op))
-    return {};
-  return memoryOf(op).getDefiningOp<AllocateOp>();
 }
 
 namespace {
@@ -95,10 +88,14 @@ void ProblemBuilder::addMachine() {
   valu = problem().addResource("valu");
   lds = problem().addResource("lds");
   vmem = problem().addResource("vmem");
+  // A SIMD computes for its own waves; the compute unit's memories serve all of them.
+  int64_t waves = geometry.waveCount(), onSimd = llvm::divideCeil(waves, target().simdsPerComputeUnit);
+  for (int unit : {mma, valu, lds, vmem})
+    problem().resources[unit].waves = static_cast<int>(unit == lds || unit == vmem ? waves : onSimd);
   for (const soliton::Counter &each : target().counters)
     if (each.kind == CounterKind::vm || each.kind == CounterKind::shared || each.kind == target().asyncCopyCounter)
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
-                                                 each.grouped ? sched::CounterKind::Group : sched::CounterKind::InOrder,
+                                                 each.grouped ? sched::Retirement::Group : sched::Retirement::InOrder,
                                                  static_cast<int>(each.maxPending));
   if (int global = counter(CounterKind::vm); global >= 0)
     problem().counters[global].saysRegisterWaits = true;
@@ -118,6 +115,13 @@ int ProblemBuilder::counter(CounterKind kind) const {
   return found == counters.end() ? -1 : found->second;
 }
 
+/// Otherwise it combines a lane's own registers.
+static bool exchangesLanes(ReduceOp reduce) {
+  return !planReduce(reduce.getSource().getType().layout(), Dim(reduce.getDim().str()),
+                     reduce.getResult().getType().layout())
+              .lanes.empty();
+}
+
 OpKind ProblemBuilder::kindOf(Operation *op) const {
   auto inShared = [](Operation *access) { return cast<MemoryType>(memoryOf(access).getType()).isShared(); };
   return llvm::TypeSwitch<Operation *, OpKind>(op)
@@ -128,7 +132,7 @@ OpKind ProblemBuilder::kindOf(Operation *op) const {
       .Case<ConvertOp>([](ConvertOp convert) {
         return convert.getPlan() == ConvertPlanKind::rename ? OpKind::Valu : OpKind::Shuffle;
       })
-      .Case<ReduceOp>([](Operation *) { return OpKind::Shuffle; })
+      .Case<ReduceOp>([](ReduceOp reduce) { return exchangesLanes(reduce) ? OpKind::Shuffle : OpKind::Valu; })
       .Case<BarrierOp>([](Operation *) { return OpKind::Barrier; })
       .Case<WaitOp>([](Operation *) { return OpKind::Wait; })
       .Default([](Operation *) { return OpKind::Valu; });
@@ -163,10 +167,22 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
   }
   case OpKind::CopyAsync:
     return {vmem, cycles(costs.globalService16), cycles(costs.globalLatencyMemory), cycles(costs.globalLatencyL1)};
-  case OpKind::Shuffle:
-    return {valu, 1, cycles(costs.shuffleLatency)};
+  case OpKind::Shuffle: {
+    int64_t busy = 1;
+    if (auto convert = dyn_cast<ConvertOp>(op)) {
+      TileType from = convert.getOperand().getType();
+      int bits = static_cast<int>(elementBits(from.getElementType()));
+      ConvertPlan plan =
+          planConvert(from.layout(), convert.getResult().getType().layout(), {.elementBits = bits, .trusted = true});
+      ShuffleWork work = workOf(plan, from.layout().regs(), bits);
+      busy = std::max<int64_t>(1, work.selects + work.exchanges);
+    }
+    return {valu, busy, busy + cycles(costs.shuffleLatency)};
+  }
   case OpKind::Valu: {
     int64_t registers = 1;
+    if (auto reduce = dyn_cast<ReduceOp>(op))
+      registers = reduce.getSource().getType().layout().regs() - 1;
     for (Type type : op->getResultTypes())
       registers = std::max(registers, registersOf(cast<TileType>(type)));
     return {valu, registers * cycles(isa<UnaryOp>(op) ? costs.transcendentalIssue : costs.valuIssue), 2 * registers};
@@ -222,15 +238,10 @@ void ProblemBuilder::addOperation(Operation *op) {
   entry.firstEffect = static_cast<int>(cost.firstEffect);
   if (cost.resource >= 0)
     entry.reservations.push_back({cost.resource, 0, static_cast<int>(cost.busy), 1});
-  CounterKind ticked = kind == OpKind::CopyAsync                                   ? target().asyncCopyCounter
-                       : kind == OpKind::SharedLoad || kind == OpKind::SharedStore ? CounterKind::shared
-                                                                                   : CounterKind::vm;
-  bool ticks = kind == OpKind::CopyAsync || kind == OpKind::SharedLoad || kind == OpKind::SharedStore ||
-               kind == OpKind::GlobalLoad || kind == OpKind::GlobalStore;
-  if (int which = counter(ticked); ticks && which >= 0)
-    entry.ticks.push_back({which, 1});
+  if (std::optional<CounterKind> ticked = tickedBy(op, target()); ticked && counter(*ticked) >= 0)
+    entry.ticks.push_back({counter(*ticked), 1});
   if (auto wait = dyn_cast<WaitOp>(op)) {
-    entry.counter = counter(static_cast<CounterKind>(wait.getCounter()));
+    entry.counter = counter(soliton::kindOf(wait.getCounter()));
     entry.value = static_cast<int>(wait.getCount());
   }
   indices[op] = problem().addOperation(std::move(entry));
@@ -267,27 +278,6 @@ int ProblemBuilder::tileRegion(AllocateOp tile) {
   return problem().addRegion(std::move(region));
 }
 
-/// The rows (places along the first dimension) of a shared tile that any lane of any wave touches, as a set.
-static llvm::BitVector rowsOf(Operation *op, AllocateOp tile) {
-  const DimExtent &rows = tile.getResult().getType().getMap().getValue().dims.front();
-  // A copy's layout says where it writes; its `indices` are those of the source.
-  Layout layout = isa<CopyOp>(op) ? tileOf(op).layout() : layoutInMemory(op);
-  auto offset = layout.offset.find(rows.dim);
-  SmallVector<int64_t> places = {offset == layout.offset.end() ? 0 : offset->second};
-  for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
-    for (const Digit &digit : layout.digits(axis))
-      if (digit.dim == rows.dim) {
-        size_t before = places.size();
-        for (int64_t step = 1; step < digit.extent; ++step)
-          for (size_t i = 0; i < before; ++i)
-            places.push_back(places[i] + step * digit.stride);
-      }
-  llvm::BitVector touched(rows.extent);
-  for (int64_t place : places)
-    touched.set(std::min(place, rows.extent - 1));
-  return touched;
-}
-
 /// Pieces of one writer are different bytes. If they also are different rows, who reads some rows needs only those
 /// pieces; otherwise each is known by its ordinal and readers need them all.
 bool ProblemBuilder::writesByRows(AllocateOp tile) {
@@ -297,9 +287,10 @@ bool ProblemBuilder::writesByRows(AllocateOp tile) {
   llvm::BitVector all;
   bool apart = true;
   for (Operation *writer : writers[tile.getResult()]) {
-    llvm::BitVector rows = rowsOf(writer, tile);
-    apart &= all.empty() || !all.anyCommon(rows);
-    all |= rows;
+    std::optional<llvm::BitVector> rows = rowsOf(writer, tile);
+    apart &= rows && (all.empty() || !all.anyCommon(*rows));
+    if (rows)
+      all |= *rows;
   }
   return byRows[tile.getResult()] = apart;
 }
@@ -324,12 +315,16 @@ void ProblemBuilder::addSharedAccess(Operation *op, AllocateOp tile, sched::Oper
     entry.accesses.push_back(access);
     return;
   }
+  std::optional<llvm::BitVector> rows = rowsOf(op, tile);
+  if (!rows) {
+    entry.accesses.push_back(access);
+    return;
+  }
   // One access for each run of neighbouring rows.
-  llvm::BitVector rows = rowsOf(op, tile);
-  for (int begin = rows.find_first(); begin >= 0; begin = rows.find_next(static_cast<unsigned>(access.end) - 1)) {
-    int end = rows.find_next_unset(begin);
+  for (int begin = rows->find_first(); begin >= 0; begin = rows->find_next(static_cast<unsigned>(access.end) - 1)) {
+    int end = rows->find_next_unset(begin);
     access.begin = begin;
-    access.end = end < 0 ? static_cast<int64_t>(rows.size()) : end;
+    access.end = end < 0 ? static_cast<int64_t>(rows->size()) : end;
     entry.accesses.push_back(access);
   }
 }
@@ -346,6 +341,7 @@ void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
     region.name = "memory of " + entry.key;
     region.space = sched::Space::Global;
     region.rotating = false;
+    // What waves do to each other there is ordered with the rest of the kernel (Synchronize.cpp).
     region.waveLocal = true;
     problem().addRegion(std::move(region));
     result.tiles.emplace_back();

@@ -15,6 +15,7 @@
 
 #include "soliton/analysis/Access.h"
 #include "soliton/schedule/Problem.h"
+#include "soliton/transforms/Touches.h"
 
 namespace soliton {
 
@@ -28,9 +29,6 @@ struct LoopProblem {
 
 /// Builds the problem of a loop without inner loops. `twin` is another form of the same loop, of which one will stay.
 FailureOr<LoopProblem> makeLoopProblem(wave::IterateOp loop, const Geometry &geometry, wave::IterateOp twin = {});
-
-/// The shared tile that an instruction reads, writes or copies to; null if there is none.
-wave::AllocateOp sharedTileOf(Operation *op);
 
 /// Belongs to whoever uses it: costs nothing and has no time of its own.
 bool floatsToItsUsers(Operation *op);

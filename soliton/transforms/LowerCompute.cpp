@@ -97,6 +97,34 @@ LogicalResult MachineLowering::lowerUnary(UnaryOp op) {
   return success();
 }
 
+/// The remainder that has the divisor's sign: what truncated division leaves, and the divisor where the signs differ.
+static Value floorModulus(OpBuilder &builder, Location loc, Value a, Value b) {
+  Type type = a.getType();
+  Type element = mlir::getElementTypeOrSelf(type);
+  if (element.isBF16() || element.isF16()) {
+    // Exact in f32, which every back end can divide in.
+    Type wide = cast<mlir::VectorType>(type).clone(builder.getF32Type());
+    Value rest = floorModulus(builder, loc, arith::ExtFOp::create(builder, loc, wide, a),
+                              arith::ExtFOp::create(builder, loc, wide, b));
+    return arith::TruncFOp::create(builder, loc, type, rest);
+  }
+  Value zero = splat(builder, loc, type, 0);
+  if (isa<mlir::FloatType>(element)) {
+    auto less = [&](Value x) { return arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OLT, x, zero); };
+    Value rest = arith::RemFOp::create(builder, loc, a, b);
+    Value some = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::ONE, rest, zero);
+    Value differ = arith::XOrIOp::create(builder, loc, less(rest), less(b));
+    Value moved = arith::AddFOp::create(builder, loc, rest, b);
+    return arith::SelectOp::create(builder, loc, arith::AndIOp::create(builder, loc, some, differ), moved, rest);
+  }
+  Value rest = arith::RemSIOp::create(builder, loc, a, b);
+  Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, rest, zero);
+  Value differ = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
+                                       arith::XOrIOp::create(builder, loc, rest, b), zero);
+  Value moved = arith::AddIOp::create(builder, loc, rest, b);
+  return arith::SelectOp::create(builder, loc, arith::AndIOp::create(builder, loc, some, differ), moved, rest);
+}
+
 LogicalResult MachineLowering::lowerBinary(BinaryOp op) {
   Location loc = op.getLoc();
   Value a = vector(op.getLhs()), b = vector(op.getRhs());
@@ -130,7 +158,7 @@ LogicalResult MachineLowering::lowerBinary(BinaryOp op) {
                   : arith::FloorDivSIOp::create(builder, loc, a, b).getResult();
     break;
   case BinaryKind::mod:
-    result = either(arith::RemFOp(), arith::RemSIOp());
+    result = floorModulus(builder, loc, a, b);
     break;
   case BinaryKind::bit_and:
     result = arith::AndIOp::create(builder, loc, a, b);
@@ -188,7 +216,8 @@ LogicalResult MachineLowering::lowerCast(CastOp op) {
     if (isSmallFloat(from)) {
       x = machine::ConvertOp::create(builder, loc, middle, x, false);
     } else if (isa<mlir::IntegerType>(from)) {
-      x = arith::SIToFPOp::create(builder, loc, middle, x);
+      x = from.isInteger(1) ? arith::UIToFPOp::create(builder, loc, middle, x).getResult()
+                            : arith::SIToFPOp::create(builder, loc, middle, x).getResult();
     } else if (!from.isF32()) {
       x = from.getIntOrFloatBitWidth() > 32 ? arith::TruncFOp::create(builder, loc, middle, x).getResult()
                                             : arith::ExtFOp::create(builder, loc, middle, x).getResult();
@@ -214,12 +243,10 @@ LogicalResult MachineLowering::lowerCast(CastOp op) {
     result = fromBits == 1 ? arith::UIToFPOp::create(builder, loc, to, x).getResult()
                            : arith::SIToFPOp::create(builder, loc, to, x).getResult();
   } else if (toBits == 1) {
-    result =
-        fromReal
-            ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x, splat(builder, loc, x.getType(), 0))
-                  .getResult()
-            : arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne, x, splat(builder, loc, x.getType(), 0))
-                  .getResult();
+    result = fromReal ? arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNE, x,
+                                              splat(builder, loc, x.getType(), 0))
+                            .getResult()
+                      : arith::TruncIOp::create(builder, loc, to, x).getResult();
   } else if (fromReal) {
     result = arith::FPToSIOp::create(builder, loc, to, x);
   } else if (fromBits > toBits) {
@@ -252,6 +279,12 @@ static Value fromI32(OpBuilder &builder, Location loc, Value vector, mlir::Vecto
                    : arith::TruncIOp::create(builder, loc, type, vector).getResult();
 }
 
+/// Integers or floats of the tile's element type from i64 ones.
+static Value fromI64(OpBuilder &builder, Location loc, Value vector, mlir::VectorType type) {
+  return isa<mlir::FloatType>(type.getElementType()) ? arith::SIToFPOp::create(builder, loc, type, vector).getResult()
+                                                     : vector;
+}
+
 void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
   TileType tile = op.getResult().getType();
   mlir::VectorType type = vectorType(tile);
@@ -269,6 +302,8 @@ LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
   Location loc = op.getLoc();
   mlir::VectorType type = vectorType(op.getResult().getType());
   sym::Expr expr = geometry.named(op.getExpr(), op.getSymbols());
+  // Of narrow integers only the low bits count; numbers that become floats are exact.
+  bool wide = elementBits(type.getElementType()) > 32 || isa<mlir::FloatType>(type.getElementType());
   SmallVector<Value> elements;
   for (int64_t i = 0; i < type.getNumElements(); ++i) {
     sym::Substitution arguments;
@@ -278,28 +313,32 @@ LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
         continue;
       Value element = mlir::vector::ExtractOp::create(builder, loc, vector(operand), i);
       unsigned bits = cast<mlir::IntegerType>(element.getType()).getWidth();
-      if (bits > 32)
-        element = arith::TruncIOp::create(builder, loc, builder.getI32Type(), element);
+      if (bits == 1)
+        element = arith::ExtUIOp::create(builder, loc, builder.getI32Type(), element);
       else if (bits < 32)
         element = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), element);
       // Every element is a symbol of its own, so that no two share what was emitted for them.
-      sym::Expr unique = sym::Expr::symbol("$element" + std::to_string(vectors.size()) + "_" + std::to_string(i) + "_" +
-                                           std::to_string(k));
-      exprs.bind(unique, element);
+      sym::Expr unique = sym::Expr::symbol("$element" + std::to_string(freshSymbols++));
+      exprs.bindAny(unique, element);
       arguments.set(name, unique);
     }
     try {
-      elements.push_back(exprs.emitI32(sym::simplify(sym::substitute(expr, arguments), geometry.factsAt(op)), loc));
+      sym::Expr value = sym::simplify(sym::substitute(expr, arguments), geometry.factsAt(op));
+      elements.push_back(wide ? exprs.emitI64(value, loc) : exprs.emitI32(value, loc));
     } catch (const sym::ExprError &error) {
       return report(loc, DiagId::ExpressionInvalid) << "the expression of `apply_expr` has no value: " << error.what();
     }
   }
-  Value values = mlir::vector::FromElementsOp::create(builder, loc, type.clone(builder.getI32Type()), elements);
-  define(op.getResult(), fromI32(builder, loc, values, type));
+  Value values =
+      mlir::vector::FromElementsOp::create(builder, loc, type.clone(builder.getIntegerType(wide ? 64 : 32)), elements);
+  define(op.getResult(), wide ? fromI64(builder, loc, values, type) : fromI32(builder, loc, values, type));
   return success();
 }
 
 void MachineLowering::lowerJoin(JoinOp op) {
+  // A reduction takes its registers one by one; see registerOf.
+  if (llvm::all_of(op->getUsers(), [](Operation *user) { return isa<ReduceOp>(user); }))
+    return;
   mlir::VectorType type = vectorType(op.getResult().getType());
   Value result = arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(type));
   int64_t at = 0;

@@ -21,6 +21,22 @@ Value MachineLowering::picked(Value vector, ArrayRef<int64_t> positions, Locatio
   return mlir::vector::ShuffleOp::create(builder, loc, vector, vector, positions);
 }
 
+Value MachineLowering::registerOf(Value tile, int64_t index, Location loc) {
+  // What was joined is taken from its piece, so that no vector of all registers is made for it.
+  while (auto join = tile.getDefiningOp<JoinOp>())
+    for (Value piece : join.getPieces()) {
+      tile = piece;
+      int64_t count = cast<TileType>(piece.getType()).layout().regs();
+      if (index < count)
+        break;
+      index -= count;
+    }
+  Value held = vector(tile);
+  if (cast<mlir::VectorType>(held.getType()).getNumElements() == 1)
+    return held;
+  return mlir::vector::ExtractStridedSliceOp::create(builder, loc, held, {index}, {1}, {1});
+}
+
 Value MachineLowering::laneFunction(const LaneFunction &function, Location loc) {
   sym::Expr value = function.base;
   for (const LaneFunction::Term &term : function.terms) {
@@ -47,8 +63,10 @@ static Value choose(OpBuilder &builder, Location loc, ArrayRef<Value> options, V
 LogicalResult MachineLowering::lowerRemap(Operation *op) {
   Location loc = op->getLoc();
   auto from = cast<TileType>(op->getOperand(0).getType()), to = cast<TileType>(op->getResult(0).getType());
+  // Pieces of a tile are no whole boxes; the tile was checked when its movement was planned.
   ConvertPlan plan =
-      planConvert(from.layout(), to.layout(), {.elementBits = static_cast<int>(elementBits(from.getElementType()))});
+      planConvert(from.layout(), to.layout(),
+                  {.elementBits = static_cast<int>(elementBits(from.getElementType())), .trusted = true});
   Value source = vector(op->getOperand(0));
   if (plan.kind == ConvertKind::rename) {
     define(op->getResult(0), picked(source, plan.registers, loc));
@@ -105,14 +123,10 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
 void MachineLowering::lowerReduce(ReduceOp op) {
   Location loc = op.getLoc();
   TileType source = op.getSource().getType();
-  ReducePlan plan = planReduce(source.layout(), Dim(op.getDim().str()));
-  Value registers = vector(op.getSource());
-  auto element = [&](int64_t i) -> Value {
-    return mlir::vector::ExtractStridedSliceOp::create(builder, loc, registers, {i}, {1}, {1});
-  };
-  Value x = element(0);
+  ReducePlan plan = planReduce(source.layout(), Dim(op.getDim().str()), op.getResult().getType().layout());
+  Value x = registerOf(op.getSource(), 0, loc);
   for (int64_t i = 1; i < source.layout().regs(); ++i)
-    x = combine(op.getKind(), x, element(i), loc);
+    x = combine(op.getKind(), x, registerOf(op.getSource(), i, loc), loc);
   Value first = x;
   for (const LaneStep &step : plan.lanes) {
     if (step.first)

@@ -15,6 +15,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/transforms/MachineLowering.h"
@@ -197,12 +198,10 @@ LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
 void MachineLowering::lowerTime(Operation *op) {
   Location loc = op->getLoc();
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](CommitOp commit) {
-        machine::CommitOp::create(builder, loc, static_cast<machine::Counter>(commit.getCounter()));
-      })
+      .Case([&](CommitOp commit) { machine::CommitOp::create(builder, loc, toMachine(kindOf(commit.getCounter()))); })
       .Case([&](WaitOp wait) {
-        machine::WaitOp::create(builder, loc, mlir::TypeRange(), static_cast<machine::Counter>(wait.getCounter()),
-                                wait.getCount(), ValueRange());
+        machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(kindOf(wait.getCounter())), wait.getCount(),
+                                ValueRange());
       })
       .Case([&](PriorityOp priority) { machine::PriorityOp::create(builder, loc, priority.getLevel()); })
       .Case([&](SchedBarrierOp barrier) { machine::SchedBarrierOp::create(builder, loc, barrier.getMask()); })
@@ -266,9 +265,16 @@ LogicalResult MachineLowering::lowerBlock(Block &block) {
 }
 
 LogicalResult MachineLowering::run() {
-  makeKernel();
+  machine::KernelOp lowered = makeKernel();
   bindIds();
-  return lowerBlock(kernel.block());
+  if (failed(lowerBlock(kernel.block())))
+    return failure();
+  SmallVector<Attribute> texts;
+  for (sym::Expr limit : limits)
+    texts.push_back(builder.getStringAttr(sym::toString(limit)));
+  if (!texts.empty())
+    lowered->setAttr(machine::kLimits, builder.getArrayAttr(texts));
+  return success();
 }
 
 namespace {

@@ -38,6 +38,8 @@ private:
   LogicalResult lowerRead(wave::ReadOp read);
   LogicalResult lowerWrite(wave::WriteOp write);
   LogicalResult lowerCopy(wave::CopyOp copy);
+  Value fromStored(Value stored, mlir::VectorType type, Location loc);
+  Value toStored(Value value, Location loc);
   struct Address {
     Value buffer;
     Value lane;
@@ -50,7 +52,10 @@ private:
   /// The value as a register of its own.
   Value pinned(Value value, Location loc);
   Address sharedAddress(Operation *op, Value memory, sym::Expr offset);
-  Address globalAddress(Operation *op, sym::Expr offset);
+  FailureOr<Address> globalAddress(Operation *op, sym::Expr offset, const sym::Facts &facts);
+  bool fitsLane(sym::AffineTerms &part, sym::AffineTerms &base, const sym::Facts &facts);
+  Value bufferAt(Operation *op, sym::Expr start);
+  sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);
 
   // LowerCompute.cpp
   LogicalResult lowerUnary(wave::UnaryOp op);
@@ -68,6 +73,8 @@ private:
   LogicalResult lowerRemap(Operation *op);
   void lowerReduce(wave::ReduceOp op);
   Value picked(Value vector, ArrayRef<int64_t> positions, Location loc);
+  /// One register of a tile, as a vector of one element.
+  Value registerOf(Value tile, int64_t index, Location loc);
   Value laneFunction(const LaneFunction &function, Location loc);
 
   mlir::VectorType vectorType(wave::TileType type);
@@ -83,6 +90,10 @@ private:
   llvm::DenseMap<Value, Value> parameters;
   llvm::DenseMap<std::pair<Value, const void *>, Value> buffers;
   llvm::DenseMap<Value, Value> pins;
+  /// Symbols made for values that expressions are about.
+  int64_t freshSymbols = 0;
+  /// What launches must check for offsets inside tiles to have 31 bits.
+  SmallVector<sym::Expr> limits;
   /// The outermost loop or branch that is being lowered; what is the same for the whole kernel goes before it.
   Operation *outermost = nullptr;
 };

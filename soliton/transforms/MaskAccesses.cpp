@@ -1,15 +1,15 @@
 //===- MaskAccesses.cpp - Guards exactly where they are needed -------------------===//
 //
-// A tile of a tensor whose size is no multiple of it reaches beyond the end, and a mapping may lead anywhere. An element
-// is read or written where its place is within each dimension (or within the bounds that the author said instead) and
-// within the memory; of these conditions an access keeps those that nothing proves:
+// A tile of a tensor whose size is no multiple of it reaches beyond the end, and a mapping may lead anywhere. An
+// element is read or written where its place is within each dimension (or within the bounds that the author said
+// instead) and within the memory; of these conditions an access keeps those that nothing proves:
 //
 //   %0 = wave.read %a                                     becomes   wave.read %a {guards = ["$index0 < M"]}
 //   %1 = wave.read %b {indices = ["$index0 - 1"]}         becomes   … {guards = ["1 <= $index0"]}
 //
 // Reads give 0 elsewhere. What a reduction would combine outside of its dimension becomes its identity, and what an mma
-// would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is left
-// as it is.
+// would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is
+// left as it is.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,8 +29,7 @@ namespace {
 class Guards {
 public:
   Guards(Operation *op, const Geometry &geometry)
-      : op(op), geometry(geometry), symbols(cast<IndexedOpInterface>(op).getSymbols()),
-        facts(geometry.factsAt(op)) {
+      : op(op), geometry(geometry), symbols(cast<IndexedOpInterface>(op).getSymbols()), facts(geometry.factsAt(op)) {
     starts = geometry.named(op->getAttrOfType<ArrayAttr>("starts"), symbols);
     // Places are the start plus a coordinate of the tile.
     for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
@@ -77,14 +76,14 @@ void Guards::guardDimensions() {
 }
 
 void Guards::guardMemory() {
-  MemoryShape shape = shapeOf(cast<MemoryType>(memoryOf(op).getType()), geometry);
+  std::vector<sym::Expr> extents = memoryExtents(memoryOf(op), geometry);
   SmallVector<sym::Expr> indices;
   if (auto mapping = op->getAttrOfType<ArrayAttr>("indices"))
     indices = geometry.named(mapping, symbols);
   else
-    for (size_t k = 0; k < shape.extents.size(); ++k)
+    for (size_t k = 0; k < extents.size(); ++k)
       indices.push_back(placeSymbol(k));
-  for (auto [index, extent] : llvm::zip(indices, shape.extents)) {
+  for (auto [index, extent] : llvm::zip(indices, extents)) {
     require(sym::ge(index, 0));
     require(sym::lt(index, extent));
   }
@@ -98,13 +97,10 @@ void Guards::apply() {
 }
 
 static void guardAccess(Operation *op, const Geometry &geometry) {
-  // A tile that the compiler put into shared memory holds all that its accesses touch.
-  if (memoryOf(op).getDefiningOp<AllocateOp>()) {
-    op->removeAttr("bounds");
-    return;
-  }
   Guards guards(op, geometry);
-  guards.guardDimensions();
+  // A tile in shared memory has no places beyond its own.
+  if (!memoryOf(op).getDefiningOp<AllocateOp>())
+    guards.guardDimensions();
   guards.guardMemory();
   guards.apply();
 }
@@ -170,8 +166,8 @@ static Value selectInside(OpBuilder &builder, Location loc, Value value, const P
   auto type = cast<TileType>(value.getType());
   Value inside = insideLine(builder, loc, type, part, geometry);
   if (type.getRank() > 1)
-    inside = BroadcastOp::create(builder, loc, type.withElementType(builder.getI1Type()), inside, ArrayAttr(),
-                                 OriginAttr());
+    inside =
+        BroadcastOp::create(builder, loc, type.withElementType(builder.getI1Type()), inside, ArrayAttr(), OriginAttr());
   Value fill = FillOp::create(builder, loc, type, outside, ArrayAttr(), OriginAttr());
   return SelectOp::create(builder, loc, type, inside, value, fill, ArrayAttr(), OriginAttr());
 }
@@ -199,13 +195,11 @@ static bool isZeroOutside(Value value, Dim dim) {
 static void maskReduction(ReduceOp reduce, const Geometry &geometry) {
   Part part{Dim(reduce.getDim().str()), geometry.named(*reduce.getStart(), reduce.getSymbols()),
             geometry.factsAt(reduce)};
-  if (part.isInside(geometry) ||
-      (reduce.getKind() == ReduceKind::sum && isZeroOutside(reduce.getSource(), part.dim)))
+  if (part.isInside(geometry) || (reduce.getKind() == ReduceKind::sum && isZeroOutside(reduce.getSource(), part.dim)))
     return;
   OpBuilder builder(reduce);
   mlir::TypedAttr outside = identity(reduce.getKind(), reduce.getSource().getType().getElementType());
-  reduce.getSourceMutable().assign(
-      selectInside(builder, reduce.getLoc(), reduce.getSource(), part, outside, geometry));
+  reduce.getSourceMutable().assign(selectInside(builder, reduce.getLoc(), reduce.getSource(), part, outside, geometry));
 }
 
 static void maskContraction(MmaOp mma, const Geometry &geometry) {

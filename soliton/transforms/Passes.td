@@ -15,14 +15,26 @@ def BindSymbolsPass : WavePass<"wave-bind-symbols"> {
   }];
 }
 
+def MakeBroadcastsExplicitPass : WavePass<"wave-make-broadcasts-explicit"> {
+  let summary = "give every operand the dimensions of what is computed with it";
+  let description = [{
+    An operand of an element-wise op that lacks dimensions of the result, and the values that a gather's indices are made of, are
+    repeated by a `wave.broadcast`.
+
+    Requires: `Traced`. Ensures: `Traced`, with operands of equal dimensions.
+  }];
+}
+
 def AssignLayoutsPass : WavePass<"wave-assign-layouts"> {
   let summary = "decide who holds which element of every tile";
   let description = [{
-    Matrix instructions, reductions and memory accesses anchor layouts; they spread through everything that computes element
-    by element; where two disagree, a `wave.convert` says so. Accesses get the place where their tile starts.
+    Matrix instructions, reductions and memory accesses suggest layouts; those are taken that cost least in all, by the
+    target's table. They spread through everything that computes element by element; where two disagree, a `wave.convert`
+    says so. Accesses get the place where their tile starts.
 
     Requires: `Traced`. Ensures: `Indexed`.
   }];
+  let options = [Option<"explain", "explain", "bool", "false", "remark on every choice, its cost, and what came second">];
 }
 
 def HoistInvariantsPass : WavePass<"wave-hoist-invariants"> {
@@ -103,16 +115,16 @@ def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
   let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, four_stage, list, modulo or exact">];
 }
 
-def InsertBarriersPass : WavePass<"wave-insert-barriers"> {
-  let summary = "order the shared-memory accesses of different waves";
+def SynchronizePass : WavePass<"wave-synchronize"> {
+  let summary = "order what different waves, and asynchronous copies, do to memory";
   let description = [{
-    The fewest barriers such that between two conflicting accesses there is one, within an iteration and from one to the next;
-    each after a wait for the wave's own accesses.
-
-    Tiles whose accesses a schedule has ordered are left alone.
+    Barriers, waits and commits that are missing for the hazards of the whole kernel (shared memory, and global memory that waves share; loops,
+    what lies between them, conditionals) are derived, as few as possible and as far outside of loops as possible; what the author and the
+    schedules put in stays and counts. The result is proven, or the kernel is refused.
 
     Requires: `Scheduled`. Ensures: `Synchronized`.
   }];
+  let options = [Option<"strict", "strict", "bool", "false", "a wait that an author's barrier lacks is an error">];
 }
 
 def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {

@@ -18,48 +18,35 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "soliton/transforms/PlaceTiles.h"
 
 namespace soliton {
 #define GEN_PASS_DEF_PLACESHAREDPASS
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
-/// Rows of what the accesses reach: along each dimension the largest index that one of them has.
-static SharedMap plainMap(AllocateOp allocation) {
+/// Rows of what the accesses reach: along each dimension the largest index that one of them has, within the tile's
+/// extents.
+static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
+  std::vector<sym::Expr> extents = memoryExtents(allocation.getResult(), geometry);
   SharedMap map;
   for (ExprAttr extent : allocation.getResult().getType().getShape())
     map.dims.push_back({Dim(extent.getValue().symbolName()), 1});
   for (Operation *user : allocation.getResult().getUsers()) {
     TileType tile = tileOf(user);
-    sym::Environment last;
+    sym::Facts places;
     for (auto [k, name] : llvm::enumerate(tile.getDims()))
-      last.set(sym::Expr::symbol("$index" + std::to_string(k)), tile.layout().extent(Dim(name.getValue().str())) - 1);
+      places.setRange(placeSymbol(k), {0, tile.layout().extent(Dim(name.getValue().str())) - 1});
     // Those of a copy are its source's.
     auto indices = isa<CopyOp>(user) ? ArrayAttr() : user->getAttrOfType<ArrayAttr>("indices");
     for (auto [k, dim] : llvm::enumerate(map.dims)) {
-      // Indices of shared tiles grow with their coordinates, so the last coordinate has the largest.
-      sym::Expr index =
-          indices ? cast<ExprAttr>(indices[k]).getValue() : sym::Expr::symbol("$index" + std::to_string(k));
-      dim.extent = std::max(dim.extent, sym::evaluate(index, last) + 1);
+      sym::Expr index = indices ? cast<ExprAttr>(indices[k]).getValue() : placeSymbol(k);
+      std::optional<int64_t> last = sym::rangeOf(index, places).hi, most = extents[k].constantValue();
+      int64_t reach = last ? *last + 1 : most.value_or(1);
+      dim.extent = std::max(dim.extent, most ? std::min(reach, *most) : reach);
     }
   }
   return map;
-}
-
-/// One access of one wave: what the search for a map looks at, since the others are nearly always the same up to a
-/// shift.
-static SharedAccessPattern firstAccess(SharedAccessPattern pattern) {
-  pattern.layout.wave.clear();
-  if (std::optional<Layout> first = pattern.layout.subLayout(0, pattern.elementsPerAccess))
-    pattern.layout = *first;
-  return pattern;
-}
-
-static int64_t conflictsOf(const SharedMap &map, int bits, const std::vector<SharedAccessPattern> &patterns) {
-  int64_t conflicts = 0;
-  for (const SharedAccessPattern &pattern : patterns)
-    conflicts += countConflicts(map, bits, pattern);
-  return conflicts;
 }
 
 /// How the access loads the banks. A copy fetches what the map stores where it writes, so it never has conflicts; it
@@ -68,8 +55,8 @@ static SharedAccessPattern patternOf(Operation *user, const Geometry &geometry) 
   if (auto copy = dyn_cast<CopyOp>(user))
     return {copy.getTile().layout(), static_cast<int64_t>(copy.getElementsPerThread()), BankModel()};
   Access access(user, geometry);
-  int64_t elements = access.width(geometry.target().maxAccessBytes);
-  const SharedAccess &service = geometry.target().sharedAccess(elements * access.elementBytes(), isa<WriteOp>(user));
+  int64_t elements = std::max<int64_t>(1, access.width(geometry.target().maxAccessBytes));
+  const SharedAccess &service = geometry.target().sharedAccess(access.bytesOf(elements), isa<WriteOp>(user));
   return {layoutInMemory(user), elements, service.model};
 }
 
@@ -81,34 +68,33 @@ static int64_t runOf(Operation *user, const Geometry &geometry) {
              : 0;
 }
 
-/// Whether the copies into the tile can write it as the map stores it: rows that a run crosses have no padding, and
-/// what a swizzle exchanges belongs to one run.
-static bool suitsCopies(const SharedMap &map, AllocateOp allocation, const Geometry &geometry) {
+static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
+  MapRequest request{.plain = plainMap(allocation, geometry),
+                     .elementBits = static_cast<int>(memoryBits(allocation.getResult().getType().getElementType())),
+                     .accesses = {},
+                     .runs = {}};
   for (Operation *user : allocation.getResult().getUsers()) {
-    int64_t run = runOf(user, geometry);
-    if (run > 0 &&
-        ((map.padding > 0 && map.dims.back().extent % run != 0) || run % (map.swizzle.chunk * map.swizzle.phases) != 0))
-      return false;
+    request.accesses.push_back(patternOf(user, geometry));
+    if (int64_t run = runOf(user, geometry); run > 0)
+      request.runs.push_back(run);
   }
-  return true;
+  return chooseMap(request);
 }
 
-static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
-  SharedMap map = plainMap(allocation);
-  int bits = elementBits(allocation.getResult().getType().getElementType());
-  std::vector<SharedAccessPattern> patterns, first;
-  for (Operation *user : allocation.getResult().getUsers()) {
-    patterns.push_back(patternOf(user, geometry));
-    first.push_back(firstAccess(patterns.back()));
-  }
-  auto suits = [&](const SharedMap &candidate) { return suitsCopies(candidate, allocation, geometry); };
-  SharedMap quick = chooseSwizzle(map, bits, first).map;
-  if (conflictsOf(quick, bits, patterns) == 0 && suits(quick))
-    return quick;
-  SharedChoice swizzled = chooseSwizzle(map, bits, patterns), padded = choosePadding(map, bits, patterns);
-  if (suits(padded.map) && (padded.conflicts < swizzled.conflicts || !suits(swizzled.map)))
-    return padded.map;
-  return suits(swizzled.map) ? swizzled.map : map;
+int64_t placeTiles(KernelOp kernel, llvm::function_ref<std::vector<LiveInterval>(AllocateOp)> lifetimes) {
+  SmallVector<AllocateOp> allocations;
+  std::vector<SharedTile> tiles;
+  kernel.walk([&](AllocateOp allocation) {
+    allocations.push_back(allocation);
+    // 16 bytes: the widest access stays aligned in every tile.
+    tiles.push_back({.bytes = bytesPerBuffer(allocation) * static_cast<int64_t>(allocation.getBuffers()),
+                     .alignment = 16,
+                     .live = lifetimes ? lifetimes(allocation) : std::vector<LiveInterval>()});
+  });
+  SharedPlan plan = planShared(tiles);
+  for (auto [allocation, offset] : llvm::zip(allocations, plan.offsets))
+    allocation.setOffset(offset);
+  return plan.bytes;
 }
 
 namespace {
@@ -120,16 +106,13 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
     FailureOr<Geometry> geometry = Geometry::of(kernel);
     if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
       return signalPassFailure();
-    int64_t used = 0;
     kernel.walk([&](AllocateOp allocation) {
       MemoryType type = allocation.getResult().getType();
       SharedMap map = conflictFreeMap(allocation, *geometry);
-      allocation.setOffset(used);
       allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
                                                      type.getSpace(), SharedMapAttr::get(type.getContext(), map)));
-      // 16 bytes: the widest access stays aligned in every tile.
-      used += llvm::alignTo(map.bytes(elementBits(type.getElementType())), 16);
     });
+    int64_t used = placeTiles(kernel);
     if (used > geometry->target().sharedBytes) {
       report(kernel.getLoc(), DiagId::SharedMemoryExceeded)
               .hint("use smaller tiles, or keep an operand out of shared memory")

@@ -12,14 +12,16 @@
 //                                                   %b = wave.convert %a
 //                                                   %1 = wave.reduce sum %b along "N"
 //
+// and each of them a chain of partial ones: a lane's registers, then one exchange between lanes after the other.
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Passes.h"
 
-#include "soliton/analysis/Geometry.h"
+#include "soliton/analysis/LayoutCosts.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/layout/Convert.h"
+#include "soliton/layout/Reduce.h"
 
 #include <numeric>
 
@@ -86,10 +88,11 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
     value =
         PermuteOp::create(builder, convert.getLoc(), to.withLayout(from.layout()), value, ArrayAttr(), OriginAttr());
   ArrayAttr indices = denseIndices(to);
-  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices, starts,
-                  ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
-  auto read = ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
-                             starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
+  WriteOp::create(builder, convert.getLoc(), value, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
+                  starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
+  auto read =
+      ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
+                     starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();
 }
@@ -100,8 +103,9 @@ static void splitReduction(ReduceOp reduce, KernelOp kernel) {
   TileType source = reduce.getSource().getType();
   Dim dim(reduce.getDim().str());
   Layout partial = onePerWave(source.layout(), dim);
-  auto inWave = ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(),
-                                 Value(), reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
+  auto inWave =
+      ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
+                       reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
   auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
                                       ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
   reduce.getSourceMutable().assign(everywhere.getResult());
@@ -109,23 +113,50 @@ static void splitReduction(ReduceOp reduce, KernelOp kernel) {
   goThroughShared(everywhere, kernel);
 }
 
-static LogicalResult planConvert(ConvertOp convert, KernelOp kernel) {
+/// Registers are combined first, then lanes, one exchange an op, so that a schedule sees each of them.
+static void splitIntoStages(ReduceOp reduce) {
+  TileType source = reduce.getSource().getType();
+  std::vector<Layout> stages = reduceStages(source.layout(), Dim(reduce.getDim().str()));
+  OpBuilder builder(reduce);
+  Value value = reduce.getSource();
+  // The last stage is the op itself, which also has the initial value.
+  for (size_t i = 0; i + 1 < stages.size(); ++i)
+    value = ReduceOp::create(builder, reduce.getLoc(), source.withLayout(stages[i]), reduce.getKind(), value, Value(),
+                             reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(),
+                             OriginAttr());
+  reduce.getSourceMutable().assign(value);
+}
+
+/// The conversion as a chain: each op renames registers or exchanges one digit between lanes and registers.
+static void followRoute(ConvertOp convert, const ConvertRoute &route) {
+  OpBuilder builder(convert);
+  TileType type = convert.getResult().getType();
+  Value value = convert.getOperand();
+  for (const Layout &stage : route.stages) {
+    bool rename = isRename(cast<TileType>(value.getType()).layout(), stage);
+    auto kind =
+        ConvertPlanKindAttr::get(convert.getContext(), rename ? ConvertPlanKind::rename : ConvertPlanKind::shuffle);
+    value = ConvertOp::create(builder, convert.getLoc(), type.withLayout(stage), value, kind, convert.getTagsAttr(),
+                              OriginAttr());
+  }
+  convert.getResult().replaceAllUsesWith(value);
+  convert.erase();
+}
+
+static LogicalResult planConvert(ConvertOp convert, KernelOp kernel, const LayoutCosts &costs) {
   TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
-  ConvertOptions options{.elementBits = static_cast<int>(elementBits(from.getElementType()))};
-  ConvertPlan plan = soliton::planConvert(from.layout(), to.layout(), options);
-  switch (plan.kind) {
+  ConvertRoute route = costs.route(from, from.layout(), to.layout());
+  switch (route.kind) {
   case ConvertKind::rename:
-    convert.setPlan(ConvertPlanKind::rename);
-    return success();
   case ConvertKind::shuffle:
-    convert.setPlan(ConvertPlanKind::shuffle);
+    followRoute(convert, route);
     return success();
   case ConvertKind::shared:
     goThroughShared(convert, kernel);
     return success();
   case ConvertKind::impossible:
     return report(convert.getLoc(), DiagId::NotSupportedHere)
-           << "no way from layout `" << from.layout().str() << "` to `" << to.layout().str() << "`: " << plan.reason;
+           << "no way from layout `" << from.layout().str() << "` to `" << to.layout().str() << "`: " << route.reason;
   }
   return failure();
 }
@@ -136,7 +167,8 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
-    if (failed(requireForm(kernel, Form::Indexed)))
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
       return signalPassFailure();
     SmallVector<ReduceOp> overWaves;
     kernel.walk([&](ReduceOp reduce) {
@@ -146,10 +178,16 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
     for (ReduceOp reduce : overWaves)
       splitReduction(reduce, kernel);
 
+    SmallVector<ReduceOp> reductions;
+    kernel.walk([&](ReduceOp reduce) { reductions.push_back(reduce); });
+    for (ReduceOp reduce : reductions)
+      splitIntoStages(reduce);
+
     SmallVector<ConvertOp> converts;
     kernel.walk([&](ConvertOp convert) { converts.push_back(convert); });
+    LayoutCosts costs(*geometry);
     for (ConvertOp convert : converts)
-      if (failed(planConvert(convert, kernel)))
+      if (failed(planConvert(convert, kernel, costs)))
         return signalPassFailure();
   }
 };

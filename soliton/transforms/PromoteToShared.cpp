@@ -20,6 +20,7 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "soliton/layout/Blocked.h"
 
 namespace soliton {
 #define GEN_PASS_DEF_PROMOTETOSHAREDPASS
@@ -48,7 +49,8 @@ static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileTyp
 
 static WriteOp writeShared(OpBuilder &builder, Location loc, Value value, Value memory, ArrayAttr tags) {
   return WriteOp::create(builder, loc, value, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
-                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr());
+                         zeroStarts(cast<TileType>(value.getType())), ArrayAttr(), ArrayAttr(), tags, OriginAttr(),
+                         ExprAttr());
 }
 
 /// Whether `op`, or anything nested in it, uses one of the values.
@@ -61,30 +63,70 @@ static bool usesAny(Operation *op, const llvm::SmallPtrSetImpl<Operation *> &def
   return found;
 }
 
+/// What the indices of a gather are made of is held by those who read the elements.
+static void convertDynamic(mlir::MutableOperandRange values, const Layout &layout) {
+  for (mlir::OpOperand &value : values) {
+    OpBuilder builder(value.getOwner());
+    TileType type = cast<TileType>(value.get().getType()).withLayout(layout);
+    if (type != value.get().getType())
+      value.set(ConvertOp::create(builder, value.getOwner()->getLoc(), type, value.get(), ConvertPlanKindAttr(),
+                                  ArrayAttr(), OriginAttr()));
+  }
+}
+
+/// For a tile that global memory has along another dimension than its shared tile: a layout in which a lane has 8 bytes
+/// along both, so that what is read wide is written wide, its registers exchanged in between. Nothing where it does not
+/// divide the tile, or where a copy past the registers could take its place.
+static std::optional<Layout> transposingLayout(ReadOp read, const Geometry &geometry, bool directCopies) {
+  TileType type = tileOf(read);
+  std::optional<std::vector<DimExtent>> order = memoryOrder(read, geometry);
+  int64_t bytes = elementBytes(type.getElementType());
+  Dim along(type.getDims().back().getValue().str());
+  if (directCopies || !order || order->back().dim == along || bytes >= 8)
+    return std::nullopt;
+  int64_t perLane = 8 / bytes;
+  BlockedResult blocks = transposing(*order, along, geometry.waveSize(), geometry.waveCount(), perLane);
+  if (!blocks || Access(read, geometry, *blocks.layout).width(8) != perLane)
+    return std::nullopt;
+  return blocks.layout;
+}
+
 /// Moves a group of reads of one block through shared memory; `before` is the first op that uses one of them.
 static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before,
                                   const Geometry &geometry) {
   OpBuilder builder(before);
-  SmallVector<std::pair<Value, TileType>> tiles;
+  struct Staged {
+    Value tile;
+    TileType wanted;
+    /// The only use that keeps what was read from global memory.
+    Operation *keeps;
+  };
+  SmallVector<Staged> tiles;
   for (ReadOp read : reads) {
     FailureOr<Layout> layout = coalescedLayout(read, geometry, /*allWaves=*/true);
     if (failed(layout))
       return failure();
     TileType wanted = read.getResult().getType();
     Value tile = allocate(kernel, read.getLoc(), wanted);
-    tiles.emplace_back(tile, wanted);
-    read.getResult().setType(wanted.withLayout(*layout));
+    std::optional<Layout> blocks = transposingLayout(read, geometry, kernel.getDirectCopies());
+    read.getResult().setType(wanted.withLayout(blocks.value_or(*layout)));
+    convertDynamic(read.getDynamicValuesMutable(), blocks.value_or(*layout));
     read.removeElementsPerThreadAttr();
-    writeShared(builder, read.getLoc(), read.getResult(), tile, read.getTagsAttr());
+    Value stored = read.getResult();
+    if (blocks)
+      stored =
+          ConvertOp::create(builder, read.getLoc(),
+                            wanted.withLayout(blocks->registersAlong(Dim(wanted.getDims().back().getValue().str()))),
+                            stored, ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+    WriteOp write = writeShared(builder, read.getLoc(), stored, tile, read.getTagsAttr());
+    tiles.push_back({tile, wanted, blocks ? stored.getDefiningOp() : write.getOperation()});
   }
   for (size_t i = 0; i < reads.size(); ++i) {
     ReadOp read = reads[i];
-    auto tile = tiles[i];
-    ReadOp shared = readShared(builder, read.getLoc(), tile.first, tile.second, read.getTagsAttr());
-    read.getResult().replaceUsesWithIf(shared.getResult(), [&](mlir::OpOperand &use) {
-      auto write = dyn_cast<WriteOp>(use.getOwner());
-      return !write || write.getMemory() != tile.first;
-    });
+    const Staged &staged = tiles[i];
+    ReadOp shared = readShared(builder, read.getLoc(), staged.tile, staged.wanted, read.getTagsAttr());
+    read.getResult().replaceUsesWithIf(shared.getResult(),
+                                       [&](mlir::OpOperand &use) { return use.getOwner() != staged.keeps; });
   }
   return success();
 }
@@ -99,6 +141,7 @@ static LogicalResult promoteWrite(KernelOp kernel, WriteOp write, const Geometry
   writeShared(builder, write.getLoc(), write.getValue(), tile, write.getTagsAttr());
   ReadOp shared = readShared(builder, write.getLoc(), tile, type.withLayout(*layout), write.getTagsAttr());
   write.getValueMutable().assign(shared.getResult());
+  convertDynamic(write.getDynamicValuesMutable(), *layout);
   write.removeElementsPerThreadAttr();
   return success();
 }

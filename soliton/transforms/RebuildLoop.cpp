@@ -1,5 +1,6 @@
 #include "soliton/transforms/RebuildLoop.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/UnrollLoop.h"
 
@@ -64,6 +65,7 @@ private:
 
   LogicalResult emitPrologue();
   LogicalResult emitKernel();
+  LogicalResult emitLoop(ValueRange inits, Expr trips);
   LogicalResult emitTrip();
   SmallVector<Value> carriedAt(int base, llvm::function_ref<Value(Carried, int distance)> otherwise);
   void bindCarried(ValueRange at);
@@ -72,7 +74,7 @@ private:
   void emitTime(const Entry &entry);
   void emitHint(const sched::Operation &op, Location loc);
   LogicalResult emitInstruction(Operation *op, Place place, bool overruns);
-  void setAddress(Operation *clone, Operation *original, Expr iteration, bool overruns);
+  void setAddress(Operation *clone, Operation *original, Place place, bool overruns);
   Expr iterationExpr(Place place) const;
   std::optional<std::pair<int64_t, int64_t>> wavesOf(sched::GroupMask groups) const;
 
@@ -101,6 +103,8 @@ private:
   /// Computed so far in the phase: by value and iteration.
   std::map<std::pair<void *, int>, Value> values, copies;
   IterateOp kernel;
+  /// The kernel has one trip and is no loop.
+  bool runsOnce = false;
 };
 } // namespace
 
@@ -242,7 +246,8 @@ static LogicalResult unsound(Location loc) {
   return report(loc, DiagId::ScheduleDependence) << "the schedule uses a value before it is computed";
 }
 
-void Rebuilder::setAddress(Operation *clone, Operation *original, Expr iteration, bool overruns) {
+void Rebuilder::setAddress(Operation *clone, Operation *original, Place place, bool overruns) {
+  Expr iteration = iterationExpr(place);
   // Past the end the last iteration is read again, or the first where there is none: what it gives is not used.
   Expr last = sym::simplify(sym::max(count - 1, 0), options.geometry->facts());
   Expr read = overruns ? sym::min(iteration, last) : iteration;
@@ -258,6 +263,11 @@ void Rebuilder::setAddress(Operation *clone, Operation *original, Expr iteration
   OperandBinder binder(symbols, llvm::to_vector(indexed.getSymbols()));
   clone->setAttr("buffer", binder.bind(sym::simplify(sym::mod(iteration, buffers), options.geometry->facts())));
   indexed.getSymbolsMutable().assign(binder.operands());
+  // Behind the kernel the last iteration is `peeled` further than the kernel has begun; one that is no loop has begun
+  // none by itself.
+  int64_t behind = peeled + (runsOnce ? options.unroll : 0);
+  int64_t ahead = place.iteration + (place.phase == sched::Phase::Epilogue ? behind : 0);
+  clone->setAttr("instance", InstanceAttr::get(clone->getContext(), options.pipeline, ahead));
 }
 
 LogicalResult Rebuilder::emitInstruction(Operation *op, Place place, bool overruns) {
@@ -271,7 +281,7 @@ LogicalResult Rebuilder::emitInstruction(Operation *op, Place place, bool overru
     mapping.map(operand, known);
   }
   Operation *clone = builder.clone(*op, mapping);
-  setAddress(clone, op, iterationExpr(place), overruns);
+  setAddress(clone, op, place, overruns);
   for (auto [from, to] : llvm::zip(op->getResults(), clone->getResults()))
     values[{from.getAsOpaquePointer(), place.iteration}] = to;
   return success();
@@ -307,9 +317,7 @@ void Rebuilder::emitHint(const sched::Operation &op, Location loc) {
 void Rebuilder::emitTime(const Entry &entry) {
   Location loc =
       entry.op >= 0 && problem.instructions[entry.op] ? problem.instructions[entry.op]->getLoc() : loop.getLoc();
-  auto counter = [&] {
-    return static_cast<wave::Counter>(*parseCounterKind(problem.problem.counters[entry.counter].name));
-  };
+  auto counter = [&] { return toWave(*parseCounterKind(problem.problem.counters[entry.counter].name)); };
   if (entry.kind == EntryKind::Wait)
     WaitOp::create(builder, loc, counter(), entry.value, ArrayAttr());
   else if (entry.kind == EntryKind::Commit)
@@ -387,26 +395,40 @@ LogicalResult Rebuilder::emitKernel() {
   });
   if (llvm::is_contained(inits, Value()))
     return unsound(loop.getLoc());
-  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
   Expr trips = sym::simplify(options.unroll == 1 ? count - peeled : sym::floordiv(count - peeled, options.unroll));
-  OperandBinder binder(symbols);
-  wave::ExprAttr tripCount = binder.bind(trips);
-  kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, binder.operands(), tripCount,
-                             loop.getTagsAttr());
-  Block &body = kernel.makeBody();
-  trip = symbols.symbol(kernel.iteration());
-  bindCarried(kernel.carried());
+  if (trips.constantValue() == 0) // nothing runs between prologue and epilogue: there is no loop
+    return bindCarried(inits), success();
+  runsOnce = trips.constantValue() == 1;
+  return emitLoop(inits, trips);
+}
 
+/// The kernel as a loop, or as it is where it runs once.
+LogicalResult Rebuilder::emitLoop(ValueRange inits, Expr trips) {
+  SmallVector<Type> types = llvm::map_to_vector(inits, [](Value init) { return init.getType(); });
   OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToEnd(&body);
+  trip = 0;
+  if (runsOnce) {
+    bindCarried(inits);
+  } else {
+    OperandBinder binder(symbols);
+    wave::ExprAttr tripCount = binder.bind(trips);
+    kernel = IterateOp::create(builder, loop.getLoc(), types, loop.getAxis(), inits, binder.operands(), tripCount,
+                               loop.getTagsAttr());
+    kernel->setAttr("advances", InstanceAttr::get(builder.getContext(), options.pipeline, options.unroll));
+    Block &body = kernel.makeBody();
+    trip = symbols.symbol(kernel.iteration());
+    bindCarried(kernel.carried());
+    builder.setInsertionPointToEnd(&body);
+  }
   if (failed(emitTrip()))
     return failure();
   SmallVector<Value> next = carriedAt(
       options.unroll, [&](Carried value, int distance) { return carriedValue(value, distance - options.unroll); });
   if (llvm::is_contained(next, Value()))
     return unsound(loop.getLoc());
-  YieldOp::create(builder, loop.getLoc(), next);
-  bindCarried(kernel.getResults());
+  if (!runsOnce)
+    YieldOp::create(builder, loop.getLoc(), next);
+  bindCarried(runsOnce ? ValueRange(next) : ValueRange(kernel.getResults()));
   return success();
 }
 

@@ -1,8 +1,8 @@
 //===- RebuildLoop.h - A loop as its schedule says it ------------------------------===//
 //
 // Puts prologue, kernel and epilogue of a peeled program in the place of the loop they came from. Addresses follow by
-// substitution: an access of iteration n names n where the loop named its iteration. Values that are used in a later trip
-// than they are computed in are carried from trip to trip (rotating registers):
+// substitution: an access of iteration n names n where the loop named its iteration. Values that are used in a later
+// trip than they are computed in are carried from trip to trip (rotating registers):
 //
 //   kernel   load@t+1 … store@t+1, use@t      the value of the load crosses no trip: not carried
 //   kernel   use@t … load@t+1                 computed one trip before it is used: carried once
@@ -31,6 +31,8 @@ struct RebuildOptions {
   /// Waves of the workgroup, and the first one of each wave group.
   int64_t waves = 1;
   std::vector<int> groupStart = {0};
+  /// Its number among the pipelines of the kernel.
+  int64_t pipeline = 0;
 };
 
 /// Builds the program before `loop`, and gives what stands for the loop's results. The loop itself stays, for the

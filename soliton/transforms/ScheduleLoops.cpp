@@ -19,13 +19,15 @@
 
 #include "soliton/transforms/ScheduleLoops.h"
 
+#include "soliton/authoring/EvaluateSchedule.h"
+#include "soliton/authoring/LoopHooks.h"
+#include "soliton/authoring/ScheduleFile.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/schedule/EvaluateSchedule.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/RegisterWaits.h"
-#include "soliton/schedule/ScheduleFile.h"
 #include "soliton/transforms/Passes.h"
+#include "soliton/transforms/PlaceTiles.h"
 #include "soliton/transforms/RebuildLoop.h"
 #include "soliton/transforms/UnrollLoop.h"
 
@@ -53,8 +55,9 @@ private:
 
 class LoopScheduler {
 public:
-  LoopScheduler(KernelOp kernel, const Geometry &geometry, const sched::ScheduleRequest &request, size_t numLoops)
-      : kernel(kernel), geometry(geometry), request(request), numLoops(numLoops) {}
+  LoopScheduler(KernelOp kernel, const Geometry &geometry, const sched::ScheduleRequest &request, size_t numLoops,
+                int64_t &pipelines)
+      : kernel(kernel), geometry(geometry), request(request), numLoops(numLoops), pipelines(pipelines) {}
 
   LogicalResult run(IterateOp loop);
 
@@ -67,6 +70,7 @@ private:
   int copiesForLoads();
   LogicalResult evaluateWritten();
   LogicalResult unrollTo(int factor);
+  void adopt(LoopProblem problem);
   void dropUnrolled();
   sched::ScheduleInput scheduleInput();
   void orderBarriers(sched::SyncOptions &options) const;
@@ -81,7 +85,7 @@ private:
                                        llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> second);
   FailureOr<SmallVector<Value>> rebuild(OpBuilder &builder, const sched::Program &program, int rest);
   void placeBuffers();
-  void separateFromOutside(OpBuilder &builder, bool before);
+  void markWaived();
   sym::Expr iterations(IterateOp of) const { return geometry.named(*of.getCount(), of.getSymbols()); }
 
   KernelOp kernel;
@@ -89,6 +93,8 @@ private:
   const sched::ScheduleRequest &request;
   /// Of the kernel, that are scheduled.
   size_t numLoops;
+  /// Built so far.
+  int64_t &pipelines;
   /// The loop as it was, and the one that is scheduled: the same, or with copies of its body.
   IterateOp source, loop;
   int unrolled = 1;
@@ -229,6 +235,12 @@ void LoopScheduler::dropUnrolled() {
   });
 }
 
+void LoopScheduler::adopt(LoopProblem problem) {
+  found = std::move(problem);
+  if (request.hooks && request.hooks->afterProblem)
+    request.hooks->afterProblem(found.problem);
+}
+
 /// The loop with that many copies of its body, and its problem.
 LogicalResult LoopScheduler::unrollTo(int factor) {
   dropUnrolled();
@@ -237,7 +249,7 @@ LogicalResult LoopScheduler::unrollTo(int factor) {
   FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry, source);
   if (failed(problem))
     return failure();
-  found = std::move(*problem);
+  adopt(std::move(*problem));
   return success();
 }
 
@@ -278,17 +290,17 @@ void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
 /// Peels the schedule, adds what is missing, and has all of it verified.
 LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
   sched::assignBuffers(plan.problem, plan.schedule);
-  if (request.tampering && request.tampering->schedule)
-    request.tampering->schedule(plan.problem, plan.schedule);
+  if (request.hooks && request.hooks->afterSchedule)
+    request.hooks->afterSchedule(plan.problem, plan.schedule);
   sched::SyncOptions options;
   options.tripCount = tripCount;
   orderBarriers(options);
   sched::Synchronized made = sched::synchronize(plan, options);
   report.program = std::move(made.program);
   sched::mergeRegisterWaits(plan.problem, report.program);
-  if (request.tampering && request.tampering->program)
-    request.tampering->program(plan.problem, plan.schedule, report.program);
-  if (request.tampering && request.tampering->buildUnproven)
+  if (request.hooks && request.hooks->afterSynchronize)
+    request.hooks->afterSynchronize(plan.problem, plan.schedule, report.program);
+  if (request.hooks && request.hooks->skipProof)
     return success();
   report.remarks = std::move(made.remarks);
   report.verified = sched::verify(plan.problem, plan.schedule, report.program, plan.verifyOptions(tripCount));
@@ -306,29 +318,24 @@ LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
 
 /// Tiles that got more buffers take more room; all tiles move together again.
 void LoopScheduler::placeBuffers() {
+  bool skipsProof = request.hooks && request.hooks->skipProof;
   for (auto [i, tile] : llvm::enumerate(found.tiles))
     if (tile) {
       tile.setBuffers(std::max(plan.schedule.buffers[i], 1));
-      if (found.problem.regions[i].rotating)
-        tile.setSynchronized(true);
+      // An instrument wants to see what happens: nobody adds what is missing later.
+      if (skipsProof && found.problem.regions[i].rotating)
+        tile->setAttr("unproven", mlir::UnitAttr::get(tile.getContext()));
     }
-  int64_t used = 0;
-  kernel.walk([&](AllocateOp tile) {
-    tile.setOffset(used);
-    used += bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
-  });
+  placeTiles(kernel);
 }
 
-/// The schedule orders what happens inside; tiles that others use too, and the loop's own next run, are kept apart.
-void LoopScheduler::separateFromOutside(OpBuilder &builder, bool before) {
-  bool sharesTiles = false;
-  for (auto [i, tile] : llvm::enumerate(found.tiles))
-    sharesTiles |= tile && !found.problem.regions[i].rotating;
-  bool runsAgain = source->getParentOfType<IterateOp>() != nullptr;
-  if (!sharesTiles && !(before && runsAgain))
-    return;
-  WaitOp::create(builder, source.getLoc(), wave::Counter::Shared, 0, ArrayAttr());
-  BarrierOp::create(builder, source.getLoc(), ArrayAttr());
+/// What the author accepts to be kept apart by latency alone, the proof of the whole kernel must know.
+void LoopScheduler::markWaived() {
+  for (const sched::Hazard &hazard : report.verified.hazards)
+    if (hazard.waived)
+      for (int op : {hazard.dependence.from, hazard.dependence.to})
+        if (op < static_cast<int>(found.instructions.size()) && found.instructions[op])
+          found.instructions[op]->setAttr("waived", mlir::UnitAttr::get(kernel.getContext()));
 }
 
 FailureOr<SmallVector<Value>> LoopScheduler::rebuild(OpBuilder &builder, const sched::Program &program, int rest) {
@@ -341,6 +348,7 @@ FailureOr<SmallVector<Value>> LoopScheduler::rebuild(OpBuilder &builder, const s
   options.fenceClusters = llvm::any_of(plan.schedule.slots, [](const sched::Slot &slot) { return slot.cluster > 0; });
   options.waves = geometry.waveCount();
   options.groupStart = plan.groupStart;
+  options.pipeline = pipelines++;
   LoopProblem planned{plan.problem, found.instructions, found.tiles};
   planned.instructions.resize(plan.problem.operations.size(), nullptr);
   return rebuildLoop(builder, loop, planned, program, options);
@@ -348,6 +356,9 @@ FailureOr<SmallVector<Value>> LoopScheduler::rebuild(OpBuilder &builder, const s
 
 /// The loop in the order in which it was written, for trip counts that the pipeline is not for.
 FailureOr<SmallVector<Value>> LoopScheduler::buildPlain(OpBuilder &builder) {
+  // Where the pipeline takes any number of trips but none, there is nothing left to run.
+  if (unrolled == 1 && report.program.peeled <= 1 && !report.program.exactTrips)
+    return SmallVector<Value>(source.getInits());
   FailureOr<LoopProblem> problem = makeLoopProblem(source, geometry, loop);
   if (failed(problem))
     return failure();
@@ -365,6 +376,7 @@ FailureOr<SmallVector<Value>> LoopScheduler::buildPlain(OpBuilder &builder) {
   options.buffers = none.schedule->buffers;
   options.buffers.resize(problem->problem.regions.size(), 1);
   options.waves = geometry.waveCount();
+  options.pipeline = pipelines++;
   return rebuildLoop(builder, source, *problem, made.program, options);
 }
 
@@ -377,8 +389,7 @@ LoopScheduler::choice(OpBuilder &builder, sym::Expr condition,
     return *known ? first(builder) : second(builder);
   OperandBinder binder(geometry.symbols());
   wave::ExprAttr predicate = binder.bind(condition);
-  auto branch =
-      ConditionalOp::create(builder, source.getLoc(), source.getResultTypes(), predicate, binder.operands());
+  auto branch = ConditionalOp::create(builder, source.getLoc(), source.getResultTypes(), predicate, binder.operands());
   for (auto [block, make] : {std::pair(&branch.thenBlock(), &first), {&branch.elseBlock(), &second}}) {
     block->clear();
     OpBuilder inside = OpBuilder::atBlockEnd(block);
@@ -404,19 +415,16 @@ FailureOr<SmallVector<Value>> LoopScheduler::buildPipelined(OpBuilder &builder, 
 /// Holds for the trip counts that the pipeline is for.
 sym::Expr LoopScheduler::guard() {
   sym::Expr divides = sym::eq(sym::mod(iterations(source), unrolled), 0);
-  sym::Expr enough =
-      report.program.exactTrips ? sym::Expr(1) : sym::ge(iterations(loop), report.program.peeled);
+  sym::Expr enough = report.program.exactTrips ? sym::Expr(1) : sym::ge(iterations(loop), report.program.peeled);
   return sym::simplify(sym::logicalAnd(divides, enough), geometry.facts());
 }
 
 LogicalResult LoopScheduler::replace(OpBuilder &builder) {
-  separateFromOutside(builder, true);
   FailureOr<SmallVector<Value>> results = choice(
       builder, guard(), [&](OpBuilder &at) { return buildPipelined(at); },
       [&](OpBuilder &at) { return buildPlain(at); });
   if (failed(results))
     return failure();
-  separateFromOutside(builder, false);
   source.replaceAllUsesWith(*results);
   dropUnrolled();
   geometry.symbols().forget(source.iteration());
@@ -437,7 +445,7 @@ LogicalResult LoopScheduler::run(IterateOp original) {
   FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry);
   if (failed(problem))
     return failure();
-  found = std::move(*problem);
+  adopt(std::move(*problem));
   report.problemMs = watch.lap();
   if (failed(choose()))
     return failure();
@@ -452,6 +460,7 @@ LogicalResult LoopScheduler::run(IterateOp original) {
     return failure();
   }
   placeBuffers();
+  markWaived();
   OpBuilder builder(source);
   if (failed(replace(builder)))
     return failure();
@@ -478,8 +487,9 @@ struct ScheduleLoopsPass final : impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
         if (innermost)
           loops.push_back(loop);
       });
+      int64_t pipelines = 0;
       for (IterateOp loop : loops)
-        if (failed(LoopScheduler(kernel, *geometry, request, loops.size()).run(loop)))
+        if (failed(LoopScheduler(kernel, *geometry, request, loops.size(), pipelines).run(loop)))
           return signalPassFailure();
       kernel.setKeepOrder(true);
     }

@@ -1,7 +1,7 @@
 //===- ScheduleLoops.h - The pass that schedules loops -----------------------------===//
 #pragma once
 
-#include "soliton/schedule/Request.h"
+#include "soliton/authoring/Request.h"
 
 #include "mlir/Pass/Pass.h"
 

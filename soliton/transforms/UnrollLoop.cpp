@@ -44,9 +44,8 @@ IterateOp unrollLoop(IterateOp loop, int factor, IndexSymbols &symbols) {
     }
     for (Operation &op : loop.block().without_terminator()) {
       Operation *clone = builder.clone(op, mapping);
-      rewriteExpressions(clone, symbols, [&](sym::Expr expr) {
-        return sym::substitute(expr, {{iteration, trip * factor + copy}});
-      });
+      rewriteExpressions(clone, symbols,
+                         [&](sym::Expr expr) { return sym::substitute(expr, {{iteration, trip * factor + copy}}); });
       if (auto origin = op.getAttrOfType<OriginAttr>("origin"))
         clone->setAttr("origin", OriginAttr::get(op.getContext(), origin.getOp(), origin.getRole(), origin.getPiece(),
                                                  origin.getCopy() * factor + copy, origin.getTags()));

@@ -100,10 +100,14 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
   return {std::nullopt, 0, reason};
 }
 
+static bool isGuarded(WriteOp write) {
+  return write.getGuards() && !write.getGuards()->empty();
+}
+
 /// The global read whose tile `write` puts into shared memory as it is.
 static ReadOp sourceOf(WriteOp write) {
   auto read = write.getValue().getDefiningOp<ReadOp>();
-  bool whole = write.getMemory().getDefiningOp<AllocateOp>() && !write.getIndices() && !write.getGuards() &&
+  bool whole = write.getMemory().getDefiningOp<AllocateOp>() && !write.getIndices() && !isGuarded(write) &&
                write.getDynamicValues().empty();
   if (!read || !whole || read.getMemory().getType().isShared())
     return {};

@@ -1,5 +1,6 @@
 #include "test/attack/Attack.h"
 
+#include "soliton/authoring/LoopHooks.h"
 #include "soliton/schedule/RegisterWaits.h"
 #include "soliton/schedule/Synchronize.h"
 #include "soliton/schedule/Verify.h"
@@ -27,7 +28,7 @@ public:
       : base(base), problem(base.loop.problem), kind(kind), seed(seed), random(seed) {}
 
   /// The damage, to be applied while compiling; null where there is nothing to break.
-  std::shared_ptr<sched::Tampering> run() {
+  std::shared_ptr<sched::LoopHooks> run() {
     switch (kind) {
     case Mutation::ShrinkBuffer:
       return shrinkBuffer();
@@ -35,7 +36,7 @@ public:
       return swapStages();
     case Mutation::WrongDistance:
       if (pick(2) == 0)
-        if (std::shared_ptr<sched::Tampering> damage = derivedFromWrongDistance())
+        if (std::shared_ptr<sched::LoopHooks> damage = derivedFromWrongDistance())
           return damage;
       return wrongDistance();
     case Mutation::MissingStagger:
@@ -57,17 +58,17 @@ public:
 private:
   size_t pick(size_t count) { return random() % count; }
 
-  static std::shared_ptr<sched::Tampering> replacing(sched::Schedule schedule, sched::Program program) {
-    auto damage = std::make_shared<sched::Tampering>();
-    damage->schedule = [schedule](const sched::Problem &, sched::Schedule &into) { into = schedule; };
-    damage->program = [program](const sched::Problem &, const sched::Schedule &, sched::Program &into) {
+  static std::shared_ptr<sched::LoopHooks> replacing(sched::Schedule schedule, sched::Program program) {
+    auto damage = std::make_shared<sched::LoopHooks>();
+    damage->afterSchedule = [schedule](const sched::Problem &, sched::Schedule &into) { into = schedule; };
+    damage->afterSynchronize = [program](const sched::Problem &, const sched::Schedule &, sched::Program &into) {
       into = program;
     };
     return damage;
   }
 
   /// All groups of waves start together and end together.
-  std::shared_ptr<sched::Tampering> noStagger() {
+  std::shared_ptr<sched::LoopHooks> noStagger() {
     sched::Program program = base.loop.program;
     size_t dropped = 0;
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
@@ -77,7 +78,7 @@ private:
   }
 
   /// Fewer buffers of a tile than its barriers and waits were made for.
-  std::shared_ptr<sched::Tampering> shrinkBuffer() {
+  std::shared_ptr<sched::LoopHooks> shrinkBuffer() {
     sched::Schedule schedule = base.loop.schedule;
     std::vector<size_t> tiles;
     for (size_t region = 0; region < problem.regions.size() && region < schedule.buffers.size(); ++region)
@@ -94,7 +95,7 @@ private:
   }
 
   /// Two accesses of memory change stages before barriers and waits are derived.
-  std::shared_ptr<sched::Tampering> swapStages() {
+  std::shared_ptr<sched::LoopHooks> swapStages() {
     std::vector<std::pair<int, int>> pairs;
     const std::vector<sched::Slot> &slots = base.loop.schedule.slots;
     for (int a = 0; a < problem.numOps(); ++a)
@@ -106,15 +107,15 @@ private:
       return nullptr;
     auto [a, b] = pairs[pick(pairs.size())];
     what = "swapped the stages of `" + problem.operations[a].key + "` and `" + problem.operations[b].key + "`";
-    auto damage = std::make_shared<sched::Tampering>();
-    damage->schedule = [a = a, b = b](const sched::Problem &, sched::Schedule &schedule) {
+    auto damage = std::make_shared<sched::LoopHooks>();
+    damage->afterSchedule = [a = a, b = b](const sched::Problem &, sched::Schedule &schedule) {
       std::swap(schedule.slots[a].stage, schedule.slots[b].stage);
     };
     return damage;
   }
 
   /// One access of memory belongs to the iteration before or behind, with the buffer of that.
-  std::shared_ptr<sched::Tampering> wrongDistance() {
+  std::shared_ptr<sched::LoopHooks> wrongDistance() {
     std::vector<sched::Location> found;
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue}) {
       const std::vector<Entry> &entries = base.loop.program.list(phase);
@@ -135,7 +136,7 @@ private:
   }
 
   /// Barriers and waits are derived as if one access of a tile belonged to the iteration before or behind.
-  std::shared_ptr<sched::Tampering> derivedFromWrongDistance() {
+  std::shared_ptr<sched::LoopHooks> derivedFromWrongDistance() {
     std::vector<std::pair<int, size_t>> found;
     for (int op = 0; op < problem.numOps(); ++op)
       for (size_t i = 0; i < problem.operations[op].accesses.size(); ++i)
@@ -190,10 +191,10 @@ bool isComplete(const emu::Finding &finding) {
 }
 
 /// The same damage, this time to be proven.
-void askVerifier(const Base &base, const sched::Tampering &damage, Attempt &attempt) {
+void askVerifier(const Base &base, const sched::LoopHooks &damage, Attempt &attempt) {
   std::vector<Diagnostic> wrong;
-  auto proven = std::make_shared<sched::Tampering>(damage);
-  proven->buildUnproven = false;
+  auto proven = std::make_shared<sched::LoopHooks>(damage);
+  proven->skipProof = false;
   bool refused = !compileUnder(base.setting, proven, wrong);
   // That it needs too much room, say, would not do: another schedule of the kind may not.
   auto first = std::find_if(wrong.begin(), wrong.end(), isAboutOrder);
@@ -220,12 +221,12 @@ Attempt attack(const Base &base, Mutation kind, uint32_t seed) {
   attempt.kind = kind;
   attempt.base = base.setting.name();
   Saboteur saboteur(base, kind, seed);
-  std::shared_ptr<sched::Tampering> damage = saboteur.run();
+  std::shared_ptr<sched::LoopHooks> damage = saboteur.run();
   if (!damage)
     return attempt;
   attempt.what = saboteur.what;
   attempt.verdict = Verdict::Unbuildable;
-  damage->buildUnproven = true;
+  damage->skipProof = true;
   std::vector<Diagnostic> wrong;
   std::optional<CompileResult> compiled = compileUnder(base.setting, damage, wrong);
   if (!compiled)

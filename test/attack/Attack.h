@@ -13,8 +13,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/schedule/Mutate.h"
 #include "test/attack/Bases.h"
+#include "test/attack/Mutate.h"
 
 namespace soliton::attack {
 

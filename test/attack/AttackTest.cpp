@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #include "test/attack/Campaign.h"
 
+#include "soliton/authoring/LoopHooks.h"
+
 #include "gtest/gtest.h"
 
 namespace soliton::attack {
@@ -34,15 +36,15 @@ TEST(Attack, ADroppedWaitForCopiesDoesHarm) {
   std::optional<Base> base = makeBase(setting, wrong);
   ASSERT_TRUE(base) << format(wrong);
   EXPECT_EQ(run(*base, base->program, 0, /*checks=*/true).harm(), "");
-  auto damage = std::make_shared<sched::Tampering>();
-  damage->program = [](const sched::Problem &, const sched::Schedule &, sched::Program &program) {
+  auto damage = std::make_shared<sched::LoopHooks>();
+  damage->afterSynchronize = [](const sched::Problem &, const sched::Schedule &, sched::Program &program) {
     for (sched::Phase phase : {sched::Phase::Prologue, sched::Phase::Kernel, sched::Phase::Epilogue})
       std::erase_if(program.list(phase),
                     [](const sched::Entry &entry) { return entry.kind == sched::EntryKind::Wait; });
   };
   EXPECT_FALSE(compileUnder(setting, damage, wrong));
   ASSERT_FALSE(wrong.empty());
-  damage->buildUnproven = true;
+  damage->skipProof = true;
   std::optional<CompileResult> compiled = compileUnder(setting, damage, wrong);
   ASSERT_TRUE(compiled);
   for (uint64_t seed : {0, 1, 2})

@@ -90,10 +90,10 @@ bool isAboutOrder(const Diagnostic &diagnostic) {
   }
 }
 
-std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::Tampering> damage,
+std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::LoopHooks> damage,
                                           std::vector<Diagnostic> &wrong) {
   CompileOptions options = setting.options();
-  options.schedule.tampering = std::move(damage);
+  options.schedule.hooks = std::move(damage);
   CompileAttempt attempt = compileImage(gemm().build(gemm().variants.front()), options, rt::ImageKind::emulator);
   for (Diagnostic &diagnostic : attempt.diagnostics)
     if (diagnostic.severity == Severity::error)

@@ -59,7 +59,7 @@ struct Outcome {
 bool isAboutOrder(const Diagnostic &diagnostic);
 
 /// Compiles under a damage (or none); `wrong` gets the errors where there are any.
-std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::Tampering> damage,
+std::optional<CompileResult> compileUnder(const Setting &setting, std::shared_ptr<const sched::LoopHooks> damage,
                                           std::vector<Diagnostic> &wrong);
 
 /// The base of a setting, compiled and proven; it has not run. Nothing, with errors, where it does not compile.

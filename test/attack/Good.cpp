@@ -1,6 +1,6 @@
 //===- Good.cpp - Schedules that are right by construction -------------------------===//
+#include "soliton/authoring/ScheduleFile.h"
 #include "soliton/schedule/Algorithms.h"
-#include "soliton/schedule/ScheduleFile.h"
 #include "test/attack/Attack.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // RUN: soliton-opt %s --check-with-emulator | FileCheck %s
 // RUN: soliton-opt %s --check-with-emulator=seed=9 | FileCheck %s
-// RUN: not soliton-opt %s --check-with-emulator="passes=wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-plan-movement,wave-place-shared)" 2>&1 | FileCheck %s --check-prefix=UNMASKED
+// RUN: not soliton-opt %s --check-with-emulator="passes=wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-plan-movement,wave-place-shared)" 2>&1 | FileCheck %s --check-prefix=UNMASKED
 
 // The whole road, judged after every pass; what is left is the machine form.
 // CHECK: machine.kernel @sums

@@ -30,7 +30,7 @@ using Phase = std::map<std::string, int>;
 struct Stream {
   std::vector<Phase> phases = {Phase()};
   int mfmas = 0;
-  /// Waits for shared memory that stand right before a barrier.
+  /// Barriers between which and the last access of shared memory a wait for all of them stands.
   int waits = 0;
   /// Waits for global memory, wherever they stand.
   int globalWaits = 0;
@@ -49,7 +49,12 @@ int64_t bytesOf(mlir::Type type) {
 
 Stream streamOf(machine::KernelOp kernel) {
   Stream stream;
+  bool waited = false; // since the last access of shared memory
   kernel.walk([&](mlir::Operation *op) {
+    if (auto load = llvm::dyn_cast<machine::LoadOp>(op); load && !load.getBuffer())
+      waited = false;
+    if (auto store = llvm::dyn_cast<machine::StoreOp>(op); store && !store.getBuffer())
+      waited = false;
     if (auto load = llvm::dyn_cast<machine::LoadOp>(op))
       ++stream.phases
             .back()[access(load.getBuffer() ? "global load" : "shared load", bytesOf(load.getResult().getType()))];
@@ -61,9 +66,9 @@ Stream streamOf(machine::KernelOp kernel) {
     stream.mfmas += llvm::isa<machine::MmaOp>(op);
     auto wait = llvm::dyn_cast<machine::WaitOp>(op);
     stream.globalWaits += wait && wait.getCounter() == machine::Counter::vm;
+    waited |= wait && wait.getCounter() == machine::Counter::shared && wait.getCount() == 0;
     if (llvm::isa<machine::BarrierOp>(op)) {
-      auto wait = llvm::dyn_cast_or_null<machine::WaitOp>(op->getPrevNode());
-      stream.waits += wait && wait.getCounter() == machine::Counter::shared && wait.getCount() == 0;
+      stream.waits += waited;
       stream.phases.emplace_back();
     }
   });

@@ -32,7 +32,7 @@ void buildFromIndexed(mlir::OpPassManager &pm) {
   kernel.addPass(mlir::createCSEPass());
   kernel.addPass(createPlaceSharedPass());
   kernel.addPass(createExpandTilesPass());
-  kernel.addPass(createInsertBarriersPass());
+  kernel.addPass(createSynchronizePass());
   buildMachinePipeline(pm);
 }
 

@@ -5,12 +5,12 @@
 //
 //===----------------------------------------------------------------------===//
 #include "kernels/Schedules.h"
+#include "soliton/authoring/ScheduleFile.h"
 #include "soliton/driver/CheckPasses.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Wave.h"
-#include "soliton/schedule/ScheduleFile.h"
 #include "test/e2e/Support.h"
 
 namespace soliton::test {

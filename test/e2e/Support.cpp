@@ -1,8 +1,10 @@
 #include "test/e2e/Support.h"
 
 #include "kernels/Schedules.h"
+#include "soliton/backend/Backend.h"
 
 #include <algorithm>
+#include <set>
 
 namespace soliton::test {
 namespace {
@@ -92,12 +94,36 @@ CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std:
   return options;
 }
 
+/// What the emulator is to execute must compile for the chip as well; each machine form once.
+static void compileForChip(const Case &which, const CompileOptions &options, const std::string &machine) {
+  static std::set<std::string> seen;
+  if (!seen.insert(machine).second)
+    return;
+  rt::ImageKind kind = which.target->vendor == Vendor::amd ? rt::ImageKind::hsaco
+                       : backend::findPtxas()              ? rt::ImageKind::cubin
+                                                           : rt::ImageKind::ptx;
+  // What ptxas spills at the library's tiles is measured (docs/status.md), not judged here.
+  CompileOptions forChip = options;
+  forChip.allowSpills = which.target->vendor == Vendor::nvidia;
+  CompileAttempt attempt = compileImage(which.entry->build(*which.variant), forChip, kind);
+  EXPECT_TRUE(attempt) << which.name() << "\n" << format(attempt.diagnostics);
+}
+
 std::optional<CompileResult> Case::compile(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic,
                                            const std::vector<Artefact> &keep) const {
   CompileOptions all = options(sizes, dynamic);
-  all.keep = keep;
+  all.keep = {Artefact::machine};
+  all.keep.insert(all.keep.end(), keep.begin(), keep.end());
   CompileAttempt attempt = compileImage(entry->build(*variant), all, rt::ImageKind::emulator);
   EXPECT_TRUE(attempt) << name() << "\n" << format(attempt.diagnostics);
+  if (!attempt)
+    return std::nullopt;
+  auto &artefacts = attempt.result->artefacts;
+  auto machine = std::find_if(artefacts.begin(), artefacts.end(),
+                              [](const auto &entry) { return entry.first == Artefact::machine; });
+  compileForChip(*this, options(sizes, dynamic), machine->second);
+  if (std::find(keep.begin(), keep.end(), Artefact::machine) == keep.end())
+    artefacts.erase(machine);
   return std::move(attempt.result);
 }
 

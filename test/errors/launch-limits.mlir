@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-place-shared))'
+// RUN: soliton-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-place-shared))'
 
 // More waves than a workgroup may have.
 // expected-error@+2 {{a workgroup has 32 waves = 2048 threads, `gfx942` allows 1024 [too-many-threads]}}

@@ -76,6 +76,38 @@ func.func @copy_async_c1(%buffer: !machine.buffer, %lane: i32) {
 
 // -----
 
+func.func @load_c3(%far: i64) {
+  // expected-error@+1 {{has a 64-bit lane offset into shared memory, expected 32 bits}}
+  %0 = machine.load [%far : i64] {alignment = 4 : i64} : vector<1xf32>
+  return
+}
+
+// -----
+
+func.func @store_c3(%v: vector<1xf32>, %buffer: !machine.buffer, %far: i64, %uniform: i32) {
+  // expected-error@+1 {{has a 64-bit lane offset and a uniform one, expected one of them}}
+  machine.store %v, %buffer [%far : i64, %uniform] {alignment = 4 : i64} : vector<1xf32>
+  return
+}
+
+// -----
+
+func.func @atomic_c2(%v: vector<1xf32>, %far: i64) {
+  // expected-error@+1 {{has a 64-bit lane offset into shared memory, expected 32 bits}}
+  %0 = machine.atomic add %v, [%far : i64] : vector<1xf32> -> vector<1xf32>
+  return
+}
+
+// -----
+
+func.func @copy_async_c2(%buffer: !machine.buffer, %far: i64, %uniform: i32) {
+  // expected-error@+1 {{has a 64-bit lane offset and a uniform one, expected one of them}}
+  machine.copy_async %buffer [%far : i64, %uniform], [%uniform] {bytes = 4 : i64}
+  return
+}
+
+// -----
+
 func.func @mma_async_c1(%a: vector<4xf16>, %d: i64, %acc: vector<4xf32>) {
   // expected-error@+1 {{has neither a register operand nor a descriptor as its left operand, expected one of them}}
   %0 = machine.mma_async "wgmma", %d, %acc : vector<4xf32>

@@ -15,6 +15,9 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   %buffer = machine.buffer %a[%zero], %bytes
   // CHECK: machine.load %[[BUFFER]][%{{.*}}, %{{.*}}] {alignment = 16 : i64, immediate = 16 : i64} : vector<8xf16>
   %0 = machine.load %buffer [%lane, %wg] {immediate = 16 : i64, alignment = 16 : i64} : vector<8xf16>
+  // CHECK: machine.load %[[BUFFER]][%{{.*}} : i64] {alignment = 4 : i64} : vector<4xi1>
+  %far = arith.extsi %lane : i32 to i64
+  %bits = machine.load %buffer [%far : i64] {alignment = 4 : i64} : vector<4xi1>
   // CHECK: machine.load[%{{.*}}] mask %{{.*}} {alignment = 8 : i64} : vector<4xf16>
   %1 = machine.load [%lane] mask %on {alignment = 8 : i64} : vector<4xf16>
   // CHECK: machine.store %{{.*}}, %[[BUFFER]][%{{.*}}, %{{.*}}] mask %{{.*}} {alignment = 8 : i64} : vector<4xf16>

@@ -1,12 +1,14 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts))' | FileCheck %s
 
-// The accumulator takes the layout of the matrix instruction; a lane has the k of two instructions side by side.
+// The accumulator takes the layout of the matrix instruction, transposed, so that a lane stores 16 bytes of a row: the operands
+// are exchanged. A lane has the k of two instructions side by side.
 // CHECK-LABEL: wave.kernel @gemm
 // CHECK: wave.fill
-// CHECK-SAME: <[M, N], f32, "reg = (4 M 1)(2 M 16)(2 N 16), lane = (16 N 1)(4 M 4), wave = (2 M 32)(2 N 32)">
+// CHECK-SAME: <[M, N], f32, "reg = (4 N 1)(2 N 16)(2 M 16), lane = (16 M 1)(4 N 4), wave = (2 M 32)(2 N 32)">
 // CHECK: wave.read
 // CHECK-SAME: starts = [#wave.expr<"64*$0">, #wave.expr<"32*$1">]
 // CHECK-SAME: <[M, K], f16, "reg = (8 K 1)(2 M 16), lane = (16 M 1)(4 K 8), wave = (2 M 32)(2 _ 0)">
+// CHECK: wave.mma %{{.*}} : <[N, K], f16, {{.*}}>, <[M, K], f16, {{.*}}>, <[M, N], f32
 // CHECK-NOT: wave.convert
 
 wave.kernel @gemm attributes {

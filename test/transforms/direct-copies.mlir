@@ -1,6 +1,6 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies))' 2>&1 | FileCheck %s --check-prefix=USE
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies,wave-place-shared,wave-expand-tiles,wave-insert-barriers))' 2>/dev/null | FileCheck %s --check-prefix=SYNC
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies,wave-place-shared,wave-expand-tiles,wave-insert-barriers),wave-lower-to-machine)' 2>/dev/null | FileCheck %s --check-prefix=MACHINE
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies))' 2>&1 | FileCheck %s --check-prefix=USE
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies,wave-place-shared,wave-expand-tiles,wave-synchronize))' 2>/dev/null | FileCheck %s --check-prefix=SYNC
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement,wave-use-direct-copies,wave-place-shared,wave-expand-tiles,wave-synchronize),wave-lower-to-machine)' 2>/dev/null | FileCheck %s --check-prefix=MACHINE
 
 // What cannot be copied says why: rows of 77 elements are aligned to two bytes.
 // USE: remark: this tile goes to shared memory through registers: 4 bytes that follow each other in the tile are not proven to do so in global memory, aligned and bounded alike [direct-copy-impossible]
@@ -27,7 +27,6 @@
 // SYNC-COUNT-6: wave.copy
 // The copies count as vm; everyone waits for their own before the barrier.
 // SYNC-NEXT: wave.wait vm, 0
-// SYNC-NEXT: wave.wait shared, 0
 // SYNC-NEXT: wave.barrier
 // SYNC: role = shared_load
 // SYNC-NOT: wave.barrier
@@ -96,7 +95,6 @@ wave.kernel @narrow attributes {
 // SYNC-COUNT-2: wave.copy
 // SYNC-NEXT: wave.commit cp_async
 // SYNC-NEXT: wave.wait cp_async, 0
-// SYNC-NEXT: wave.wait shared, 0
 // SYNC-NEXT: wave.barrier
 // SYNC: role = shared_load
 // SYNC-NOT: wave.barrier
@@ -106,7 +104,6 @@ wave.kernel @narrow attributes {
 // MACHINE-NOT: lane_scatter
 // MACHINE: machine.commit cp_async
 // MACHINE-NEXT: machine.wait cp_async, 0
-// MACHINE-NEXT: machine.wait shared, 0
 // MACHINE-NEXT: machine.barrier
 wave.kernel @groups attributes {
     arg_names = ["a", "b"],

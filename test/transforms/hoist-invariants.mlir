@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants))' | FileCheck %s
 
 // The bias does not follow the loop: it is read once, before it. What follows the iteration stays.
 // CHECK-LABEL: wave.kernel @hoist

@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses))' | FileCheck %s
 
 // Sizes that are multiples of their tiles need no bound anywhere.
 // CHECK-LABEL: wave.kernel @gemm

@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses))' | FileCheck %s
 
 // 200 columns in a tile of 256: the read is guarded along N, and what lies beyond becomes the identity of the maximum.
 // CHECK-LABEL: wave.kernel @row_sum

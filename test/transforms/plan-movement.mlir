@@ -1,9 +1,14 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared,wave-mask-accesses,wave-plan-movement))' | FileCheck %s
 
-// Two waves share a row: each reduces its part, the parts meet in shared memory, and every wave combines them.
+// Two waves share a row: each reduces its part, registers first and then one exchange between lanes after the other, the parts
+// meet in shared memory, and every wave combines them.
 // CHECK-LABEL: wave.kernel @row_sum
 // CHECK: wave.allocate
-// CHECK: %[[PART:.*]] = wave.reduce max %{{.*}} along "N" {{.*}} -> !wave.tile<[M, N], f32, "{{.*}}wave = (2 N 128)">
+// CHECK: %[[R:.*]] = wave.reduce max %{{.*}} along "N" {{.*}} -> !wave.tile<[M, N], f32, "lane = (64 N 2), wave = (2 N 128)">
+// CHECK: %[[A:.*]] = wave.reduce max %[[R]] along "N" {{.*}} -> !wave.tile<[M, N], f32, "lane = (2 _ 0)(32 N 4), wave = (2 N 128)">
+// CHECK: %[[B:.*]] = wave.reduce max %[[A]] along "N" {{.*}} -> !wave.tile<[M, N], f32, "lane = (4 _ 0)(16 N 8), wave = (2 N 128)">
+// CHECK-COUNT-3: wave.reduce max
+// CHECK: %[[PART:.*]] = wave.reduce max %{{.*}} along "N" {{.*}} -> !wave.tile<[M, N], f32, "lane = (64 _ 0), wave = (2 N 128)">
 // CHECK: wave.write %[[PART]]
 // CHECK: %[[ALL:.*]] = wave.read {{.*}} "reg = (2 N 128)
 // CHECK: wave.reduce max %[[ALL]] along "N"

@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared))' | FileCheck %s
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-hoist-invariants,wave-promote-to-shared))' | FileCheck %s
 
 // A parameter in the shared space is read once by all waves, written to a shared tile and read back from it; the two writes
 // come together before both reads.

@@ -4,10 +4,10 @@
 // RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-plan-movement))' 2>&1 | FileCheck %s --check-prefix=INDEXED
 // RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-place-shared))' 2>&1 | FileCheck %s --check-prefix=INDEXED
 // RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-expand-tiles))' 2>&1 | FileCheck %s --check-prefix=PLACED
-// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-insert-barriers))' 2>&1 | FileCheck %s --check-prefix=EXPANDED
+// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-synchronize))' 2>&1 | FileCheck %s --check-prefix=EXPANDED
 // RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave-lower-to-machine)' 2>&1 | FileCheck %s --check-prefix=SYNCHRONIZED
-// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-assign-layouts))' 2>&1 | FileCheck %s --check-prefix=TWICE
-// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-assign-layouts,wave-bind-symbols))' 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-assign-layouts))' 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols,wave-make-broadcasts-explicit,wave-assign-layouts,wave-bind-symbols))' 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // A pass that is run too early, or once more, says what it needs.
 // INDEXED: error: `copy` is in the form `Traced`, expected `Indexed` [form-violated]

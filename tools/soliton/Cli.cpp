@@ -80,6 +80,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco or cubin");
   compileApp->add_option("-o,--output", compile.output, "where to write it");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
+  compileApp->add_option("--explain", compile.explain, "layouts: what was chosen, what it costs, what came second");
   compileApp->add_flag("--time", compile.time, "how long each step took");
   compileApp->footer("Examples:\n  soliton compile gemm --target gfx942 --emit hsaco -o gemm.hsaco\n"
                      "  soliton compile softmax.mlir --target sm_90a --emit ptx");

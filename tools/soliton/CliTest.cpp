@@ -226,6 +226,18 @@ TEST_F(Cli, CompilePrintsAfterAPass) {
   EXPECT_GT(all.size(), 4 * printed.size());
 }
 
+TEST_F(Cli, CompileExplainsTheChoiceOfLayouts) {
+  Said said = soliton({"compile", "gemm", "--target", "gfx942", "--size", "M=128,N=128,K=64", "--emit", "machine", "-o",
+                       path("m"), "--explain", "layouts"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.err.find("remark: mma exchanged"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("; second mma "), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("[layout-choice]"), std::string::npos) << said.err;
+  Said wrong = soliton({"compile", "gemm", "--explain", "everything"});
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_NE(wrong.err.find("expected `layouts`"), std::string::npos) << wrong.err;
+}
+
 //===-- compile FILE ------------------------------------------------------------------------------------===//
 
 const char *const kCopy = R"mlir(wave.kernel @twice attributes {arg_names = ["a", "b"],

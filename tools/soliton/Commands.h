@@ -37,6 +37,8 @@ struct CompileCommand {
   std::string emit;
   std::string output;
   std::string printAfter;
+  /// `layouts` or empty.
+  std::string explain;
   bool time = false;
   bool targetGiven = false;
 };

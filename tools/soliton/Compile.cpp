@@ -108,12 +108,20 @@ CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven) {
   return options;
 }
 
+/// Whether the choice of layouts is to be explained.
+static bool explainsLayouts(const CompileCommand &command) {
+  if (!command.explain.empty() && command.explain != "layouts")
+    throw UsageError("found `--explain " + command.explain + "`, expected `layouts`");
+  return command.explain == "layouts";
+}
+
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err) {
   std::optional<Artefact> artefact = parseEmission(command.emit);
   CompileAttempt attempt;
   if (isFile(command.choice.kernel)) {
     CompileOptions options = optionsForFile(command.choice, command.targetGiven);
     options.printAfter = command.printAfter;
+    options.explainLayouts = explainsLayouts(command);
     options.countBankConflicts = command.choice.json;
     if (artefact)
       options.keep = {*artefact};
@@ -126,6 +134,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   } else {
     Resolved resolved = resolve(command.choice);
     resolved.options.printAfter = command.printAfter;
+    resolved.options.explainLayouts = explainsLayouts(command);
     resolved.options.countBankConflicts = command.choice.json;
     if (artefact)
       resolved.options.keep = {*artefact};

@@ -3,7 +3,7 @@
 #include "tools/soliton/Commands.h"
 
 #include "kernels/Schedules.h"
-#include "soliton/schedule/ScheduleFile.h"
+#include "soliton/authoring/ScheduleFile.h"
 
 #include <algorithm>
 #include <charconv>

@@ -2,12 +2,12 @@
 
 #include "tools/soliton/Commands.h"
 
+#include "soliton/authoring/ScheduleFile.h"
+#include "soliton/display/Page.h"
+#include "soliton/display/Svg.h"
+#include "soliton/display/Table.h"
+#include "soliton/display/Trace.h"
 #include "soliton/schedule/Certificate.h"
-#include "soliton/schedule/Page.h"
-#include "soliton/schedule/ScheduleFile.h"
-#include "soliton/schedule/Svg.h"
-#include "soliton/schedule/Table.h"
-#include "soliton/schedule/Trace.h"
 
 #include <filesystem>
 

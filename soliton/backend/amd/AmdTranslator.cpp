@@ -2,6 +2,8 @@
 
 #include "soliton/backend/amd/AmdTranslator.h"
 
+#include "soliton/backend/amd/Order.h"
+
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -40,6 +42,11 @@ void AmdTranslator::setAttributes() {
 }
 
 void AmdTranslator::beginBody() {
+  countsAccesses = keepsOrder(kernel);
+  kernel.walk([&](mlir::Operation *op) {
+    if (maySkip(op))
+      (llvm::any_of(op->getOperandTypes(), llvm::IsaPred<machine::BufferType>) ? globalMaySkip : sharedMaySkip) = true;
+  });
   llvm::MDBuilder metadata(context);
   llvm::MDNode *domain = metadata.createAnonymousAliasScopeDomain("soliton");
   asyncScope = llvm::MDNode::get(context, {metadata.createAnonymousAliasScope(domain, "copy_async")});

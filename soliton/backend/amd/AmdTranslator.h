@@ -8,7 +8,7 @@
 //   wait shared, 0 / barrier                 s_waitcnt lgkmcnt(0) / s_barrier
 //
 // Buffers are raw buffer resources. A masked global access gets an offset beyond every buffer: the hardware then reads
-// zero and drops what is stored, without a branch.
+// zero and drops what is stored, without a branch. Lane offsets of 64 bits are global_load and global_store.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -43,8 +43,18 @@ private:
     llvm::Value *lane, *uniform;
   };
   BufferOffsets bufferOffsets(mlir::Value lane, mlir::Value uniform, mlir::Value mask, int64_t immediate);
+  static bool isFar(mlir::Value lane) { return lane.getType().isInteger(64); }
+  llvm::Value *farAddress(llvm::Value *address);
+  llvm::Value *loadFar(machine::LoadOp op, llvm::Type *type);
+  void storeFar(machine::StoreOp op, llvm::Value *value);
+  llvm::LogicalResult copyFar(machine::CopyAsyncOp op);
   llvm::Type *memoryType(int64_t bytes);
   void markShared(llvm::Instruction *access);
+  /// After an access that is counted: LLVM joins it with no other.
+  void keepApart() {
+    if (countsAccesses)
+      compilerFence();
+  }
 
   // Matrix.cpp
   llvm::LogicalResult translate(machine::MmaOp op);
@@ -63,6 +73,23 @@ private:
   llvm::Value *permute(llvm::Value *word, llvm::Value *lane);
   bool hasPermlaneSwap() const;
 
+  // Extremes.cpp
+  /// A chain of maxima or minima: the number without regard to NaN, the lanes in which a leaf was NaN as far as they
+  /// were compared, and the one leaf that was not.
+  struct Extreme {
+    llvm::Value *number, *nan, *unpaired;
+    bool isMax;
+  };
+  bool translateExtreme(mlir::Operation *op) override;
+  void shuffleExtreme(machine::ShuffleOp op);
+  Extreme extremeOf(mlir::Value value, bool isMax);
+  llvm::Value *lanesWithNan(llvm::Value *a, llvm::Value *b);
+  llvm::Value *nanLanes(const Extreme &extreme);
+  llvm::Value *wholeOf(const Extreme &extreme);
+  llvm::Value *butterflyMask(llvm::Value *mask, unsigned offset);
+  /// Whether an instruction keeps NaN.
+  bool hasMaximum() const { return target.name == "gfx950"; }
+
   // Convert.cpp
   llvm::LogicalResult translate(machine::ConvertOp op);
   llvm::Value *clampFinite(llvm::Value *x, double largest);
@@ -78,8 +105,13 @@ private:
   llvm::LogicalResult translate(machine::FenceOp op);
   llvm::LogicalResult translateHint(mlir::Operation *op);
 
-  llvm::DenseMap<mlir::Value, llvm::Value *> bases;
+  /// Where each buffer begins, and where its tensor does.
+  llvm::DenseMap<mlir::Value, llvm::Value *> bases, origins;
+  llvm::DenseMap<mlir::Value, Extreme> extremes;
   llvm::MDNode *asyncScope = nullptr;
+  bool countsAccesses = false;
+  /// Some access is branched around where no lane wants it: its counter then counts fewer than the program.
+  bool sharedMaySkip = false, globalMaySkip = false;
 };
 
 } // namespace soliton::backend

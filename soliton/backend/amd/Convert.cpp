@@ -1,11 +1,12 @@
 //===- Convert.cpp - Small floats ---------------------------------------------------===//
 //
 // Through f32, two elements at a time; the hardware rounds to nearest even. gfx942 has the `fnuz` encodings of f8,
-// gfx950 the OCP ones and f6, f4.
+// gfx950 the OCP ones and f6 (32 at a time), f4. The others are integer arithmetic (SmallFloats.h).
 //
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/amd/AmdTranslator.h"
+#include "soliton/backend/common/SmallFloats.h"
 #include "soliton/support/Float.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
@@ -17,18 +18,6 @@ using llvm::Value;
 using mlir::failure;
 using mlir::success;
 namespace I = llvm::Intrinsic;
-
-static std::optional<DType> smallFloat(mlir::Type type) {
-  mlir::Type element = mlir::getElementTypeOrSelf(type);
-  return llvm::TypeSwitch<mlir::Type, std::optional<DType>>(element)
-      .Case<mlir::Float8E4M3FNType>([](auto) { return DType::f8e4m3fn; })
-      .Case<mlir::Float8E4M3FNUZType>([](auto) { return DType::f8e4m3fnuz; })
-      .Case<mlir::Float8E5M2Type>([](auto) { return DType::f8e5m2; })
-      .Case<mlir::Float8E5M2FNUZType>([](auto) { return DType::f8e5m2fnuz; })
-      .Case<mlir::Float6E2M3FNType>([](auto) { return DType::f6e2m3fn; })
-      .Case<mlir::Float4E2M1FNType>([](auto) { return DType::f4e2m1fn; })
-      .Default([](auto) { return std::nullopt; });
-}
 
 /// Beyond the largest number is the largest number; NaN stays.
 Value *AmdTranslator::clampFinite(Value *x, double largest) {
@@ -96,9 +85,6 @@ Value *AmdTranslator::fromFp4(Value *value) {
 
 LogicalResult AmdTranslator::fp6(machine::ConvertOp op, bool toSmall, bool isE3m2) {
   Value *value = get(op.getValue());
-  if (countOf(value->getType()) != 32)
-    return unsupported(op) << "a conversion of " << countOf(value->getType())
-                           << " elements of f6, expected 32 at a time";
   Value *one = llvm::ConstantFP::get(builder.getFloatTy(), 1);
   auto floats = [&](unsigned n) { return llvm::FixedVectorType::get(builder.getFloatTy(), n); };
   if (!toSmall) {
@@ -121,17 +107,14 @@ LogicalResult AmdTranslator::fp6(machine::ConvertOp op, bool toSmall, bool isE3m
 LogicalResult AmdTranslator::translate(machine::ConvertOp op) {
   mlir::Type from = op.getValue().getType(), to = op.getResult().getType();
   bool isToSmall = mlir::getElementTypeOrSelf(to).getIntOrFloatBitWidth() <= 8;
-  std::optional<DType> small = smallFloat(isToSmall ? to : from);
+  std::optional<DType> small = smallFloatOf(isToSmall ? to : from);
   mlir::Type wideElement = mlir::getElementTypeOrSelf(isToSmall ? from : to);
   bool isNative = small && (*small == target.fp8e4m3 || *small == target.fp8e5m2);
-  bool isFp4Or6 = small && (*small == DType::f4e2m1fn || *small == DType::f6e2m3fn) && hasPermlaneSwap();
-  if ((!isNative && !isFp4Or6) || !(wideElement.isF32() || wideElement.isF16() || wideElement.isBF16())) {
-    std::vector<std::string> legal = {std::string(name(target.fp8e4m3)), std::string(name(target.fp8e5m2))};
-    if (hasPermlaneSwap())
-      legal.insert(legal.end(), {"f6e2m3fn", "f4e2m1fn"});
-    return unsupported(op) << "a conversion of " << from << " to " << to << ", " << target.name << " converts "
-                           << listOf(legal) << " from and to f32, f16 and bf16";
-  }
+  bool hasFp4Or6 = small && hasPermlaneSwap();
+  bool isFp4 = hasFp4Or6 && *small == DType::f4e2m1fn;
+  bool isFp6 = hasFp4Or6 && *small == DType::f6e2m3fn && countOf(get(op.getValue())->getType()) == 32;
+  if ((!isNative && !isFp4 && !isFp6) || !(wideElement.isF32() || wideElement.isF16() || wideElement.isBF16()))
+    return translateConvert(op);
   if (*small == DType::f6e2m3fn)
     return fp6(op, isToSmall, false);
   bool isE5m2 = *small == target.fp8e5m2;

@@ -64,7 +64,8 @@ InstructionKind classify(std::string_view mnemonicText, std::string_view operand
     return InstructionKind::waitcnt;
   if (mnemonic.starts_with("s_barrier"))
     return InstructionKind::barrier;
-  if (mnemonic.starts_with("s_cbranch") || mnemonic == "s_branch" || mnemonic == "s_endpgm")
+  if (mnemonic.starts_with("s_cbranch") || mnemonic == "s_branch" || mnemonic == "s_setpc_b64" ||
+      mnemonic == "s_endpgm")
     return InstructionKind::branch;
   if (mnemonic == "s_nop" || mnemonic == "v_nop")
     return InstructionKind::nop;
@@ -150,7 +151,34 @@ static Instruction decode(Decoder &decoder, const llvm::MCInst &inst, uint64_t a
   result.mnemonic = mnemonic.str();
   result.operands = operands.trim().str();
   result.kind = classify(result.mnemonic, result.operands);
+  // Branches count in words from the next instruction, in 16 bits.
+  if (result.kind == InstructionKind::branch && inst.getNumOperands() == 1 && inst.getOperand(0).isImm() &&
+      result.mnemonic != "s_endpgm")
+    result.target = address + 4 + 4 * static_cast<int64_t>(static_cast<int16_t>(inst.getOperand(0).getImm()));
   return result;
+}
+
+/// The last operand as a number.
+static std::optional<int64_t> lastNumber(const Instruction &i) {
+  llvm::StringRef text = llvm::StringRef(i.operands).rsplit(',').second.trim();
+  if (text.consume_front("lit("))
+    text.consume_back(")");
+  int64_t value = 0;
+  return text.getAsInteger(0, value) ? std::nullopt : std::optional(value);
+}
+
+/// A jump that is too far for a branch: `s_getpc_b64 p; s_add_u32 p.lo, p.lo, low; s_addc_u32 p.hi, p.hi, high;
+/// s_setpc_b64 p`, where the sum counts from the second of them.
+static void findFarTarget(std::vector<Instruction> &list) {
+  if (list.size() < 4 || list.back().mnemonic != "s_setpc_b64")
+    return;
+  const Instruction *at = &list[list.size() - 4];
+  std::optional<int64_t> low = lastNumber(at[1]), high = lastNumber(at[2]);
+  if (at[0].mnemonic != "s_getpc_b64" || at[1].mnemonic != "s_add_u32" || at[2].mnemonic != "s_addc_u32" || !low ||
+      !high)
+    return;
+  uint64_t distance = static_cast<uint64_t>(*high) << 32 | static_cast<uint32_t>(*low);
+  list.back().target = at[1].address + distance;
 }
 
 std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std::string &chip, std::string &error) {
@@ -188,6 +216,7 @@ std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std:
       instruction.line = line->Line;
     }
     result.instructions.push_back(std::move(instruction));
+    findFarTarget(result.instructions);
     offset += size;
   }
   return result;

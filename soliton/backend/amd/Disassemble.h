@@ -47,6 +47,8 @@ struct Instruction {
   /// Where the op stands that it was made for; line 0 if unknown.
   std::string file;
   uint32_t line = 0;
+  /// Where a branch goes.
+  std::optional<uint64_t> target;
 
   std::string text() const { return operands.empty() ? mnemonic : mnemonic + " " + operands; }
 };

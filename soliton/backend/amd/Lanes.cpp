@@ -134,6 +134,7 @@ LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
       word = permute(word, source);
   }
   set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), value->getType()));
+  shuffleExtreme(op);
   return success();
 }
 

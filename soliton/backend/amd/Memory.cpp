@@ -25,6 +25,7 @@ LogicalResult AmdTranslator::translate(machine::BufferOp op) {
   Value *resource = call(I::amdgcn_make_buffer_rsrc, {bufferType(), base->getType()},
                          {base, builder.getInt16(0), bytes, builder.getInt32(flags)});
   bases[op] = base;
+  origins[op] = get(op.getBase());
   set(op, resource);
   return success();
 }
@@ -66,17 +67,63 @@ void AmdTranslator::markShared(llvm::Instruction *access) {
   access->setMetadata(llvm::LLVMContext::MD_noalias, asyncScope);
 }
 
+//===-- 64-bit addresses --------------------------------------------------------------===//
+
+/// In a register of each lane: a scalar load would tick another counter.
+Value *AmdTranslator::farAddress(Value *address) {
+  if (!countsAccesses)
+    return address;
+  Value *number = builder.CreatePtrToInt(address, builder.getInt64Ty());
+  return builder.CreateIntToPtr(assembly(builder.getInt64Ty(), "", "=v,0", {number}, AsmEffect::none),
+                                address->getType());
+}
+
+/// Lanes that are off read the first bytes of the tensor, which exist, and drop them: no branch, so that the counter
+/// ticks in every wave.
+Value *AmdTranslator::loadFar(machine::LoadOp op, llvm::Type *type) {
+  auto immediate = static_cast<int64_t>(op.getImmediate());
+  Value *address = globalAddress(bases.lookup(op.getBuffer()), op.getLane(), {}, immediate);
+  if (op.getMask())
+    address = builder.CreateSelect(get(op.getMask()), address, origins.lookup(op.getBuffer()));
+  Value *loaded =
+      builder.CreateAlignedLoad(memoryType(memoryBytes(type)), farAddress(address), llvm::Align(op.getAlignment()));
+  keepApart();
+  Value *result = fromMemory(loaded, type);
+  return op.getMask() ? builder.CreateSelect(get(op.getMask()), result, llvm::Constant::getNullValue(type)) : result;
+}
+
+void AmdTranslator::storeFar(machine::StoreOp op, Value *value) {
+  auto store = [&]() -> Value * {
+    Value *address =
+        globalAddress(bases.lookup(op.getBuffer()), op.getLane(), {}, static_cast<int64_t>(op.getImmediate()));
+    builder.CreateAlignedStore(value, farAddress(address), llvm::Align(op.getAlignment()));
+    return nullptr;
+  };
+  if (op.getMask())
+    predicated(get(op.getMask()), nullptr, store);
+  else
+    store();
+  keepApart();
+}
+
+//===-- Loads, stores, copies ---------------------------------------------------------===//
+
 LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
-  if (!type)
+  if (!type || failed(checkWidth(op, type)))
     return failure();
-  int64_t bytes = bitsOf(type) / 8;
+  int64_t bytes = memoryBytes(type);
   auto immediate = static_cast<int64_t>(op.getImmediate());
+  if (isFar(op.getLane())) {
+    set(op, loadFar(op, type));
+    return success();
+  }
   if (op.getBuffer()) {
     auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), immediate);
     Value *loaded =
         call(I::amdgcn_raw_ptr_buffer_load, {memoryType(bytes)}, {get(op.getBuffer()), lane, uniform, i32(0)});
-    set(op, bits(loaded, type));
+    keepApart();
+    set(op, fromMemory(loaded, type));
     return success();
   }
   if (failed(checkShared(op, bytes, static_cast<int64_t>(op.getAlignment()))))
@@ -89,7 +136,8 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   llvm::LoadInst *load =
       builder.CreateAlignedLoad(memoryType(bytes), sharedAddress(offset, immediate), llvm::Align(op.getAlignment()));
   markShared(load);
-  Value *result = bits(load, type);
+  keepApart();
+  Value *result = fromMemory(load, type);
   if (op.getMask())
     result = builder.CreateSelect(get(op.getMask()), result, llvm::Constant::getNullValue(type));
   set(op, result);
@@ -98,12 +146,19 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
 
 LogicalResult AmdTranslator::translate(machine::StoreOp op) {
   Value *value = get(op.getValue());
-  int64_t bytes = bitsOf(value->getType()) / 8;
-  value = bits(value, memoryType(bytes));
+  if (failed(checkWidth(op, value->getType())))
+    return failure();
+  int64_t bytes = memoryBytes(value->getType());
+  value = toMemory(value, memoryType(bytes));
   auto immediate = static_cast<int64_t>(op.getImmediate());
+  if (isFar(op.getLane())) {
+    storeFar(op, value);
+    return success();
+  }
   if (op.getBuffer()) {
     auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), immediate);
     call(I::amdgcn_raw_ptr_buffer_store, {value->getType()}, {value, get(op.getBuffer()), lane, uniform, i32(0)});
+    keepApart();
     return success();
   }
   if (failed(checkShared(op, bytes, static_cast<int64_t>(op.getAlignment()))))
@@ -117,6 +172,24 @@ LogicalResult AmdTranslator::translate(machine::StoreOp op) {
     predicated(get(op.getMask()), nullptr, store);
   else
     store();
+  keepApart();
+  return success();
+}
+
+/// Without a buffer nothing reads as zero by itself.
+LogicalResult AmdTranslator::copyFar(machine::CopyAsyncOp op) {
+  if (op.getMask())
+    return unsupported(op).hint("compile it without direct copies")
+           << "an asynchronous copy with a mask and 64-bit addresses, on " << target.name
+           << " lanes that are off would leave what was there";
+  Value *source =
+      globalAddress(bases.lookup(op.getBuffer()), op.getLane(), {}, static_cast<int64_t>(op.getImmediate()));
+  Value *destination = sharedAddress(get(op.getDestination()), static_cast<int64_t>(op.getDestinationImmediate()));
+  llvm::CallInst *copy =
+      call(I::amdgcn_global_load_lds, {},
+           {farAddress(source), destination, i32(static_cast<int64_t>(op.getBytes())), i32(0), i32(0)});
+  copy->setMetadata(llvm::LLVMContext::MD_alias_scope, asyncScope);
+  keepApart();
   return success();
 }
 
@@ -135,6 +208,8 @@ LogicalResult AmdTranslator::translate(machine::CopyAsyncOp op) {
            << " lane l writes at destination + l times its width";
   if (!shared)
     return unsupported(op) << "a copy to shared memory in a kernel that has none";
+  if (isFar(op.getLane()))
+    return copyFar(op);
   auto immediate = static_cast<int64_t>(op.getImmediate());
   // The instruction's own offset would move both addresses: it stays 0, and the immediate is scalar, so that the pieces
   // of a tile share the lanes' offsets.
@@ -145,6 +220,7 @@ LogicalResult AmdTranslator::translate(machine::CopyAsyncOp op) {
   llvm::CallInst *copy = call(I::amdgcn_raw_ptr_buffer_load_lds, {},
                               {get(op.getBuffer()), destination, i32(bytes), lane, uniform, i32(0), i32(0)});
   copy->setMetadata(llvm::LLVMContext::MD_alias_scope, asyncScope);
+  keepApart();
   return success();
 }
 
@@ -179,6 +255,7 @@ LogicalResult AmdTranslator::translate(machine::LoadMatrixOp op) {
   llvm::CallInst *load =
       call(row->id, {native}, {sharedAddress(get(op.getLane()), static_cast<int64_t>(op.getImmediate()))});
   markShared(load);
+  keepApart();
   set(op, bits(load, type));
   return success();
 }

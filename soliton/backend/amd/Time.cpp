@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/amd/AmdTranslator.h"
+#include "soliton/ir/Counters.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
@@ -34,22 +35,6 @@ static uint32_t encodeWait(int64_t vm, int64_t exports, int64_t lgkm) {
   return static_cast<uint32_t>((vm & 0xf) | (exports & 0x7) << 4 | (lgkm & 0xf) << 8 | (vm >> 4 & 0x3) << 14);
 }
 
-static CounterKind kindOf(machine::Counter counter) {
-  switch (counter) {
-  case machine::Counter::vm:
-    return CounterKind::vm;
-  case machine::Counter::shared:
-    return CounterKind::shared;
-  case machine::Counter::cp_async:
-    return CounterKind::cpAsync;
-  case machine::Counter::bulk:
-    return CounterKind::bulk;
-  case machine::Counter::mma:
-    return CounterKind::mma;
-  }
-  return CounterKind::vm;
-}
-
 /// Waits in a row are one instruction, which is made for the first of them.
 LogicalResult AmdTranslator::translate(machine::WaitOp op) {
   constexpr int64_t exportMax = 7;
@@ -61,8 +46,10 @@ LogicalResult AmdTranslator::translate(machine::WaitOp op) {
     return success();
   int64_t vm = 63, lgkm = 15;
   for (auto each = op; each; each = llvm::dyn_cast_or_null<machine::WaitOp>(each->getNextNode())) {
-    int64_t &pending = each.getCounter() == machine::Counter::vm ? vm : lgkm;
-    pending = std::min(pending, static_cast<int64_t>(each.getCount()));
+    bool isVm = each.getCounter() == machine::Counter::vm;
+    int64_t &pending = isVm ? vm : lgkm;
+    bool isCertain = isVm ? !globalMaySkip : !sharedMaySkip;
+    pending = std::min(pending, isCertain ? static_cast<int64_t>(each.getCount()) : 0);
   }
   compilerFence();
   call(I::amdgcn_s_waitcnt, {}, {i32(encodeWait(vm, exportMax, lgkm))});

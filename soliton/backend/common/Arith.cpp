@@ -1,5 +1,6 @@
 //===- Arith.cpp - The arith dialect as LLVM instructions ----------------------===//
 
+#include "soliton/backend/common/SmallFloats.h"
 #include "soliton/backend/common/Translator.h"
 
 namespace soliton::backend {
@@ -88,18 +89,59 @@ LogicalResult Translator::translateConstant(arith::ConstantOp op) {
 //===-- Casts -------------------------------------------------------------------===//
 
 static bool isSmallFloat(mlir::Type type) {
-  mlir::Type element = mlir::getElementTypeOrSelf(type);
-  return llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() <= 8;
+  return smallFloatOf(type).has_value();
+}
+
+LogicalResult Translator::translateConvert(machine::ConvertOp op) {
+  mlir::Type from = op.getValue().getType(), to = op.getResult().getType();
+  std::optional<DType> small = smallFloatOf(from), narrow = smallFloatOf(to);
+  llvm::Type *type = convert(to, op.getLoc());
+  if (!type || (!small && !narrow))
+    return unsupported(op) << "a conversion of " << from << " to " << to << ", expected a small float on one side";
+  set(op, mapElements(get(op.getValue()), [&](llvm::Value *x) {
+        x = small ? SmallFloats(builder, *small).decode(x) : builder.CreateFPCast(x, builder.getFloatTy());
+        return narrow ? SmallFloats(builder, *narrow).encode(x, op.getSaturate())
+                      : builder.CreateFPCast(x, type->getScalarType());
+      }));
+  return success();
+}
+
+LogicalResult Translator::translateSmall(mlir::Operation *op,
+                                         LogicalResult (Translator::*translate)(mlir::Operation *)) {
+  llvm::SmallVector<llvm::Value *> before = getAll(op->getOperands());
+  for (auto [operand, value] : llvm::zip_equal(op->getOperands(), before))
+    if (std::optional<DType> small = smallFloatOf(operand.getType()))
+      set(operand, mapElements(value, [&](llvm::Value *x) { return SmallFloats(builder, *small).decode(x); }));
+  isWidened = true;
+  LogicalResult result = (this->*translate)(op);
+  isWidened = false;
+  for (auto [operand, value] : llvm::zip_equal(op->getOperands(), before))
+    set(operand, value);
+  std::optional<DType> small = smallFloatOf(op->getResult(0).getType());
+  if (succeeded(result) && small)
+    set(op->getResult(0), mapElements(get(op->getResult(0)), [&](llvm::Value *x) {
+          return SmallFloats(builder, *small).encode(x, /*saturate=*/false);
+        }));
+  return result;
+}
+
+/// Whether the op computes with small floats, rather than moving their bits.
+static bool computesSmall(mlir::Operation *op) {
+  if (llvm::isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op))
+    return false;
+  return llvm::any_of(op->getOperandTypes(), isSmallFloat) || llvm::any_of(op->getResultTypes(), isSmallFloat);
 }
 
 LogicalResult Translator::translateCast(mlir::Operation *op) {
   mlir::Type from = op->getOperand(0).getType(), to = op->getResult(0).getType();
-  if ((isSmallFloat(from) || isSmallFloat(to)) && !llvm::isa<arith::BitcastOp>(op))
+  if ((isSmallFloat(from) || isSmallFloat(to)) && !llvm::isa<arith::BitcastOp>(op) && !isWidened)
     return unsupported(op).hint("use machine.convert, which states rounding and saturation")
            << "`" << op->getName().getStringRef() << "` turns " << from << " into " << to;
   llvm::Type *type = convert(to, op->getLoc());
   if (!type)
     return failure();
+  if (isSmallFloat(to) && isWidened)
+    type = vectorOf(builder.getFloatTy(), countOf(type));
   llvm::Value *value = get(op->getOperand(0));
   using Cast = llvm::Instruction::CastOps;
   auto kind = llvm::TypeSwitch<mlir::Operation *, std::optional<Cast>>(op)
@@ -174,6 +216,8 @@ static llvm::Value *roundedDivision(llvm::IRBuilder<> &builder, llvm::Value *a, 
 LogicalResult Translator::translateArith(mlir::Operation *op) {
   if (auto constant = llvm::dyn_cast<arith::ConstantOp>(op))
     return translateConstant(constant);
+  if (!isWidened && computesSmall(op))
+    return translateSmall(op, &Translator::translateArith);
   setFlags(op);
   auto operand = [&](unsigned i) { return get(op->getOperand(i)); };
   auto result = [&](llvm::Value *value) {
@@ -181,8 +225,6 @@ LogicalResult Translator::translateArith(mlir::Operation *op) {
     return success();
   };
   if (auto binary = binaryOf(op)) {
-    if (isSmallFloat(op->getResult(0).getType()))
-      return unsupported(op) << "arithmetic on " << op->getResult(0).getType() << ", expected f16 or wider";
     llvm::Value *value = builder.CreateBinOp(*binary, operand(0), operand(1));
     if (auto overflow = llvm::dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
       if (auto *instruction = llvm::dyn_cast<llvm::OverflowingBinaryOperator>(value);
@@ -192,6 +234,8 @@ LogicalResult Translator::translateArith(mlir::Operation *op) {
       }
     return result(value);
   }
+  if (llvm::isa<arith::MaximumFOp, arith::MinimumFOp>(op) && !isWidened && translateExtreme(op))
+    return success();
   if (auto id = minMaxOf(op))
     return result(builder.CreateBinaryIntrinsic(*id, operand(0), operand(1)));
   if (auto compare = llvm::dyn_cast<arith::CmpIOp>(op))

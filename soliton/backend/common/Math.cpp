@@ -1,12 +1,14 @@
 //===- Math.cpp - The math dialect -----------------------------------------------===//
 //
 // Roundings, roots and fma are LLVM's intrinsics. Transcendental functions are computed in f32 by MathFunctions, for
-// f16 and bf16 too; `fastmath<afn>` on exp takes the shorter one.
+// f16 and bf16 too, and in f64 by WideMathFunctions; `fastmath<afn>` on exp takes the shorter one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/common/MathFunctions.h"
+#include "soliton/backend/common/SmallFloats.h"
 #include "soliton/backend/common/Translator.h"
+#include "soliton/backend/common/WideMathFunctions.h"
 
 namespace soliton::backend {
 
@@ -31,28 +33,34 @@ static std::optional<llvm::Intrinsic::ID> intrinsicOf(mlir::Operation *op) {
       .Default([](auto) { return std::nullopt; });
 }
 
-using Function = Value *(*)(MathFunctions &, llvm::ArrayRef<Value *>);
+/// A function in f32 and in f64.
+struct Functions {
+  Value *(*narrow)(MathFunctions &, llvm::ArrayRef<Value *>) = nullptr;
+  Value *(*wide)(WideMathFunctions &, llvm::ArrayRef<Value *>) = nullptr;
+};
 
-static Function functionOf(mlir::Operation *op, bool approximate) {
-  using M = MathFunctions;
+static Functions functionsOf(mlir::Operation *op) {
   using A = llvm::ArrayRef<Value *>;
-  return llvm::TypeSwitch<mlir::Operation *, Function>(op)
-      .Case<math::ExpOp>([&](auto) -> Function {
-        if (approximate)
-          return [](M &m, A x) { return m.expApproximate(x[0]); };
-        return [](M &m, A x) { return m.exp(x[0]); };
-      })
-      .Case<math::ExpM1Op>([](auto) -> Function { return [](M &m, A x) { return m.expm1(x[0]); }; })
-      .Case<math::LogOp>([](auto) -> Function { return [](M &m, A x) { return m.log(x[0]); }; })
-      .Case<math::Log2Op>([](auto) -> Function { return [](M &m, A x) { return m.log2(x[0]); }; })
-      .Case<math::Log10Op>([](auto) -> Function { return [](M &m, A x) { return m.log10(x[0]); }; })
-      .Case<math::Log1pOp>([](auto) -> Function { return [](M &m, A x) { return m.log1p(x[0]); }; })
-      .Case<math::SinOp>([](auto) -> Function { return [](M &m, A x) { return m.sin(x[0]); }; })
-      .Case<math::CosOp>([](auto) -> Function { return [](M &m, A x) { return m.cos(x[0]); }; })
-      .Case<math::TanhOp>([](auto) -> Function { return [](M &m, A x) { return m.tanh(x[0]); }; })
-      .Case<math::ErfOp>([](auto) -> Function { return [](M &m, A x) { return m.erf(x[0]); }; })
-      .Case<math::PowFOp>([](auto) -> Function { return [](M &m, A x) { return m.pow(x[0], x[1]); }; })
-      .Default([](auto) -> Function { return nullptr; });
+  auto both = [](auto function) { return Functions{function, function}; };
+  return llvm::TypeSwitch<mlir::Operation *, Functions>(op)
+      .Case<math::ExpOp>([&](auto) { return both([](auto &m, A x) { return m.exp(x[0]); }); })
+      .Case<math::Exp2Op>([&](auto) { return both([](auto &m, A x) { return m.exp2(x[0]); }); })
+      .Case<math::ExpM1Op>([&](auto) { return both([](auto &m, A x) { return m.expm1(x[0]); }); })
+      .Case<math::LogOp>([&](auto) { return both([](auto &m, A x) { return m.log(x[0]); }); })
+      .Case<math::Log2Op>([&](auto) { return both([](auto &m, A x) { return m.log2(x[0]); }); })
+      .Case<math::Log10Op>([&](auto) { return both([](auto &m, A x) { return m.log10(x[0]); }); })
+      .Case<math::Log1pOp>([&](auto) { return both([](auto &m, A x) { return m.log1p(x[0]); }); })
+      .Case<math::SinOp>([&](auto) { return both([](auto &m, A x) { return m.sin(x[0]); }); })
+      .Case<math::CosOp>([&](auto) { return both([](auto &m, A x) { return m.cos(x[0]); }); })
+      .Case<math::TanOp>([&](auto) { return both([](auto &m, A x) { return m.tan(x[0]); }); })
+      .Case<math::SinhOp>([&](auto) { return both([](auto &m, A x) { return m.sinh(x[0]); }); })
+      .Case<math::CoshOp>([&](auto) { return both([](auto &m, A x) { return m.cosh(x[0]); }); })
+      .Case<math::TanhOp>([&](auto) { return both([](auto &m, A x) { return m.tanh(x[0]); }); })
+      .Case<math::ErfOp>([&](auto) { return both([](auto &m, A x) { return m.erf(x[0]); }); })
+      .Case<math::CbrtOp>([&](auto) { return both([](auto &m, A x) { return m.cbrt(x[0]); }); })
+      .Case<math::PowFOp>([&](auto) { return both([](auto &m, A x) { return m.pow(x[0], x[1]); }); })
+      .Case<math::Atan2Op>([&](auto) { return both([](auto &m, A x) { return m.atan2(x[0], x[1]); }); })
+      .Default([](auto) { return Functions{}; });
 }
 
 /// Halves away from zero, which neither target has: truncate, then step if the rest is a half or more.
@@ -65,6 +73,8 @@ static Value *roundAway(llvm::IRBuilder<> &builder, Value *x) {
 }
 
 LogicalResult Translator::translateMath(mlir::Operation *op) {
+  if (!isWidened && smallFloatOf(op->getResult(0).getType()))
+    return translateSmall(op, &Translator::translateMath);
   setFlags(op);
   llvm::SmallVector<Value *> operands = getAll(op->getOperands());
   llvm::Type *type = operands[0]->getType(), *element = type->getScalarType();
@@ -87,25 +97,30 @@ LogicalResult Translator::translateMath(mlir::Operation *op) {
     return result(builder.CreateFDiv(llvm::ConstantFP::get(type, 1), root));
   }
 
-  bool approximate = builder.getFastMathFlags().approxFunc();
-  Function function = functionOf(op, approximate);
-  bool isExp2 = llvm::isa<math::Exp2Op>(op), isRoot = llvm::isa<math::RsqrtOp>(op);
-  if (!function && !isExp2 && !isRoot)
+  bool approximate = builder.getFastMathFlags().approxFunc() && llvm::isa<math::ExpOp>(op);
+  Functions functions = functionsOf(op);
+  bool isRoot = llvm::isa<math::RsqrtOp>(op);
+  if (!functions.narrow && !isRoot)
     return unsupported(op) << "`" << op->getName().getStringRef() << "` has no instruction and no formula here";
-  if (element->isDoubleTy())
-    return unsupported(op) << "`" << op->getName().getStringRef() << "` of f64, expected f32 or smaller";
   builder.setFastMathFlags({}); // the formulas count on every rounding
-  MathFunctions functions(builder, [&](Value *x) { return fastExp2(x); }, [&](Value *x) { return fastReciprocal(x); });
+  MathFunctions narrow(builder, [&](Value *x) { return fastExp2(x); }, [&](Value *x) { return fastReciprocal(x); });
+  WideMathFunctions wide(builder);
+  auto compute = [&](llvm::ArrayRef<Value *> x) {
+    return element->isDoubleTy() ? functions.wide(wide, x)
+           : isRoot              ? fastReciprocalRoot(x[0])
+           : approximate         ? narrow.expApproximate(x[0])
+                                 : functions.narrow(narrow, x);
+  };
   llvm::SmallVector<llvm::SmallVector<Value *>> parts;
   for (Value *operand : operands)
     parts.push_back(elements(operand));
   llvm::SmallVector<Value *> list;
   for (size_t i = 0; i < parts[0].size(); ++i) {
-    llvm::SmallVector<Value *> wide;
+    llvm::SmallVector<Value *> arguments;
     for (auto &part : parts)
-      wide.push_back(builder.CreateFPExt(part[i], builder.getFloatTy()));
-    Value *value = isExp2 ? fastExp2(wide[0]) : isRoot ? fastReciprocalRoot(wide[0]) : function(functions, wide);
-    list.push_back(builder.CreateFPTrunc(value, element));
+      arguments.push_back(element->isDoubleTy() ? part[i] : builder.CreateFPExt(part[i], builder.getFloatTy()));
+    Value *value = compute(arguments);
+    list.push_back(element->isDoubleTy() ? value : builder.CreateFPTrunc(value, element));
   }
   return result(fromElements(list, type));
 }

@@ -36,14 +36,15 @@ Value *MathFunctions::expApproximate(Value *x) {
   return exp2Fast(builder.CreateFMul(x, number(0x1.715476p+0)));
 }
 
-Value *MathFunctions::exp(Value *x) {
+Value *MathFunctions::expTimes(Value *x, int power) {
   // e^x = 2^t · (1 + r·ln 2), where t + r = x·log2 e to twice the precision.
   Value *log2e = number(0x1.715476p+0);
   Value *t = builder.CreateFMul(x, log2e);
   Value *r = fma(x, log2e, builder.CreateFNeg(t));
   r = fma(x, number(0x1.4ae0cp-26), r);
-  r = keepSmall(r); // not where t overflowed
-  return builder.CreateFMul(exp2Fast(t), fma(r, number(0x1.62e43p-1), number(1)));
+  r = keepSmall(r);                                                  // not where t overflowed
+  Value *shifted = power ? builder.CreateFAdd(t, number(power)) : t; // exact where it matters: |t| > 1
+  return builder.CreateFMul(exp2Fast(shifted), fma(r, number(0x1.62e43p-1), number(1)));
 }
 
 Value *MathFunctions::expm1(Value *x) {
@@ -184,6 +185,82 @@ Value *MathFunctions::sine(Value *x, int quarters) {
   Value *isNegative = builder.CreateICmpNE(builder.CreateAnd(q, 2), builder.getInt32(0));
   Value *result = builder.CreateSelect(useCos, cos, sin);
   return builder.CreateSelect(isNegative, builder.CreateFNeg(result), result);
+}
+
+Value *MathFunctions::sinh(Value *x) {
+  Value *magnitude = absolute(x), *z = builder.CreateFMul(x, x);
+  Value *tail = polynomial(z, {1.0 / 39916800, 1.0 / 362880, 1.0 / 5040, 1.0 / 120, 1.0 / 6});
+  Value *small = fma(builder.CreateFMul(x, z), tail, x);
+  Value *half = expTimes(magnitude, -1);
+  Value *large = builder.CreateFSub(half, builder.CreateFMul(number(0.25), reciprocal(half)));
+  return builder.CreateSelect(builder.CreateFCmpOLT(magnitude, number(1)), small, copySign(large, x));
+}
+
+Value *MathFunctions::cosh(Value *x) {
+  Value *half = expTimes(absolute(x), -1);
+  return builder.CreateFAdd(half, builder.CreateFMul(number(0.25), reciprocal(half)));
+}
+
+Value *MathFunctions::cbrt(Value *x) {
+  Value *magnitude = absolute(x);
+  // Away from both ends of the range, by a power whose root is one too.
+  Value *isSmall = builder.CreateFCmpOLT(magnitude, number(0x1p-60));
+  Value *isLarge = builder.CreateFCmpOGT(magnitude, number(0x1p60));
+  auto pick = [&](double small, double large) {
+    return builder.CreateSelect(isSmall, number(small), builder.CreateSelect(isLarge, number(large), number(1)));
+  };
+  Value *a = builder.CreateFMul(magnitude, pick(0x1p60, 0x1p-60));
+  // A third of the exponent, right to about five bits; each step of Halley's triples them.
+  Value *third = builder.CreateUDiv(builder.CreateBitCast(a, builder.getInt32Ty()), builder.getInt32(3));
+  Value *root = builder.CreateBitCast(builder.CreateAdd(third, builder.getInt32(709958130)), builder.getFloatTy());
+  for (int step = 0; step < 2; ++step) {
+    Value *square = builder.CreateFMul(root, root);
+    Value *cube = builder.CreateFMul(square, root);
+    // The last step's correction is small: it is computed from an exact square.
+    Value *squareRest = fma(root, root, builder.CreateFNeg(square));
+    Value *error = fma(square, root, builder.CreateFNeg(a));
+    error = fma(squareRest, root, error);
+    Value *slope = builder.CreateFAdd(builder.CreateFAdd(cube, cube), a);
+    root = fma(root, builder.CreateFDiv(builder.CreateFNeg(error), slope), root);
+  }
+  root = builder.CreateFMul(root, pick(0x1p-20, 0x1p20));
+  Value *isOrdinary =
+      builder.CreateAnd(builder.CreateFCmpOLT(magnitude, llvm::ConstantFP::getInfinity(builder.getFloatTy())),
+                        builder.CreateFCmpOGT(magnitude, number(0)));
+  return builder.CreateSelect(isOrdinary, copySign(root, x), x);
+}
+
+Value *MathFunctions::atan2(Value *y, Value *x) {
+  // Large and small side of the triangle, away from both ends of the range.
+  Value *a = absolute(x), *b = absolute(y);
+  auto choose = [&](Value *condition, Value *yes, Value *no) { return builder.CreateSelect(condition, yes, no); };
+  Value *isSteep = builder.CreateFCmpOGT(b, a);
+  Value *big = choose(isSteep, b, a), *small = choose(isSteep, a, b);
+  Value *factor = choose(builder.CreateFCmpOGT(big, number(0x1p120)), number(0x1p-20),
+                         choose(builder.CreateFCmpOLT(big, number(0x1p-90)), number(0x1p30), number(1)));
+  big = builder.CreateFMul(big, factor);
+  small = builder.CreateFMul(small, factor);
+  // Beyond tan(π/8) the angle to the diagonal.
+  Value *isWide = builder.CreateFCmpOGT(small, builder.CreateFMul(big, number(0.414213562)));
+  Value *top = choose(isWide, builder.CreateFSub(small, big), small);
+  Value *bottom = choose(isWide, builder.CreateFAdd(small, big), big);
+  Value *isEqual = builder.CreateFCmpOEQ(small, big); // both infinite, or both zero
+  Value *isZero = builder.CreateFCmpOEQ(big, number(0));
+  Value *t = builder.CreateFDiv(choose(isEqual, number(0), top), choose(isEqual, number(1), bottom));
+  Value *z = builder.CreateFMul(t, t);
+  Value *tail = polynomial(z, {0.0504612816760351682, -0.0862389666960050498, 0.110712604443137668,
+                               -0.142841455482737734, 0.199999771539742061, -0.333333332789515765});
+  Value *angle = fma(builder.CreateFMul(t, z), tail, t);
+  Value *diagonal = builder.CreateAnd(builder.CreateOr(isWide, isEqual), builder.CreateNot(isZero));
+  constexpr double halfPi = 1.57079632679489662;
+  constexpr auto high = static_cast<float>(halfPi);
+  constexpr double low = halfPi - high;
+  angle = choose(diagonal, builder.CreateFAdd(number(high / 2), builder.CreateFAdd(angle, number(low / 2))), angle);
+  angle = choose(isSteep, builder.CreateFSub(number(high), builder.CreateFSub(angle, number(low))), angle);
+  Value *isLeft = builder.CreateICmpSLT(builder.CreateBitCast(x, builder.getInt32Ty()), builder.getInt32(0));
+  angle = choose(isLeft, builder.CreateFSub(number(2 * high), builder.CreateFSub(angle, number(2 * low))), angle);
+  angle = copySign(angle, y);
+  return choose(builder.CreateFCmpUNO(x, y), llvm::ConstantFP::getNaN(builder.getFloatTy()), angle);
 }
 
 Value *MathFunctions::tanh(Value *x) {

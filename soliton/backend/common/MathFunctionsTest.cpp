@@ -1,5 +1,10 @@
-// The formulas on this machine's processor, against the C library in f64: what MathFunctions.h says about their errors.
+// The formulas on this machine's processor, against the C library in a wider type: what MathFunctions.h and
+// WideMathFunctions.h say about their errors, and that small floats are those of Float.h.
 #include "soliton/backend/common/MathFunctions.h"
+
+#include "soliton/backend/common/SmallFloats.h"
+#include "soliton/backend/common/WideMathFunctions.h"
+#include "soliton/support/Float.h"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Module.h"
@@ -11,6 +16,8 @@
 
 using namespace soliton::backend;
 using llvm::Value;
+using soliton::DType;
+using soliton::Overflow;
 
 namespace {
 
@@ -151,6 +158,245 @@ TEST(MathFunctions, Powers) {
       double want = std::pow(static_cast<double>(x), static_cast<double>(y));
       EXPECT_LE(ulps(pow(x, y), want), 2) << x << " ^ " << y << " = " << pow(x, y) << ", expected " << want;
     }
+}
+
+TEST(MathFunctions, HyperbolicRootsAngles) {
+  Jit sinh([](MathFunctions &m, Value *x, Value *) { return m.sinh(x); });
+  Jit cosh([](MathFunctions &m, Value *x, Value *) { return m.cosh(x); });
+  Jit tan([](MathFunctions &m, Value *x, Value *) { return m.tan(x); });
+  Jit cbrt([](MathFunctions &m, Value *x, Value *) { return m.cbrt(x); });
+  Jit atan2([](MathFunctions &m, Value *y, Value *x) { return m.atan2(y, x); });
+  EXPECT_LE(worst(sinh, std::sinh, -89.3, 89.3), 4);
+  EXPECT_LE(worstWide(sinh, std::sinh, -60, 6), 4);
+  EXPECT_LE(worst(cosh, std::cosh, -89.3, 89.3), 4);
+  EXPECT_LE(worst(tan, std::tan, -1.5, 1.5), 4);
+  EXPECT_LE(worstWide(cbrt, std::cbrt, -149, 127.9), 2);
+  std::mt19937 random(11);
+  std::uniform_real_distribution<double> exponents(-60, 60), near(-2, 2);
+  for (int i = 0; i < 100000; ++i) {
+    double spread = i % 2 ? exponents(random) : near(random), level = exponents(random);
+    auto y = static_cast<float>(std::exp2(level + spread / 2) * (i % 4 < 2 ? 1 : -1));
+    auto x = static_cast<float>(std::exp2(level - spread / 2) * (i % 8 < 4 ? 1 : -1));
+    ASSERT_LE(ulps(atan2(y, x), std::atan2(static_cast<double>(y), static_cast<double>(x))), 3) << y << ", " << x;
+  }
+  for (float y : {0.f, -0.f, 1.f, -1.f, INFINITY, -INFINITY, 3e38f, 1e-44f})
+    for (float x : {0.f, -0.f, 1.f, -1.f, INFINITY, -INFINITY, 3e38f, 1e-44f}) {
+      double want = std::atan2(static_cast<double>(y), static_cast<double>(x));
+      EXPECT_LE(ulps(atan2(y, x), want), 3) << y << ", " << x << " gives " << atan2(y, x) << ", expected " << want;
+      EXPECT_EQ(std::signbit(atan2(y, x)), std::signbit(want)) << y << ", " << x;
+    }
+  EXPECT_TRUE(std::isnan(atan2(NAN, 1)) && std::isnan(atan2(1, NAN)));
+}
+
+//===-- f64 --------------------------------------------------------------------------===//
+
+using WideEmit = Value *(*)(WideMathFunctions &, Value *, Value *);
+
+/// double f(double x, double y) from the formula.
+class WideJit {
+public:
+  explicit WideJit(WideEmit emit) {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("m", *context);
+    llvm::IRBuilder<> builder(*context);
+    llvm::Type *f64 = builder.getDoubleTy();
+    auto *function = llvm::Function::Create(llvm::FunctionType::get(f64, {f64, f64}, false),
+                                            llvm::GlobalValue::ExternalLinkage, "f", *module);
+    function->addFnAttr("target-features", "+fma");
+    builder.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+    WideMathFunctions functions(builder);
+    builder.CreateRet(emit(functions, function->getArg(0), function->getArg(1)));
+    jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+    module->setDataLayout(jit->getDataLayout());
+    llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+    call = llvm::cantFail(jit->lookup("f")).toPtr<double (*)(double, double)>();
+  }
+  double operator()(double x, double y = 0) const { return call(x, y); }
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  double (*call)(double, double);
+};
+
+double wideUlps(double got, long double want) {
+  auto rounded = static_cast<double>(want);
+  if (got == rounded || (std::isnan(got) && std::isnan(rounded)))
+    return 0;
+  if (!std::isfinite(got) || !std::isfinite(rounded))
+    return std::abs(want) >= 0x1.fffffffffffffp1023L ? 0 : INFINITY;
+  double spacing = std::nextafter(std::abs(rounded), INFINITY) - std::abs(rounded);
+  return static_cast<double>(std::abs(got - want) / spacing);
+}
+
+using Reference = long double (*)(long double);
+
+double wideWorst(const WideJit &f, Reference reference, double low, double high, int count = 40000) {
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> numbers(low, high);
+  double largest = 0;
+  for (int i = 0; i < count; ++i) {
+    double x = numbers(random);
+    largest = std::max(largest, wideUlps(f(x), reference(x)));
+  }
+  return largest;
+}
+
+TEST(WideMathFunctions, ErrorsAreAsStated) {
+  struct Row {
+    const char *name;
+    WideEmit emit;
+    Reference reference;
+    double low, high, bound;
+  };
+  using W = WideMathFunctions;
+  const Row rows[] = {
+      {"exp", [](W &m, Value *x, Value *) { return m.exp(x); }, std::exp, -740, 709.7, 2},
+      {"exp near 0", [](W &m, Value *x, Value *) { return m.exp(x); }, std::exp, -1, 1, 2},
+      {"exp2", [](W &m, Value *x, Value *) { return m.exp2(x); }, std::exp2, -1070, 1023.9, 2},
+      {"expm1", [](W &m, Value *x, Value *) { return m.expm1(x); }, std::expm1, -2, 2, 4},
+      {"log", [](W &m, Value *x, Value *) { return m.log(x); }, std::log, 0, 1e10, 2},
+      {"log near 1", [](W &m, Value *x, Value *) { return m.log(x); }, std::log, 0.5, 2, 2},
+      {"log2", [](W &m, Value *x, Value *) { return m.log2(x); }, std::log2, 0, 1e10, 3},
+      {"log2 near 1", [](W &m, Value *x, Value *) { return m.log2(x); }, std::log2, 0.5, 2, 3},
+      {"log10", [](W &m, Value *x, Value *) { return m.log10(x); }, std::log10, 0, 1e10, 3},
+      {"log10 near 1", [](W &m, Value *x, Value *) { return m.log10(x); }, std::log10, 0.5, 2, 3},
+      {"log1p", [](W &m, Value *x, Value *) { return m.log1p(x); }, std::log1p, -0.9, 3, 3},
+      {"sin", [](W &m, Value *x, Value *) { return m.sin(x); }, std::sin, -3, 3, 2},
+      {"cos", [](W &m, Value *x, Value *) { return m.cos(x); }, std::cos, -1.5, 1.5, 2},
+      {"tan", [](W &m, Value *x, Value *) { return m.tan(x); }, std::tan, -1.5, 1.5, 3},
+      {"sinh", [](W &m, Value *x, Value *) { return m.sinh(x); }, std::sinh, -710, 710, 4},
+      {"sinh near 0", [](W &m, Value *x, Value *) { return m.sinh(x); }, std::sinh, -3, 3, 4},
+      {"cosh", [](W &m, Value *x, Value *) { return m.cosh(x); }, std::cosh, -710, 710, 4},
+      {"tanh", [](W &m, Value *x, Value *) { return m.tanh(x); }, std::tanh, -25, 25, 3},
+      {"tanh near 0", [](W &m, Value *x, Value *) { return m.tanh(x); }, std::tanh, -1, 1, 3},
+      {"erf", [](W &m, Value *x, Value *) { return m.erf(x); }, std::erf, -7, 7, 3},
+      {"erf near 0", [](W &m, Value *x, Value *) { return m.erf(x); }, std::erf, -1.1, 1.1, 3},
+      {"cbrt", [](W &m, Value *x, Value *) { return m.cbrt(x); }, std::cbrt, -1e6, 1e6, 2},
+  };
+  for (const Row &row : rows)
+    EXPECT_LE(wideWorst(WideJit(row.emit), row.reference, row.low, row.high), row.bound) << row.name;
+  WideJit sin([](W &m, Value *x, Value *) { return m.sin(x); });
+  std::mt19937_64 random(9);
+  std::uniform_real_distribution<double> numbers(-0x1p20, 0x1p20);
+  for (int i = 0; i < 40000; ++i) {
+    double x = numbers(random);
+    ASSERT_LE(std::abs(sin(x) - std::sin(static_cast<long double>(x))), 0x1p-52L) << x;
+  }
+}
+
+TEST(WideMathFunctions, PowersAndAngles) {
+  using W = WideMathFunctions;
+  WideJit pow([](W &m, Value *x, Value *y) { return m.pow(x, y); });
+  WideJit atan2([](W &m, Value *y, Value *x) { return m.atan2(y, x); });
+  std::mt19937_64 random(10);
+  std::uniform_real_distribution<double> exponents(-100, 100), powers(-10, 10);
+  for (int i = 0; i < 50000; ++i) {
+    double x = std::exp2(exponents(random)), y = powers(random);
+    long double want = std::pow(static_cast<long double>(x), static_cast<long double>(y));
+    ASSERT_LE(wideUlps(pow(x, y), want), 2 + std::abs(y * std::log2(x)) / 32) << x << " ^ " << y;
+    double a = std::exp2(exponents(random) / 4) * (i % 2 ? 1 : -1), b = powers(random);
+    ASSERT_LE(wideUlps(atan2(a, b), std::atan2(static_cast<long double>(a), static_cast<long double>(b))), 2)
+        << a << ", " << b;
+  }
+  for (double x : {-8., -1., -0., 0., 1., 2., double(INFINITY), -double(INFINITY), double(NAN)})
+    for (double y : {-3., -2., -0.5, 0., 0.5, 1., 2., 3., double(INFINITY), -double(INFINITY)}) {
+      EXPECT_LE(wideUlps(pow(x, y), std::pow(static_cast<long double>(x), static_cast<long double>(y))), 2)
+          << x << " ^ " << y << " = " << pow(x, y);
+      double want = std::atan2(x, y);
+      EXPECT_LE(wideUlps(atan2(x, y), want), 2) << x << ", " << y << " gives " << atan2(x, y);
+    }
+}
+
+TEST(WideMathFunctions, NumbersThatAreNone) {
+  struct Row {
+    WideEmit emit;
+    Reference reference;
+  };
+  using W = WideMathFunctions;
+  const Row rows[] = {
+      {[](W &m, Value *x, Value *) { return m.exp(x); }, std::exp},
+      {[](W &m, Value *x, Value *) { return m.exp2(x); }, std::exp2},
+      {[](W &m, Value *x, Value *) { return m.expm1(x); }, std::expm1},
+      {[](W &m, Value *x, Value *) { return m.log(x); }, std::log},
+      {[](W &m, Value *x, Value *) { return m.log2(x); }, std::log2},
+      {[](W &m, Value *x, Value *) { return m.log10(x); }, std::log10},
+      {[](W &m, Value *x, Value *) { return m.log1p(x); }, std::log1p},
+      {[](W &m, Value *x, Value *) { return m.sinh(x); }, std::sinh},
+      {[](W &m, Value *x, Value *) { return m.tanh(x); }, std::tanh},
+      {[](W &m, Value *x, Value *) { return m.erf(x); }, std::erf},
+      {[](W &m, Value *x, Value *) { return m.cbrt(x); }, std::cbrt},
+  };
+  for (const Row &row : rows) {
+    WideJit f(row.emit);
+    for (double x : {0., -0., double(INFINITY), -double(INFINITY), double(NAN), 1.7e308, -1.7e308, 1e-310, 1., -1.})
+      EXPECT_LE(wideUlps(f(x), row.reference(x)), 4) << "function " << &row - rows << " of " << x << " = " << f(x);
+  }
+  WideJit sin([](W &m, Value *x, Value *) { return m.sin(x); });
+  EXPECT_TRUE(std::isnan(sin(INFINITY)) && std::isnan(sin(NAN)) && std::isnan(sin(1e30)));
+}
+
+//===-- Small floats ------------------------------------------------------------------===//
+
+/// The module with `uint32_t encode(float)`, `uint32_t saturated(float)` and `float decode(uint32_t)` of a format.
+class SmallJit {
+public:
+  explicit SmallJit(DType type) {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    auto context = std::make_unique<llvm::LLVMContext>();
+    auto module = std::make_unique<llvm::Module>("m", *context);
+    llvm::IRBuilder<> builder(*context);
+    llvm::Type *f32 = builder.getFloatTy(), *i32 = builder.getInt32Ty();
+    SmallFloats floats(builder, type);
+    auto begin = [&](const char *name, llvm::Type *result, llvm::Type *argument) {
+      auto *function = llvm::Function::Create(llvm::FunctionType::get(result, {argument}, false),
+                                              llvm::GlobalValue::ExternalLinkage, name, *module);
+      builder.SetInsertPoint(llvm::BasicBlock::Create(*context, "entry", function));
+      return function->getArg(0);
+    };
+    Value *x = begin("encode", i32, f32);
+    builder.CreateRet(builder.CreateZExt(floats.encode(x, false), i32));
+    x = begin("saturated", i32, f32);
+    builder.CreateRet(builder.CreateZExt(floats.encode(x, true), i32));
+    x = begin("decode", f32, i32);
+    builder.CreateRet(floats.decode(builder.CreateTrunc(x, builder.getIntNTy(static_cast<unsigned>(bits(type))))));
+    jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+    module->setDataLayout(jit->getDataLayout());
+    llvm::cantFail(jit->addIRModule(llvm::orc::ThreadSafeModule(std::move(module), std::move(context))));
+    encode = llvm::cantFail(jit->lookup("encode")).toPtr<uint32_t (*)(float)>();
+    saturated = llvm::cantFail(jit->lookup("saturated")).toPtr<uint32_t (*)(float)>();
+    decode = llvm::cantFail(jit->lookup("decode")).toPtr<float (*)(uint32_t)>();
+  }
+  uint32_t (*encode)(float), (*saturated)(float);
+  float (*decode)(uint32_t);
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+TEST(SmallFloats, AreThoseOfTheReferenceBitForBit) {
+  for (DType type :
+       {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f6e2m3fn, DType::f4e2m1fn}) {
+    SmallJit small(type);
+    std::vector<float> values = {0, -0.f, INFINITY, -INFINITY, NAN, 1e-40f, 3e38f, -3e38f};
+    for (uint32_t code = 0; code < 1u << bits(type); ++code) {
+      double want = soliton::decode(type, code);
+      float got = small.decode(code);
+      ASSERT_TRUE(got == want || (std::isnan(got) && std::isnan(want))) << name(type) << " " << code << ": " << got;
+      // Every number, the middle to the next one, and what lies beside both.
+      for (double x : {want, (want + soliton::decode(type, code + 1)) / 2})
+        for (float nearby : {-INFINITY, INFINITY}) {
+          values.push_back(static_cast<float>(x));
+          values.push_back(std::nextafter(static_cast<float>(x), nearby));
+        }
+    }
+    for (float x : values) {
+      ASSERT_EQ(small.encode(x), soliton::encode(type, x)) << name(type) << " of " << x;
+      ASSERT_EQ(small.saturated(x), soliton::encode(type, x, Overflow::saturate)) << name(type) << " of " << x;
+    }
+  }
 }
 
 TEST(MathFunctions, NumbersThatAreNone) {

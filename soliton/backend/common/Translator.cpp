@@ -257,8 +257,68 @@ llvm::Value *Translator::globalAddress(llvm::Value *base, mlir::Value lane, mlir
   // Uniform first: that part is the same for a whole wave and often for a whole loop.
   if (uniform)
     base = builder.CreatePtrAdd(base, builder.CreateSExt(get(uniform), builder.getInt64Ty()));
-  base = builder.CreatePtrAdd(base, builder.CreateSExt(get(lane), builder.getInt64Ty()));
+  base = builder.CreatePtrAdd(base, builder.CreateSExtOrTrunc(get(lane), builder.getInt64Ty()));
   return immediate ? builder.CreatePtrAdd(base, builder.getInt64(static_cast<uint64_t>(immediate))) : base;
+}
+
+//===-- Elements in memory ------------------------------------------------------===//
+
+int64_t Translator::memoryBytes(llvm::Type *type) {
+  unsigned width = type->getScalarSizeInBits();
+  return countOf(type) * (width == 1 ? 8 : width) / 8;
+}
+
+LogicalResult Translator::checkWidth(mlir::Operation *op, llvm::Type *type) {
+  unsigned width = type->getScalarSizeInBits();
+  bool isWhole = width == 1 || countOf(type) * width % 8 == 0;
+  if (isWhole && llvm::is_contained({1, 2, 4, 8, 12, 16}, memoryBytes(type)))
+    return success();
+  return unsupported(op) << "an access of " << countOf(type) << " elements of " << width
+                         << " bits, expected 1, 2, 4, 8, 12 or 16 bytes";
+}
+
+/// LLVM would take a vector of such elements apart through memory of its own.
+static bool isPacked(llvm::Type *type) {
+  unsigned width = type->getScalarSizeInBits();
+  return width != 1 && width % 8 != 0;
+}
+
+llvm::Value *Translator::fromMemory(llvm::Value *loaded, llvm::Type *type) {
+  unsigned width = type->getScalarSizeInBits(), count = countOf(type);
+  if (width == 1) {
+    llvm::Value *bytes = bits(loaded, vectorOf(intType(8), count));
+    return builder.CreateICmpNE(bytes, llvm::Constant::getNullValue(bytes->getType()));
+  }
+  if (!isPacked(type) || count == 1)
+    return bits(loaded, type);
+  // Cut in 32 bits and narrowed as a whole: LLVM would make a bit cast of the single pieces.
+  llvm::SmallVector<llvm::Value *> words = wordList(loaded), list;
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned word = i * width / 32, shift = i * width % 32;
+    bool isCut = shift + width > 32;
+    list.push_back(isCut ? builder.CreateIntrinsic(llvm::Intrinsic::fshr, {builder.getInt32Ty()},
+                                                   {words[word + 1], words[word], i32(shift)})
+                         : builder.CreateLShr(words[word], shift));
+  }
+  return builder.CreateTrunc(fromElements(list, vectorOf(builder.getInt32Ty(), count)), type);
+}
+
+llvm::Value *Translator::toMemory(llvm::Value *value, llvm::Type *memory) {
+  llvm::Type *type = value->getType();
+  unsigned width = type->getScalarSizeInBits(), count = countOf(type);
+  if (width == 1)
+    return bits(builder.CreateZExt(value, vectorOf(intType(8), count)), memory);
+  if (!isPacked(type) || count == 1)
+    return bits(value, memory);
+  llvm::SmallVector<llvm::Value *> words(llvm::divideCeil(count * width, 32), i32(0));
+  llvm::Value *wide = builder.CreateZExt(value, vectorOf(builder.getInt32Ty(), count));
+  for (auto [i, element] : llvm::enumerate(elements(wide))) {
+    unsigned word = static_cast<unsigned>(i) * width / 32, shift = static_cast<unsigned>(i) * width % 32;
+    words[word] = builder.CreateOr(words[word], builder.CreateShl(element, shift));
+    if (shift + width > 32)
+      words[word + 1] = builder.CreateOr(words[word + 1], builder.CreateLShr(element, 32 - shift));
+  }
+  return fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), memory);
 }
 
 //===-- Diagnostics -----------------------------------------------------------===//

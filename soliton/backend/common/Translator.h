@@ -51,6 +51,8 @@ protected:
   virtual llvm::Value *fastExp2(llvm::Value *x) = 0;
   virtual llvm::Value *fastReciprocal(llvm::Value *x) = 0;
   virtual llvm::Value *fastReciprocalRoot(llvm::Value *x) = 0;
+  /// A maximum or minimum that keeps NaN, where the target has a better way than LLVM's; false if it has none.
+  virtual bool translateExtreme(mlir::Operation *op) { return false; }
   /// The address that `buffer` begins at, for atomics.
   virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
 
@@ -91,7 +93,16 @@ protected:
   /// `shared block + offset + immediate`.
   llvm::Value *sharedAddress(llvm::Value *offset, int64_t immediate);
   llvm::Value *globalAddress(llvm::Value *base, mlir::Value lane, mlir::Value uniform, int64_t immediate);
+  /// Bytes that a value takes in memory, where an i1 is a byte.
+  static int64_t memoryBytes(llvm::Type *type);
+  /// Whether one instruction moves the value: 1, 2, 4, 8, 12 or 16 bytes.
+  llvm::LogicalResult checkWidth(mlir::Operation *op, llvm::Type *type);
+  /// What was loaded as words or a byte, as a value of the type; and back.
+  llvm::Value *fromMemory(llvm::Value *loaded, llvm::Type *type);
+  llvm::Value *toMemory(llvm::Value *value, llvm::Type *memory);
   llvm::LogicalResult translateAtomic(machine::AtomicOp op, llvm::StringRef scope);
+  /// A conversion that the target has no instruction for, element by element.
+  llvm::LogicalResult translateConvert(machine::ConvertOp op);
 
   //===-- Diagnostics -------------------------------------------------------===//
   Report unsupported(mlir::Operation *op) { return report(op->getLoc(), DiagId::BackendUnsupported); }
@@ -118,6 +129,9 @@ private:
   llvm::LogicalResult translateBlock(mlir::Block &block);
   llvm::LogicalResult translate(mlir::Operation *op);
   llvm::LogicalResult translateArith(mlir::Operation *op);
+  /// On elements of fewer than 16 bits: in f32, rounded once at the end.
+  llvm::LogicalResult translateSmall(mlir::Operation *op,
+                                     llvm::LogicalResult (Translator::*translate)(mlir::Operation *));
   llvm::LogicalResult translateCast(mlir::Operation *op);
   llvm::LogicalResult translateConstant(mlir::arith::ConstantOp op);
   llvm::LogicalResult translateMath(mlir::Operation *op);
@@ -131,6 +145,8 @@ private:
   void setFlags(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, llvm::Value *> values;
+  /// Small floats are f32 at the moment.
+  bool isWidened = false;
   LineTable lines;
   std::vector<Parameter> parameterList;
   uint32_t parameterSize = 0;

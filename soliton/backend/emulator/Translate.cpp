@@ -35,12 +35,19 @@ static emu::Rules rulesOf(const Target &target) {
   return rules;
 }
 
+static emu::Occupancy occupancyOf(const Target &target) {
+  return {.computeUnits = static_cast<uint32_t>(target.computeUnits),
+          .waves = static_cast<uint32_t>(target.simdsPerComputeUnit * target.maxWavesPerSimd),
+          .sharedBytes = static_cast<uint32_t>(target.sharedBytes)};
+}
+
 EmulatorTranslator::EmulatorTranslator(machine::KernelOp kernel, const Target &target)
     : kernel(kernel), target(target), build({.name = kernel.getSymName().str(),
                                              .waveSize = static_cast<uint32_t>(kernel.getWaveSize()),
                                              .waves = static_cast<uint32_t>(kernel.getWaves()),
                                              .sharedBytes = static_cast<uint32_t>(kernel.getSharedBytes()),
-                                             .rules = rulesOf(target)}) {}
+                                             .rules = rulesOf(target),
+                                             .occupancy = occupancyOf(target)}) {}
 
 void EmulatorTranslator::bindArguments() {
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {

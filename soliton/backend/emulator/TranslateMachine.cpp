@@ -126,6 +126,35 @@ static emu::AtomicOp atomicOf(AtomicKind kind, DType type) {
   return emu::AtomicOp::Add;
 }
 
+LogicalResult EmulatorTranslator::mbarrierOp(Operation *op) {
+  auto at = [&](Value address) { return emu::At{.region = sharedRegion, .uniform = build.asUniform(value(address))}; };
+  if (auto init = dyn_cast<MbarrierInitOp>(op)) {
+    build.mbarrierInit(at(init.getAddress()), static_cast<uint32_t>(init.getCount()));
+    return success();
+  }
+  if (auto wait = dyn_cast<MbarrierWaitOp>(op)) {
+    build.mbarrierWait(at(wait.getAddress()), value(wait.getParity()));
+    return success();
+  }
+  // Each lane that comes here arrives.
+  auto arrive = cast<MbarrierArriveOp>(op);
+  if (arrive.getExpect() > 0)
+    build.mbarrierExpect(at(arrive.getAddress()), static_cast<uint32_t>(arrive.getExpect()), /*arrive=*/true,
+                         /*perLane=*/true);
+  else
+    build.mbarrierArrive(at(arrive.getAddress()), 1, /*perLane=*/true);
+  return success();
+}
+
+/// What the emulator cannot execute, and why; everything else of the dialect it does.
+static StringRef whyRefused(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<CopyTileOp>([](auto) { return "the sizes and strides of its tensor map are not in the program"; })
+      .Case<MmaAsyncOp>([](auto) { return "a descriptor's bits do not say which shared tile they mean"; })
+      .Case<KernelOp>([](auto) { return "a kernel holds no other"; })
+      .Default([](auto) { return "it is not known"; });
+}
+
 LogicalResult EmulatorTranslator::machineOp(Operation *op) {
   auto masked = [&](Value mask) { return mask ? emu::Masked{.mask = value(mask)} : emu::Masked{}; };
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
@@ -253,18 +282,22 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         return success();
       })
       .Case<FenceOp>([&](FenceOp fence) {
-        build.fence(fence.getSpace() == FenceSpace::global   ? emu::FenceOp::Global
-                    : fence.getSpace() == FenceSpace::shared ? emu::FenceOp::Shared
-                                                             : emu::FenceOp::Proxy);
+        if (fence.getSpace() == FenceSpace::global)
+          build.fence(emu::FenceOp::Global, emu::Order::AcquireRelease, emu::Scope::Device);
+        else if (fence.getSpace() == FenceSpace::shared)
+          build.fence(emu::FenceOp::Shared, emu::Order::AcquireRelease, emu::Scope::Workgroup);
+        else
+          build.fence(emu::FenceOp::Proxy);
         return success();
       })
+      .Case<MbarrierInitOp, MbarrierArriveOp, MbarrierWaitOp>([&](Operation *) { return mbarrierOp(op); })
       .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })
       .Case<SchedGroupOp>([&](auto) { return build.hint(emu::Hint::SchedGroup), success(); })
       .Case<PriorityOp>([&](auto) { return build.hint(emu::Hint::Priority), success(); })
       .Case<RegistersOp>([&](auto) { return build.hint(emu::Hint::Registers), success(); })
       .Default([&](Operation *) {
         return report(op->getLoc(), DiagId::BackendUnsupported)
-               << "the emulator does not implement `" << op->getName() << "`";
+               << "the emulator does not execute `" << op->getName() << "`: " << whyRefused(op);
       });
 }
 

@@ -33,6 +33,7 @@ private:
 
   // TranslateMachine.cpp
   LogicalResult machineOp(Operation *op);
+  LogicalResult mbarrierOp(Operation *op);
   emu::At globalOrShared(Value buffer, Value lane, Value uniform, int64_t immediate);
   FailureOr<uint32_t> mmaKind(machine::MmaOp mma);
   FailureOr<uint32_t> matrixKind(Operation *op, StringRef name);

@@ -1,6 +1,7 @@
 //===- Async.cpp - Asynchronous copies, barriers and waits ------------------------------===//
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
+#include "soliton/ir/Counters.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -116,11 +117,7 @@ void NvidiaTranslator::waitForMma(machine::WaitOp op) {
 }
 
 LogicalResult NvidiaTranslator::translate(machine::WaitOp op) {
-  CounterKind kind = op.getCounter() == machine::Counter::vm         ? CounterKind::vm
-                     : op.getCounter() == machine::Counter::shared   ? CounterKind::shared
-                     : op.getCounter() == machine::Counter::cp_async ? CounterKind::cpAsync
-                     : op.getCounter() == machine::Counter::bulk     ? CounterKind::bulk
-                                                                     : CounterKind::mma;
+  CounterKind kind = kindOf(op.getCounter());
   if (failed(requireCounter(op, kind)))
     return failure();
   if (kind == CounterKind::mma) {

@@ -1,7 +1,7 @@
 //===- Convert.cpp - f8 ------------------------------------------------------------------===//
 //
 // The hardware converts pairs and always saturates; where the program does not want that, what lies beyond the largest
-// number is put back: NaN for e4m3, infinity for e5m2.
+// number is put back: NaN for e4m3, infinity for e5m2. Other formats are integer arithmetic (SmallFloats.h).
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,8 +61,7 @@ LogicalResult NvidiaTranslator::translate(machine::ConvertOp op) {
   mlir::Type small = isToSmall ? toElement : fromElement, wide = isToSmall ? fromElement : toElement;
   bool isE5m2 = llvm::isa<mlir::Float8E5M2Type>(small);
   if ((!isE5m2 && !llvm::isa<mlir::Float8E4M3FNType>(small)) || !(wide.isF32() || wide.isF16() || wide.isBF16()))
-    return unsupported(op) << "a conversion of " << from << " to " << to << ", " << target.name
-                           << " converts `f8e4m3fn` or `f8e5m2` from and to f32, f16 and bf16";
+    return translateConvert(op);
   llvm::Type *type = convert(to, op.getLoc());
   if (isToSmall) {
     llvm::SmallVector<Value *> list = elements(get(op.getValue()));

@@ -8,6 +8,7 @@
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace soliton::backend {
@@ -83,18 +84,80 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
 
 //===-- wgmma -----------------------------------------------------------------------===//
 
-/// Whether registers may have been written since the last fence of this group.
-bool NvidiaTranslator::opensGroup(machine::MmaAsyncOp op) {
-  mlir::Operation *producer = op.getLhs() ? op.getLhs().getDefiningOp() : nullptr;
-  for (mlir::Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
-    if (llvm::isa<machine::MmaAsyncOp>(before))
-      return false; // that one has fenced, and nothing that this one reads came after it
-    if (before == producer || before == op.getAcc().getDefiningOp() || before->getNumRegions() > 0)
+/// Ends where what was issued is committed or waited for, and where control flow begins.
+static bool endsGroup(mlir::Operation *op) {
+  return llvm::isa<machine::CommitOp, machine::WaitOp>(op) || op->getNumRegions() > 0;
+}
+
+/// Registers that an asynchronous matrix instruction reads or writes.
+static llvm::SmallVector<mlir::Value> registersOf(machine::MmaAsyncOp op) {
+  llvm::SmallVector<mlir::Value> list;
+  if (!op.getZeroAcc()) // otherwise what is in it is not read
+    list.push_back(op.getAcc());
+  if (op.getLhs())
+    list.push_back(op.getLhs());
+  return list;
+}
+
+/// Whether a register of the op may have been written since the last fence. One that an instruction of the same group
+/// has written needs none.
+bool NvidiaTranslator::needsFence(machine::MmaAsyncOp op) {
+  if (!lastFence || lastFence->getBlock() != op->getBlock())
+    return true;
+  for (mlir::Operation *before = op->getPrevNode(); before && before != lastFence; before = before->getPrevNode())
+    if (endsGroup(before))
       return true;
-    if (llvm::isa<machine::CommitOp, machine::WaitOp>(before))
-      return true;
+  return llvm::any_of(registersOf(op), [&](mlir::Value value) {
+    mlir::Operation *def = value.getDefiningOp();
+    return def && def->getBlock() == op->getBlock() && lastFence->isBeforeInBlock(def) &&
+           !llvm::isa<machine::MmaAsyncOp>(def);
+  });
+}
+
+/// One fence through which all registers go that the rest of the group uses and that are there by now: what writes them
+/// stays before it, what uses them after it.
+void NvidiaTranslator::fenceGroup(machine::MmaAsyncOp op) {
+  fenced.clear();
+  lastFence = op;
+  llvm::SmallSetVector<mlir::Value, 8> list;
+  for (mlir::Operation *each = op; each && !endsGroup(each); each = each->getNextNode())
+    if (auto mma = llvm::dyn_cast<machine::MmaAsyncOp>(each))
+      for (mlir::Value value : registersOf(mma))
+        if (get(value) && !llvm::isa_and_nonnull<machine::MmaAsyncOp>(value.getDefiningOp()))
+          list.insert(value);
+  llvm::SmallVector<Value *> args;
+  llvm::SmallVector<llvm::Type *> types;
+  std::string outputs, inputs;
+  auto parts = [&](mlir::Value value) {
+    llvm::Type *element = get(value)->getType()->getScalarType();
+    return element->isFloatTy() ? elements(get(value)) : wordList(get(value));
+  };
+  for (mlir::Value value : list)
+    for (Value *part : parts(value)) {
+      inputs += std::to_string(args.size()) + ",";
+      outputs += part->getType()->isFloatTy() ? "=f," : "=r,";
+      types.push_back(part->getType());
+      args.push_back(part);
+    }
+  llvm::Type *type = types.empty()       ? builder.getVoidTy()
+                     : types.size() == 1 ? types[0]
+                                         : static_cast<llvm::Type *>(llvm::StructType::get(context, types));
+  Value *done = assembly(type, "wgmma.fence.sync.aligned;", outputs + inputs + "~{memory}", args, AsmEffect::memory);
+  unsigned next = 0;
+  for (mlir::Value value : list) {
+    llvm::Type *original = get(value)->getType();
+    llvm::SmallVector<Value *> pieces;
+    for (size_t i = 0, count = parts(value).size(); i < count; ++i, ++next)
+      pieces.push_back(types.size() == 1 ? done : builder.CreateExtractValue(done, next));
+    Value *joined = fromElements(pieces, vectorOf(pieces[0]->getType(), pieces.size()));
+    fenced[value] = original->getScalarType()->isFloatTy() ? joined : fromWords(joined, original);
   }
-  return true;
+}
+
+/// A register of the group as it came out of the fence.
+Value *NvidiaTranslator::afterFence(mlir::Value value) {
+  Value *known = fenced.lookup(value);
+  return known ? known : get(value);
 }
 
 const MmaKind *NvidiaTranslator::checkAsync(machine::MmaAsyncOp op) {
@@ -133,10 +196,10 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   const MmaKind *kind = checkAsync(op);
   if (!kind)
     return mlir::failure();
-  if (opensGroup(op))
-    ptx("wgmma.fence.sync.aligned;");
+  if (needsFence(op))
+    fenceGroup(op);
   llvm::Type *accType = get(op.getAcc())->getType();
-  llvm::SmallVector<Value *> accs = elements(get(op.getAcc())), args;
+  llvm::SmallVector<Value *> accs = elements(afterFence(op.getAcc())), args;
   auto count = static_cast<unsigned>(accs.size());
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
@@ -151,7 +214,7 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   // Descriptors count from the beginning of the shared block, in units of 16 bytes.
   Value *base = builder.CreateZExt(builder.CreateLShr(sharedNumber(i32(0)), 4), builder.getInt64Ty());
   if (inRegisters)
-    llvm::append_range(args, wordList(get(op.getLhs())));
+    llvm::append_range(args, wordList(afterFence(op.getLhs())));
   else
     args.push_back(builder.CreateAdd(get(op.getLhsDescriptor()), base));
   args.push_back(builder.CreateAdd(get(op.getRhsDescriptor()), base));

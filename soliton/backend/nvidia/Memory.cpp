@@ -100,9 +100,9 @@ void NvidiaTranslator::maskedStore(const Access &access, Value *mask, Value *val
 
 LogicalResult NvidiaTranslator::translate(machine::LoadOp op) {
   llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
-  if (!type)
+  if (!type || failed(checkWidth(op, type)))
     return failure();
-  int64_t bytes = bitsOf(type) / 8;
+  int64_t bytes = memoryBytes(type);
   bool isShared = !op.getBuffer();
   if (failed(checkAccess(op, isShared, bytes, static_cast<int64_t>(op.getAlignment()))))
     return failure();
@@ -110,22 +110,25 @@ LogicalResult NvidiaTranslator::translate(machine::LoadOp op) {
   if (op.getMask()) {
     Value *address = isShared ? sharedNumber(addressOf(op.getLane(), op.getUniform()))
                               : globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), 0);
-    set(op, bits(maskedLoad({isShared ? "shared" : "global", address, immediate, bytes}, get(op.getMask())), type));
+    Value *loaded = maskedLoad({isShared ? "shared" : "global", address, immediate, bytes}, get(op.getMask()));
+    set(op, fromMemory(loaded, type));
     return success();
   }
   Value *address = isShared ? sharedAddress(addressOf(op.getLane(), op.getUniform()), immediate)
                             : globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), immediate);
-  set(op, bits(builder.CreateAlignedLoad(memoryType(bytes), address, llvm::Align(op.getAlignment())), type));
+  set(op, fromMemory(builder.CreateAlignedLoad(memoryType(bytes), address, llvm::Align(op.getAlignment())), type));
   return success();
 }
 
 LogicalResult NvidiaTranslator::translate(machine::StoreOp op) {
   Value *value = get(op.getValue());
-  int64_t bytes = bitsOf(value->getType()) / 8;
+  if (failed(checkWidth(op, value->getType())))
+    return failure();
+  int64_t bytes = memoryBytes(value->getType());
   bool isShared = !op.getBuffer();
   if (failed(checkAccess(op, isShared, bytes, static_cast<int64_t>(op.getAlignment()))))
     return failure();
-  value = bits(value, memoryType(bytes));
+  value = toMemory(value, memoryType(bytes));
   auto immediate = static_cast<int64_t>(op.getImmediate());
   if (op.getMask()) {
     Value *address = isShared ? sharedNumber(addressOf(op.getLane(), op.getUniform()))

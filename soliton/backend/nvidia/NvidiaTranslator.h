@@ -56,7 +56,9 @@ private:
   // Matrix.cpp
   llvm::LogicalResult translate(machine::MmaOp op);
   llvm::LogicalResult translate(machine::MmaAsyncOp op);
-  bool opensGroup(machine::MmaAsyncOp op);
+  bool needsFence(machine::MmaAsyncOp op);
+  void fenceGroup(machine::MmaAsyncOp op);
+  llvm::Value *afterFence(mlir::Value value);
   /// The table's row if the operands are what it takes, otherwise null and a diagnostic.
   const MmaKind *checkAsync(machine::MmaAsyncOp op);
 
@@ -89,6 +91,10 @@ private:
   llvm::LogicalResult translate(machine::ConvertOp op);
   llvm::Value *toFp8(llvm::ArrayRef<llvm::Value *> list, bool isE5m2, bool saturate);
   llvm::Value *fromFp8(llvm::Value *value, bool isE5m2);
+
+  /// The asynchronous matrix instruction before which the last fence stands, and what came out of it.
+  machine::MmaAsyncOp lastFence;
+  llvm::DenseMap<mlir::Value, llvm::Value *> fenced;
 };
 
 /// `{$3, $4, $5}`: operands of inline PTX, counted from `first`.

@@ -7,11 +7,26 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
 namespace soliton::backend {
 
 using mlir::success;
+
+/// Where the package `nvidia-cuda-nvcc` of PyPI has it, inside the Python environment that is active.
+static std::vector<std::string> placesInWheels() {
+  std::vector<std::string> places;
+  const char *environment = std::getenv("VIRTUAL_ENV");
+  if (!environment)
+    return places;
+  std::error_code code;
+  for (llvm::sys::fs::directory_iterator at(std::string(environment) + "/lib", code), end; !code && at != end;
+       at.increment(code))
+    if (llvm::sys::path::filename(at->path()).starts_with("python"))
+      places.push_back(at->path() + "/site-packages/nvidia/cuda_nvcc/bin/ptxas");
+  return places;
+}
 
 std::optional<std::string> findPtxas(const Options &options) {
   std::vector<std::string> places;
@@ -22,6 +37,8 @@ std::optional<std::string> findPtxas(const Options &options) {
       places.push_back(std::string(home) + "/bin/ptxas");
   if (auto found = llvm::sys::findProgramByName("ptxas"))
     places.push_back(*found);
+  for (std::string &place : placesInWheels())
+    places.push_back(std::move(place));
   places.push_back("/usr/local/cuda/bin/ptxas");
   for (const std::string &place : places)
     if (llvm::sys::fs::can_execute(place))
@@ -118,6 +135,9 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
   code.spillBytes =
       std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
   code.spilledRegisters = code.spillBytes / 4;
+  if (code.spillBytes && !options.allowSpills)
+    return report(loc, DiagId::RegisterSpill).hint("use a smaller tile, fewer stages or more waves")
+           << "`" << code.entry << "` spills " << code.spillBytes << " bytes of registers a lane";
   if (code.spillBytes)
     code.warnings.push_back(
         {Severity::warning,

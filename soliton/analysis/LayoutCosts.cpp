@@ -1,0 +1,112 @@
+#include "soliton/analysis/LayoutCosts.h"
+
+namespace soliton {
+using namespace wave;
+
+LayoutCosts::LayoutCosts(const Geometry &geometry) : geometry(geometry) {
+  const Target &target = geometry.target();
+  prices.valu = target.costs.valuIssue;
+  // An exchange uses the ports of shared memory, and its result is used at once.
+  prices.exchange = target.costs.memoryIssue + target.sharedAccess(4, false).clocks;
+  prices.exchangeLatency = target.costs.shuffleLatency;
+}
+
+int64_t LayoutCosts::trips(Operation *op, const Geometry &geometry, llvm::function_ref<bool(IterateOp)> follows) {
+  // Beyond this a loop outweighs everything around it anyway, and costs stay small numbers.
+  constexpr int64_t kMost = 64, kUnknown = 16;
+  int64_t count = 1;
+  for (auto loop = op->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
+    if (follows(loop))
+      count *= std::clamp<int64_t>(geometry[Dim(loop.getAxis().str())].loopCount.constantValue().value_or(kUnknown), 1,
+                                   kMost);
+  return std::min<int64_t>(count, kMost * kMost);
+}
+
+ChoiceCost LayoutCosts::compute(const Layout &layout, int64_t instructions) const {
+  return layout.regs() * instructions * prices.valu;
+}
+
+ChoiceCost LayoutCosts::sharedAccess(const Layout &layout, Dim fastest, int64_t elementBytes, bool write) const {
+  int64_t most = std::max<int64_t>(1, geometry.maxBytesPerAccess() / elementBytes), run = layout.contiguousRun(fastest);
+  int64_t width = 1;
+  while (width * 2 <= most && run % (width * 2) == 0)
+    width *= 2;
+  const Target &target = geometry.target();
+  int64_t clocks = target.sharedAccess(std::max<int64_t>(4, width * elementBytes), write).clocks;
+  return layout.regs() / width * (target.costs.memoryIssue + clocks);
+}
+
+ChoiceCost LayoutCosts::throughShared(TileType type, const Layout &from, const Layout &to) const {
+  Dim fastest(type.getDims().back().getValue().str());
+  int64_t bytes = elementBytes(type.getElementType());
+  const Costs &costs = geometry.target().costs;
+  // The tile is published and, before it is written again, read by all: two barriers, and the latency of a read.
+  return sharedAccess(from, fastest, bytes, true) + sharedAccess(to, fastest, bytes, false) + 2 * costs.barrier +
+         2 * costs.sharedLatency;
+}
+
+ConvertRoute LayoutCosts::route(TileType type, const Layout &from, const Layout &to, bool trusted) const {
+  return routeConvert(
+      from, to, {.elementBits = static_cast<int>(elementBits(type.getElementType())), .trusted = trusted}, prices);
+}
+
+bool LayoutCosts::goesThroughShared(TileType type, const Layout &from, const Layout &to) const {
+  return !isRename(from, to) && route(type, from, to, /*trusted=*/true).kind == ConvertKind::shared;
+}
+
+ChoiceCost LayoutCosts::convert(TileType type, const Layout &from, const Layout &to) const {
+  if (isRename(from, to))
+    return 0;
+  ConvertRoute found = route(type, from, to, /*trusted=*/true);
+  if (found.kind == ConvertKind::impossible)
+    return kForbidden;
+  return found.kind == ConvertKind::shared ? throughShared(type, from, to) : found.price;
+}
+
+ChoiceCost LayoutCosts::reduce(TileType type, const Layout &layout, Dim dim) const {
+  ReducePlan plan = planReduce(layout, dim);
+  ChoiceCost cost = priceOf(plan, static_cast<int>(elementBits(type.getElementType())), prices);
+  if (plan.waves.empty())
+    return cost;
+  // Partial results of the waves meet in shared memory.
+  const Costs &costs = geometry.target().costs;
+  int64_t registers = plan.result.regs(), each = costs.memoryIssue + geometry.target().sharedAccess(4, true).clocks;
+  return cost + registers * (1 + plan.wavePartials()) * each + 2 * costs.barrier + 2 * costs.sharedLatency;
+}
+
+/// Lines of 64 bytes that a wave's first access touches, rows of the memory lying far apart.
+static int64_t linesOf(const Layout &layout, const std::vector<DimExtent> &order, int64_t width, int64_t bytes) {
+  std::set<std::vector<int64_t>> lines;
+  int64_t lanes = layout.lanes();
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    std::vector<int64_t> place;
+    for (const DimExtent &dim : order)
+      place.push_back(layout.coordinate(dim.dim, 0, lane, 0));
+    int64_t first = place.back() * bytes / 64, last = ((place.back() + width) * bytes - 1) / 64;
+    for (place.back() = first; place.back() <= last; ++place.back())
+      lines.insert(place);
+  }
+  return static_cast<int64_t>(lines.size());
+}
+
+ChoiceCost LayoutCosts::globalAccess(Operation *op, const Layout &layout) const {
+  int64_t bytes = soliton::elementBytes(tileOf(op).getElementType());
+  int64_t width = Access(op, geometry, layout).width(geometry.maxBytesPerAccess());
+  if (width == 0)
+    return kForbidden;
+  std::optional<std::vector<DimExtent>> order = memoryOrder(op, geometry);
+  // A mapped access has no order: every lane touches a line of its own.
+  int64_t lines = order && !order->empty() ? linesOf(layout, *order, width, bytes) : geometry.waveSize();
+  return layout.regs() / width * (geometry.target().costs.memoryIssue + lines);
+}
+
+ChoiceCost LayoutCosts::access(Operation *op, const Layout &layout) const {
+  TileType tile = tileOf(op);
+  if (!cast<MemoryType>(memoryOf(op).getType()).isShared() || tile.getRank() == 0)
+    return globalAccess(op, layout);
+  // A tile in shared memory is stored in the order of its dimensions.
+  return sharedAccess(layout, Dim(tile.getDims().back().getValue().str()), elementBytes(tile.getElementType()),
+                      isa<WriteOp>(op));
+}
+
+} // namespace soliton

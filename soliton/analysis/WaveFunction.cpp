@@ -1,0 +1,169 @@
+#include "soliton/analysis/WaveFunction.h"
+
+#include "soliton/analysis/Access.h"
+
+namespace soliton {
+using namespace wave;
+
+namespace {
+class Reader {
+public:
+  Reader(Operation *op, const Geometry &geometry, bool destination)
+      : op(op), geometry(geometry), facts(geometry.factsAt(op)), destination(destination),
+        layout(tileOf(op).layout().canonical()) {
+    for (StringAttr dim : tileOf(op).getDims())
+      dims.emplace_back(dim.getValue().str());
+    if (auto attribute = op->getAttrOfType<ArrayAttr>("starts"); attribute && !destination)
+      starts = geometry.named(attribute, cast<IndexedOpInterface>(op).getSymbols());
+    else
+      starts.assign(dims.size(), sym::Expr(0));
+    for (Operation *parent = op->getParentOp(); parent; parent = parent->getParentOp())
+      if (auto loop = dyn_cast<IterateOp>(parent))
+        loops.push_back(loop);
+  }
+
+  std::optional<WaveFunction> read() {
+    if (!readIndices() || !readDigits(Axis::wave))
+      return std::nullopt;
+    if (!geometry.target().lanesInLockstep && !readDigits(Axis::lane))
+      return std::nullopt;
+    for (auto [k, start] : llvm::enumerate(starts))
+      function.text += "; start " + std::to_string(k) + " " + sym::toString(sym::simplify(start, facts));
+    findApart();
+    function.isOneWorkgroup = isOneWorkgroup();
+    return std::move(function);
+  }
+
+private:
+  /// Which dimension of the tile each dimension of the memory is; others may be constant.
+  bool readIndices() {
+    memoryDim.assign(dims.size(), -1);
+    auto mapping = op->getAttrOfType<ArrayAttr>("indices");
+    if (!mapping || destination) {
+      for (size_t k = 0; k < dims.size(); ++k)
+        memoryDim[k] = static_cast<int64_t>(k);
+      return true;
+    }
+    ValueRange symbols = cast<IndexedOpInterface>(op).getSymbols();
+    for (auto [position, index] : llvm::enumerate(geometry.named(mapping, symbols))) {
+      size_t k = 0;
+      while (k < dims.size() && !(index == placeSymbol(k)))
+        ++k;
+      if (k == dims.size() ? !index.constantValue() : memoryDim[k] >= 0)
+        return false;
+      if (k < dims.size())
+        memoryDim[k] = static_cast<int64_t>(position);
+      else
+        function.text += "at " + std::to_string(position) + " " + sym::toString(index) + "; ";
+    }
+    return true;
+  }
+
+  bool readDigits(Axis axis) {
+    int64_t weight = 1;
+    for (const Digit &digit : layout.digits(axis)) {
+      std::string who = std::string(name(axis)) + " " + std::to_string(weight) + " x " + std::to_string(digit.extent);
+      weight *= digit.extent;
+      if (digit.extent == 1)
+        continue;
+      if (!digit.dim) {
+        // Several hold the same element. All of them read it; the first one writes it.
+        function.isOneWave &= isa<WriteOp>(op);
+        continue;
+      }
+      auto k = static_cast<size_t>(llvm::find(dims, *digit.dim) - dims.begin());
+      if (k == dims.size() || memoryDim[k] < 0 || !nests(digit) || !isSteady(k, digit) || isTornBySwizzle(k))
+        return false;
+      function.text += who + " by " + std::to_string(memoryDim[k]) + " / " + std::to_string(digit.stride) + "; ";
+    }
+    return true;
+  }
+
+  /// The digit is (place / stride) mod extent: what is below never reaches the stride, what is above is a multiple.
+  bool nests(const Digit &digit) const {
+    auto found = layout.offset.find(*digit.dim);
+    int64_t offset = found == layout.offset.end() ? 0 : found->second, low = offset % digit.stride;
+    if (offset / digit.stride % digit.extent != 0)
+      return false;
+    for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
+      for (const Digit &other : layout.digits(axis)) {
+        if (other.dim != digit.dim || &other == &digit || other.extent == 1)
+          continue;
+        if (other.stride < digit.stride)
+          low += (other.extent - 1) * other.stride;
+        else if (other.stride % (digit.stride * digit.extent) != 0)
+          return false;
+      }
+    return low < digit.stride;
+  }
+
+  /// Iterations move the tile by whole turns of the digit, so that the wave of an element does not depend on them.
+  bool isSteady(size_t k, const Digit &digit) const {
+    sym::Expr turn = sym::simplify(sym::mod(starts[k], digit.stride * digit.extent), facts);
+    return llvm::none_of(
+        loops, [&](IterateOp loop) { return sym::contains(turn, geometry.symbols().symbol(loop.iteration())); });
+  }
+
+  /// What a copy stores in a row is said by place, what others touch there by element: they differ where the tile is
+  /// swizzled.
+  bool isTornBySwizzle(size_t k) const {
+    if (!destination)
+      return false;
+    SharedMapAttr map = cast<CopyOp>(op).getDestination().getType().getMap();
+    return map && map.getValue().swizzle.phases > 1 && k + 1 == dims.size();
+  }
+
+  /// Different values of `symbol` move the whole tile off itself along some dimension that no symbol of `others` moves.
+  bool movesOff(sym::Expr symbol, ArrayRef<sym::Expr> others) const {
+    for (auto [k, start] : llvm::enumerate(starts)) {
+      std::optional<int64_t> tile = geometry[dims[k]].tile();
+      bool alone = llvm::none_of(others, [&](sym::Expr other) { return sym::contains(start, other); });
+      if (memoryDim[k] < 0 || !tile || !alone || !sym::contains(start, symbol))
+        continue;
+      std::optional<int64_t> stride = sym::strideAlong(start, symbol, facts);
+      if (stride && std::abs(*stride) >= *tile)
+        return true;
+    }
+    return false;
+  }
+
+  void findApart() {
+    for (IterateOp loop : loops)
+      if (movesOff(geometry.symbols().symbol(loop.iteration()), {}))
+        function.apart.push_back(loop);
+  }
+
+  bool isOneWorkgroup() const {
+    for (int64_t g = 0; g < wave::kMaxGridDims; ++g) {
+      if (geometry.grid()[g].constantValue() == 1)
+        continue;
+      SmallVector<sym::Expr> others;
+      for (int64_t h = 0; h < wave::kMaxGridDims; ++h)
+        if (h != g)
+          others.push_back(workgroupSymbol(h));
+      if (!movesOff(workgroupSymbol(g), others))
+        return false;
+    }
+    return true;
+  }
+
+  Operation *op;
+  const Geometry &geometry;
+  /// What is known where the access stands.
+  const sym::Facts &facts;
+  bool destination;
+  Layout layout;
+  SmallVector<Dim> dims;
+  SmallVector<sym::Expr> starts;
+  SmallVector<IterateOp> loops;
+  /// By dimension of the tile: the memory's; -1 if it is none.
+  SmallVector<int64_t> memoryDim;
+  WaveFunction function;
+};
+} // namespace
+
+std::optional<WaveFunction> waveFunctionOf(Operation *op, const Geometry &geometry, bool destination) {
+  return Reader(op, geometry, destination).read();
+}
+
+} // namespace soliton

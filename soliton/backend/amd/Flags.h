@@ -1,0 +1,57 @@
+//===- Flags.h - Which branches a way through the code can take ---------------------===//
+//
+// LLVM turns branches that all lanes agree on into a flag that is set where they part and asked where they join again:
+//
+//   s_mov_b64 s[4:5], -1 … s_andn2_b64 vcc, exec, s[4:5] ; s_cbranch_vccnz L      // never taken on this way
+//   s_cbranch_execnz L                                                            // always: some lane is on
+//
+// This follows such flags along one way, so that ways which no wave can go are not taken for ways of the code. What is
+// not known may go either way.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/backend/amd/Disassemble.h"
+
+#include <map>
+
+namespace soliton::backend {
+
+class Flags {
+public:
+  /// A wave begins with all lanes.
+  Flags() { known["exec"] = Mask::some; }
+
+  void execute(const Instruction &i);
+  bool mayJump(const Instruction &branch) const { return mayBe(branch, true); }
+  bool mayGoOn(const Instruction &branch) const { return mayBe(branch, false); }
+  /// Notes what holds after the branch was taken, or was not.
+  void assume(const Instruction &branch, bool jumped);
+
+  auto operator<=>(const Flags &) const = default;
+
+private:
+  /// What is known about a mask of lanes: none, not none, all.
+  enum class Mask : uint8_t { none, some, all };
+  /// Where a register comes from: `exec & other`, or `exec & ~other`.
+  struct Source {
+    std::string other;
+    bool isInverted;
+    auto operator<=>(const Source &) const = default;
+  };
+  std::optional<Mask> valueOf(const std::string &text) const;
+  /// Whether some lane is on with the lanes of this mask.
+  bool bringsBack(const std::string &text) const;
+  void set(const std::string &name, std::optional<Mask> value);
+  void forget(const std::string &name);
+  bool mayBe(const Instruction &branch, bool jumps) const;
+  void combine(const Instruction &i, const std::vector<std::string> &operands);
+  void leaveLanes(const std::string &before, bool isComplement);
+
+  std::map<std::string, Mask> known;
+  std::map<std::string, Source> sources;
+  /// Registers that hold the lanes of before a region: with them some lane is on again.
+  std::map<std::string, Mask> saved;
+};
+
+} // namespace soliton::backend

@@ -1,0 +1,225 @@
+#include "soliton/schedule/WholeFacts.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace soliton::sched::whole {
+namespace {
+//===-- Lifetimes ----------------------------------------------------------------------------------===//
+
+class LifetimeFinder {
+public:
+  explicit LifetimeFinder(const Kernel &kernel) : kernel(kernel) {
+    forEachNode(kernel.body, [&](const Node &node) { positions[&node] = static_cast<int>(positions.size()); });
+  }
+
+  Lifetime find(int region) {
+    Lifetime lifetime{region, {}};
+    descend(kernel.body, lifetime);
+    std::sort(lifetime.intervals.begin(), lifetime.intervals.end(),
+              [](const LiveInterval &a, const LiveInterval &b) { return a.begin < b.begin; });
+    return lifetime;
+  }
+
+private:
+  bool touches(const Node &node, int region) const {
+    bool found = std::any_of(node.accesses.begin(), node.accesses.end(),
+                             [&](const Access &access) { return access.region == region; });
+    for (const Sequence &body : node.bodies)
+      found = found || std::any_of(body.begin(), body.end(), [&](const Node &inner) { return touches(inner, region); });
+    return found;
+  }
+
+  int lastPosition(const Node &node) const {
+    int last = positions.at(&node);
+    for (const Sequence &body : node.bodies)
+      if (!body.empty())
+        last = std::max(last, lastPosition(body.back()));
+    return last;
+  }
+
+  void descend(const Sequence &sequence, Lifetime &lifetime) {
+    const Node *first = nullptr, *last = nullptr;
+    for (const Node &node : sequence)
+      if (touches(node, lifetime.region)) {
+        first = first ? first : &node;
+        last = &node;
+      }
+    if (!first)
+      return;
+    bool inside = first == last && (first->kind == NodeKind::Branch ||
+                                    (first->kind == NodeKind::Loop && isOfOneTrip(*first, lifetime.region)));
+    if (!inside) {
+      lifetime.intervals.push_back({positions.at(first), lastPosition(*last)});
+      return;
+    }
+    for (const Sequence &body : first->bodies)
+      descend(body, lifetime);
+  }
+
+  /// Each trip writes the same elements, unconditionally, before it reads any.
+  bool isOfOneTrip(const Node &loop, int region) const {
+    bool hasRead = false;
+    for (const Node &node : loop.bodies[0]) {
+      bool always = node.kind == NodeKind::Instruction;
+      for (const Access &access : node.accesses) {
+        if (access.region != region)
+          continue;
+        if (access.write && (hasRead || !access.steady))
+          return false;
+        hasRead |= !access.write;
+      }
+      if (always || !touches(node, region))
+        continue;
+      if (writes(node, region))
+        return false;
+      hasRead = true;
+    }
+    return true;
+  }
+
+  bool writes(const Node &node, int region) const {
+    bool found = false;
+    for (const Sequence &body : node.bodies)
+      forEachNode(body, [&](const Node &inner) {
+        for (const Access &access : inner.accesses)
+          found |= access.region == region && access.write;
+      });
+    return found;
+  }
+
+  const Kernel &kernel;
+  std::map<const Node *, int> positions;
+};
+
+//===-- Aliasing -----------------------------------------------------------------------------------===//
+
+/// A write that may have happened.
+struct Written {
+  Access access;
+  /// Loops that have come round since, and those that were left since.
+  std::set<int> round, left;
+
+  auto operator<=>(const Written &) const = default;
+};
+
+class AliasFinder {
+public:
+  explicit AliasFinder(const Kernel &kernel) : kernel(kernel) {}
+
+  std::vector<Aliasing> run() {
+    std::map<int, std::set<Access>> reads, writes;
+    forEachNode(kernel.body, [&](const Node &node) {
+      for (const Access &access : node.accesses)
+        if (kernel.regions[access.region].space == Space::Global)
+          (access.write ? writes : reads)[access.region].insert(access);
+    });
+    std::set<Written> none;
+    walk(kernel.body, none);
+    std::vector<Aliasing> result;
+    for (const auto &[read, readers] : reads)
+      for (const auto &[written, writers] : writes)
+        if (read != written)
+          result.push_back({read, written, !late.count({read, written}) && areAlike(readers, writers)});
+    return result;
+  }
+
+private:
+  /// Whatever element one of each touches, one wave of one workgroup touches it, in order.
+  bool areAlike(const std::set<Access> &readers, const std::set<Access> &writers) const {
+    for (const Access &x : readers)
+      for (const Access &y : writers) {
+        bool sameWave = kernel.waves == 1 || (x.oneWave && y.oneWave);
+        if (x.function < 0 || x.function != y.function || !sameWave || !x.oneWorkgroup || !y.oneWorkgroup ||
+            !isInOrder(kernel, x, y))
+          return false;
+      }
+    return true;
+  }
+
+  void walk(const Sequence &sequence, std::set<Written> &written) {
+    for (const Node &node : sequence)
+      step(node, written);
+  }
+
+  void step(const Node &node, std::set<Written> &written) {
+    if (node.kind == NodeKind::Branch) {
+      std::set<Written> other = written;
+      walk(node.bodies[0], written);
+      walk(node.bodies[1], other);
+      written.insert(other.begin(), other.end());
+      return;
+    }
+    if (node.kind == NodeKind::Loop)
+      return iterate(node, written);
+    for (const Access &access : node.accesses)
+      if (!access.write)
+        for (const Written &before : written)
+          if (!isOther(before, access))
+            late.insert({access.region, before.access.region});
+    for (const Access &access : node.accesses)
+      if (access.write && kernel.regions[access.region].space == Space::Global)
+        written.insert({access, {}, {}});
+  }
+
+  /// The write was of other elements: an iteration of a loop that tells them apart has ended since.
+  static bool isOther(const Written &before, const Access &read) {
+    Access there = before.access;
+    there.region = read.region;
+    return std::any_of(before.round.begin(), before.round.end(),
+                       [&](int loop) { return isApartIn(there, read, loop); });
+  }
+
+  void iterate(const Node &node, std::set<Written> &written) {
+    if (node.most && *node.most == 0)
+      return;
+    std::set<Written> before = written;
+    walk(node.bodies[0], written);
+    if (!node.most || *node.most > 1) {
+      std::set<Written> again;
+      for (Written each : written) {
+        if (!each.left.count(node.id))
+          each.round.insert(node.id);
+        again.insert(std::move(each));
+      }
+      walk(node.bodies[0], again);
+      written.insert(again.begin(), again.end());
+    }
+    std::set<Written> after = std::move(before);
+    for (Written each : written) {
+      each.round.erase(node.id);
+      each.left.insert(node.id);
+      after.insert(std::move(each));
+    }
+    written = std::move(after);
+  }
+
+  const Kernel &kernel;
+  /// Pairs (read, written) of which a read may come after a write of the same element.
+  std::set<std::pair<int, int>> late;
+};
+} // namespace
+
+std::vector<Lifetime> findLifetimes(const Kernel &kernel) {
+  LifetimeFinder finder(kernel);
+  std::vector<Lifetime> result;
+  for (size_t region = 0; region < kernel.regions.size(); ++region)
+    if (kernel.regions[region].space == Space::Shared)
+      result.push_back(finder.find(static_cast<int>(region)));
+  return result;
+}
+
+bool neverTogether(const Lifetime &a, const Lifetime &b) {
+  for (const LiveInterval &x : a.intervals)
+    for (const LiveInterval &y : b.intervals)
+      if (x.begin <= y.end && y.begin <= x.end)
+        return false;
+  return true;
+}
+
+std::vector<Aliasing> findAliasing(const Kernel &kernel) {
+  return AliasFinder(kernel).run();
+}
+
+} // namespace soliton::sched::whole

@@ -1,0 +1,192 @@
+// Random kernels: what is derived is proven, cannot be broken by any interleaving, and is not too much.
+#include "WholeTrees.h"
+#include "soliton/schedule/WholeSync.h"
+#include "soliton/schedule/WholeVerify.h"
+
+#include <gtest/gtest.h>
+
+#include <ctime>
+
+using namespace soliton;
+using namespace soliton::sched::whole;
+using namespace soliton::sched::whole::testing;
+
+namespace {
+Kernel randomKernel(uint32_t seed, TreeShape shape = {}) {
+  shape.groupsOnly = seed % 3 == 0;
+  return RandomKernel(seed, shape).make();
+}
+
+void drop(Sequence &sequence, int id) {
+  std::erase_if(sequence, [&](const Node &node) { return node.id == id; });
+  for (Node &node : sequence)
+    for (Sequence &body : node.bodies)
+      drop(body, id);
+}
+void weaken(Sequence &sequence, int id) {
+  for (Node &node : sequence) {
+    node.value += node.id == id;
+    for (Sequence &body : node.bodies)
+      weaken(body, id);
+  }
+}
+
+std::vector<Node> derivedNodes(const Kernel &kernel) {
+  std::vector<Node> nodes;
+  forEachNode(kernel.body, [&](const Node &node) {
+    if (node.source == Source::Derived)
+      nodes.push_back(node);
+  });
+  return nodes;
+}
+
+int countBarriers(const Kernel &kernel) {
+  int count = 0;
+  forEachNode(kernel.body, [&](const Node &node) { count += node.kind == NodeKind::Barrier; });
+  return count;
+}
+
+/// Can the kernel be made right with these gaps of `sequence` (bits) having barriers?
+bool isEnough(Kernel kernel, uint32_t gaps, bool inLoop) {
+  Sequence &sequence = inLoop ? kernel.body[0].bodies[0] : kernel.body;
+  for (int i = static_cast<int>(sequence.size()); i >= 0; --i)
+    if (gaps >> i & 1)
+      sequence.insert(sequence.begin() + i, barrier());
+  number(kernel);
+  std::vector<Diagnostic> remarks;
+  deriveWaits(kernel, {}, remarks);
+  return verify(kernel).ok();
+}
+} // namespace
+
+TEST(WholeProperty, WhatIsDerivedIsProven) {
+  for (uint32_t seed = 0; seed < 3000; ++seed) {
+    TreeShape shape;
+    shape.nodes = 5 + static_cast<int>(seed % 20);
+    shape.depth = 1 + static_cast<int>(seed % 3);
+    Derived derived = derive(randomKernel(seed, shape), {.counted = seed % 2 == 0});
+    Verdict verdict = verify(derived.kernel);
+    ASSERT_TRUE(verdict.ok()) << "seed " << seed << "\n" << toString(derived.kernel) << format(verdict.diagnostics);
+    // Nothing is missing in what is complete.
+    EXPECT_TRUE(derive(derived.kernel).insertions.size() == derived.insertions.size()) << "seed " << seed;
+  }
+}
+
+TEST(WholeProperty, NoInterleavingBreaksWhatIsProven) {
+  for (uint32_t seed = 0; seed < 120; ++seed) {
+    Kernel kernel = derive(randomKernel(seed)).kernel;
+    EXPECT_EQ(attack(kernel, seed, 3, 2), "") << "seed " << seed << "\n" << toString(kernel);
+  }
+}
+
+// Every barrier, wait and commit is taken away, every wait weakened: the verifier refuses, or nothing can go wrong.
+TEST(WholeProperty, MutantsAreRefusedOrHarmless) {
+  int refused = 0, confirmed = 0, accepted = 0;
+  for (uint32_t seed = 1000; seed < 1060; ++seed) {
+    TreeShape shape;
+    shape.nodes = 6;
+    Kernel kernel = derive(randomKernel(seed, shape)).kernel;
+    for (const Node &node : derivedNodes(kernel))
+      for (bool weaker : {false, true}) {
+        if (weaker && node.kind != NodeKind::Wait)
+          continue;
+        Kernel mutant = kernel;
+        weaker ? weaken(mutant.body, node.id) : drop(mutant.body, node.id);
+        bool proven = verify(mutant).ok();
+        std::string failure = attack(mutant, seed, 4, 3);
+        EXPECT_FALSE(proven && !failure.empty()) << "seed " << seed << "\n" << toString(mutant) << failure;
+        refused += !proven;
+        confirmed += !proven && !failure.empty();
+        accepted += proven && !weaker;
+      }
+  }
+  // Refusals are not made up, and nothing superfluous is derived.
+  EXPECT_GT(refused, 150);
+  EXPECT_GT(confirmed * 10, refused * 7);
+  EXPECT_EQ(accepted, 0);
+}
+
+// Half of the waves are one barrier ahead: whatever the verifier accepts of what an author might write holds.
+TEST(WholeProperty, NoInterleavingBreaksAStaggeredKernelThatIsAccepted) {
+  int accepted = 0, refused = 0;
+  for (uint32_t seed = 0; seed < 4000; ++seed) {
+    TreeShape shape;
+    shape.nodes = shape.length = 8;
+    shape.depth = seed % 2;
+    shape.branches = shape.pipelines = false;
+    shape.saidShare = 40;
+    Kernel kernel = randomKernel(seed, shape);
+    kernel.groups = 2;
+    kernel.body.insert(kernel.body.begin(), barrier(2));
+    kernel.body.push_back(barrier(1));
+    number(kernel);
+    bool touches = false;
+    forEachNode(kernel.body, [&](const Node &node) { touches |= !node.accesses.empty(); });
+    if (!touches || !verify(kernel).ok()) {
+      ++refused;
+      continue;
+    }
+    ++accepted;
+    EXPECT_EQ(attack(kernel, seed, 2, 3), "") << "seed " << seed << "\n" << toString(kernel);
+  }
+  EXPECT_GT(accepted, 200);
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(WholeProperty, BarriersAreAsFewAsAnyInStraightCodeAndInOneLoop) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    TreeShape shape;
+    shape.nodes = shape.length = 9;
+    shape.depth = 0;
+    shape.said = false;
+    bool inLoop = seed % 2;
+    Kernel kernel = randomKernel(seed, shape);
+    if (inLoop)
+      kernel.body = {loop(std::move(kernel.body))};
+    number(kernel);
+    size_t gaps = (inLoop ? kernel.body[0].bodies[0] : kernel.body).size() + (inLoop ? 0 : 1);
+    int found = countBarriers(derive(kernel).kernel);
+    for (uint32_t choice = 0; choice < (1u << gaps); ++choice)
+      if (std::popcount(choice) < found)
+        ASSERT_FALSE(isEnough(kernel, choice, inLoop))
+            << "seed " << seed << ": " << std::popcount(choice) << " would do\n"
+            << toString(derive(kernel).kernel);
+  }
+}
+
+TEST(WholeProperty, DerivationIsDeterministic) {
+  for (uint32_t seed = 0; seed < 50; ++seed) {
+    Kernel kernel = randomKernel(seed);
+    EXPECT_EQ(toString(derive(kernel).kernel), toString(derive(kernel).kernel));
+  }
+}
+
+// Four times the kernel may take little more than four times the time, and not sixteen times.
+TEST(WholeProperty, TimeGrowsWithTheKernel) {
+  auto clocks = [](int loads) {
+    Kernel kernel;
+    kernel.counters = machineCounters();
+    kernel.regions.resize(1);
+    kernel.regions[0].name = "tile";
+    Sequence body;
+    for (bool write : {true, false})
+      for (int i = 0; i < loads; ++i) {
+        Access access;
+        access.write = write;
+        access.begin = i % 64;
+        access.end = access.begin + 1;
+        access.counter = kShared;
+        body.push_back(instruction(write ? "store" : "load", {access}, {{kShared, 1}}));
+      }
+    kernel.body = {loop(std::move(body))};
+    number(kernel);
+    double best = 1e9;
+    for (int run = 0; run < 3; ++run) {
+      std::clock_t start = std::clock(); // of this process, however busy the machine is
+      EXPECT_TRUE(verify(derive(kernel).kernel).ok());
+      best = std::min(best, static_cast<double>(std::clock() - start));
+    }
+    return best;
+  };
+  EXPECT_LT(clocks(2400), 10 * clocks(600));
+}

@@ -1,0 +1,369 @@
+// Barriers and waits of whole kernels: where they go, what the verifier refuses and why.
+#include "soliton/schedule/Whole.h"
+#include "WholeTrees.h"
+#include "soliton/schedule/WholeFacts.h"
+#include "soliton/schedule/WholeSync.h"
+#include "soliton/schedule/WholeVerify.h"
+
+#include <gtest/gtest.h>
+
+using namespace soliton;
+using namespace soliton::sched::whole;
+using sched::Space;
+using namespace soliton::sched::whole::testing;
+
+namespace {
+Kernel kernelOf(Sequence body) {
+  Kernel kernel;
+  kernel.counters = machineCounters();
+  for (const char *name : {"s", "t"}) {
+    Region tile;
+    tile.name = name;
+    kernel.regions.push_back(tile);
+  }
+  Region memory;
+  memory.name = "memory";
+  memory.space = Space::Global;
+  kernel.regions.push_back(memory);
+  kernel.body = std::move(body);
+  number(kernel);
+  return kernel;
+}
+
+Access touch(int region, bool write, int counter) {
+  Access access;
+  access.region = region;
+  access.write = write;
+  access.counter = counter;
+  return access;
+}
+Node store(int region) {
+  return instruction("store", {touch(region, true, kShared)}, {{kShared, 1}});
+}
+Node load(int region) {
+  return instruction("load", {touch(region, false, kShared)}, {{kShared, 1}});
+}
+Node copy(int region) {
+  return instruction("copy", {touch(region, true, kVm)}, {{kVm, 1}});
+}
+Node globalStore() {
+  return instruction("global store", {touch(2, true, kVm)}, {{kVm, 1}});
+}
+Node globalLoad() {
+  return instruction("global load", {touch(2, false, kVm)}, {{kVm, 1}});
+}
+
+/// The nodes by first letters: S store, L load, C copy, B barrier, w wait, c commit, ( … ) bodies; small: derived.
+std::string shape(const Sequence &sequence) {
+  std::string text;
+  for (const Node &node : sequence) {
+    switch (node.kind) {
+    case NodeKind::Barrier:
+      text += node.source == Source::Derived ? "b" : "B";
+      break;
+    case NodeKind::Wait:
+      text += (node.source == Source::Derived ? "w" : "W") + std::to_string(node.value);
+      break;
+    case NodeKind::Commit:
+      text += "c";
+      break;
+    case NodeKind::Instruction:
+      text += static_cast<char>(std::toupper(node.name[0]));
+      break;
+    default:
+      break;
+    }
+    for (const Sequence &body : node.bodies)
+      text += "(" + shape(body) + ")";
+  }
+  return text;
+}
+
+/// What becomes of it, once the verifier has agreed.
+std::string derived(const Kernel &kernel, DeriveOptions options = {}) {
+  Derived result = derive(kernel, options);
+  Verdict verdict = verify(result.kernel);
+  EXPECT_TRUE(verdict.ok()) << toString(result.kernel) << format(verdict.diagnostics);
+  return shape(result.kernel.body);
+}
+
+std::string onlyError(const Kernel &kernel) {
+  Verdict verdict = verify(kernel);
+  EXPECT_EQ(verdict.diagnostics.size(), 1u) << format(verdict.diagnostics);
+  return verdict.ok() ? "" : verdict.diagnostics.front().message + "; " + verdict.diagnostics.front().hint;
+}
+} // namespace
+
+TEST(Whole, StraightCodeGetsABarrierInFrontOfTheFirstAccessThatNeedsIt) {
+  EXPECT_EQ(derived(kernelOf({store(0), store(1), load(0), load(1)})), "SSw0bLL");
+  EXPECT_EQ(derived(kernelOf({load(0), load(0)})), "LL");
+}
+
+TEST(Whole, AWaitLeavesWhatWasIssuedAfterwards) {
+  EXPECT_EQ(derived(kernelOf({copy(0), globalLoad(), globalLoad(), load(0)})), "CGGw2bL");
+  // Where instructions may still move, a count means nothing.
+  EXPECT_EQ(derived(kernelOf({copy(0), globalLoad(), globalLoad(), load(0)}), {.counted = false}), "CGGw0bL");
+}
+
+TEST(Whole, ABarrierForALoopStandsBeforeIt) {
+  EXPECT_EQ(derived(kernelOf({store(0), loop({load(0), load(0)})})), "Sw0b(LL)");
+}
+
+TEST(Whole, ALoopBodyHasItsBarriersOnce) {
+  // Fill and read: one barrier for each direction, and none for the loop as a whole.
+  EXPECT_EQ(derived(kernelOf({loop({store(0), load(0)})})), "(w0bSw0bL)");
+  // A loop that runs once is straight code.
+  EXPECT_EQ(derived(kernelOf({loop({store(0), load(0)}, 1, 1)})), "(Sw0bL)");
+}
+
+TEST(Whole, OfEquallyFewPlacesThoseWithTheMostTimeAreTaken) {
+  // Two copies, then their reads: both copies are under way before the first barrier, instead of one after the other.
+  EXPECT_EQ(derived(kernelOf({loop({copy(0), copy(1), load(0), load(1)})})), "(w0bCCw0bLL)");
+}
+
+TEST(Whole, WhatALoopDoesReachesTheNextLoop) {
+  EXPECT_EQ(derived(kernelOf({loop({load(0)}), loop({store(0)}, 0, 1), load(1)})), "(L)w0b(S)L");
+}
+
+TEST(Whole, OneBarrierInFrontOfABranchServesBothWays) {
+  EXPECT_EQ(derived(kernelOf({store(0), branch({load(0)}, {barrier(1)}), load(0)})), "Sw0b(L)(B)L");
+  // The barriers on both ways are enough for what comes behind.
+  EXPECT_EQ(derived(kernelOf({store(0), branch({barrier()}, {barrier()}), load(0)})), "S(w0B)(w0B)L");
+  EXPECT_EQ(derived(kernelOf({store(0), branch({barrier()}), load(0)})), "S(B)()w0bL");
+}
+
+TEST(Whole, ANestedLoopIsSolvedFirst) {
+  // The inner loop's barriers also separate its store from what the outer loop reads before and in its next trip.
+  EXPECT_EQ(derived(kernelOf({loop({load(0), loop({store(0), load(0)})})})), "(L(w0bSw0bL))");
+  // Not if the inner loop ends with the store.
+  EXPECT_EQ(derived(kernelOf({loop({load(0), loop({load(0), store(0)})})})), "(w0bL(w0bLw0bS))");
+}
+
+TEST(Whole, GlobalMemoryThatWavesShareIsOrderedToo) {
+  EXPECT_EQ(derived(kernelOf({globalStore(), globalLoad()})), "Gw0bG");
+  Kernel own = kernelOf({globalStore(), globalLoad()});
+  for (Node &node : own.body) {
+    node.accesses[0].function = 0;
+    node.accesses[0].oneWave = true;
+  }
+  EXPECT_EQ(derived(own), "GG");
+  // All waves read and one of them writes: the others may not have read yet.
+  own.body[0].accesses[0].write = false;
+  own.body[0].accesses[0].oneWave = false;
+  own.body[1].accesses[0].write = true;
+  EXPECT_EQ(derived(own), "Gw0bG");
+}
+
+TEST(Whole, IterationsThatTouchDifferentElementsNeedNoOrder) {
+  Node load = globalLoad(), store = globalStore();
+  for (Node *node : {&load, &store}) {
+    node->accesses[0].function = 0;
+    node->accesses[0].apart = {77};
+  }
+  Node body = loop({load, store});
+  body.id = 77;
+  // In one iteration others may still read what is written; the next one touches other elements.
+  EXPECT_EQ(derived(kernelOf({body})), "(Gw0bG)");
+  // Entered again, the loop touches the same ones.
+  EXPECT_EQ(derived(kernelOf({loop({body})})), "(w0b(Gw0bG))");
+}
+
+TEST(Whole, ACopyOfTheWaveItselfIsWaitedForWithoutABarrier) {
+  Kernel kernel = kernelOf({copy(0), load(0)});
+  kernel.waves = 1;
+  EXPECT_EQ(derived(kernel), "Cw0L");
+}
+
+TEST(Whole, GroupsAreClosedWhereTheyAreWaitedFor) {
+  Node grouped = instruction("copy", {touch(0, true, kGroups)}, {{kGroups, 1}});
+  Node other = grouped;
+  grouped.accesses[0].end = other.accesses[0].begin = 8;
+  EXPECT_EQ(derived(kernelOf({grouped, other, load(0)})), "CCcw0bL");
+  EXPECT_EQ(derived(kernelOf({grouped, commit(kGroups), copy(1), load(0)})), "CcCw0bL");
+}
+
+TEST(Whole, AnAuthorsBarrierWithoutItsWaitGetsIt) {
+  Derived result = derive(kernelOf({store(0), barrier(), load(0)}));
+  EXPECT_EQ(shape(result.kernel.body), "Sw0BL");
+  ASSERT_EQ(result.remarks.size(), 1u);
+  EXPECT_EQ(result.remarks[0].message,
+            "`wait shared 0` was added in front of a barrier that `store` may reach in flight");
+  ASSERT_EQ(result.insertions.size(), 1u);
+  EXPECT_EQ(result.insertions[0].before, 1);
+  EXPECT_FALSE(result.insertions[0].atEnd);
+  EXPECT_TRUE(derive(kernelOf({store(0), wait(kShared, 0), barrier(), load(0)})).insertions.empty());
+}
+
+TEST(Whole, BuffersAreToldApartByTheirPhase) {
+  auto pipeline = [](int buffers) {
+    Kernel kernel = kernelOf({});
+    kernel.regions[0].buffers = buffers;
+    auto at = [](Node node, int phase) {
+      node.accesses[0].clock = 0;
+      node.accesses[0].phase = phase;
+      return node;
+    };
+    Node kernelLoop = loop({at(load(0), 0), at(store(0), 1)});
+    kernelLoop.clock = 0;
+    kernelLoop.step = 1;
+    kernel.body = {at(store(0), 0), kernelLoop, at(load(0), 0)};
+    number(kernel);
+    return kernel;
+  };
+  EXPECT_EQ(derived(pipeline(1)), "S(w0bLw0bS)w0bL");
+  EXPECT_EQ(derived(pipeline(2)), "S(w0bLS)w0bL");
+  EXPECT_EQ(derived(pipeline(3)), "S(w0bLS)w0bL");
+}
+
+TEST(Whole, TilesThatShareBytesAreOneAnothersStorage) {
+  Kernel kernel = kernelOf({load(0), store(1)});
+  EXPECT_EQ(derived(kernel), "LS");
+  for (int i : {0, 1}) {
+    kernel.regions[i].offset = 32 * i;
+    kernel.regions[i].bytes = 64;
+  }
+  EXPECT_EQ(derived(kernel), "Lw0bS");
+}
+
+TEST(WholeVerify, SaysWhatIsMissing) {
+  EXPECT_EQ(onlyError(kernelOf({store(0), load(0)})),
+            "`load` and `store` of different waves touch shared `s` (RAW) and nothing keeps them apart; "
+            "put `wait shared 0` and a barrier between `store` and `load`");
+  EXPECT_EQ(onlyError(kernelOf({load(0), barrier(), store(0)})),
+            "`store` and `load` of different waves touch shared `s` (WAR) and nothing keeps them apart; "
+            "put `wait shared 0` in front of the last barrier between `load` and `store`");
+  EXPECT_EQ(onlyError(kernelOf({load(0), wait(kShared, 0), store(0)})),
+            "`store` and `load` of different waves touch shared `s` (WAR) and nothing keeps them apart; "
+            "put a barrier between `load` and `store`");
+  Kernel one = kernelOf({copy(0), globalLoad(), load(0)});
+  one.waves = 1;
+  EXPECT_EQ(onlyError(one), "`load` and `copy` of one wave touch shared `s` (RAW) and nothing keeps them apart; "
+                            "put `wait vm 1` in front of `load`");
+}
+
+TEST(WholeVerify, AWaveThatReadsWhatItsOwnCopyBringsMustWait) {
+  // The read itself is complete at issue and nothing has to wait for it; it has to wait for the copy.
+  Kernel kernel = kernelOf({copy(0), load(0)});
+  kernel.waves = 1;
+  kernel.body[1].accesses[0].counter = -1;
+  EXPECT_FALSE(verify(kernel).ok());
+  EXPECT_EQ(derived(kernel), "Cw0L");
+}
+
+TEST(WholeVerify, AWaitThatLeavesTooMuchIsFound) {
+  EXPECT_TRUE(verify(kernelOf({copy(0), globalLoad(), wait(kVm, 1), barrier(), load(0)})).ok());
+  EXPECT_FALSE(verify(kernelOf({copy(0), globalLoad(), wait(kVm, 2), barrier(), load(0)})).ok());
+  // The wait must hold on every way: a branch that issues less leaves less behind.
+  EXPECT_FALSE(verify(kernelOf({copy(0), branch({globalLoad()}), wait(kVm, 1), barrier(), load(0)})).ok());
+}
+
+TEST(WholeVerify, AKnownNumberOfTripsIsFollowedExactly) {
+  Sequence body = {globalLoad()};
+  EXPECT_TRUE(verify(kernelOf({copy(0), loop(body, 3, 3), wait(kVm, 3), barrier(), load(0)})).ok());
+  EXPECT_FALSE(verify(kernelOf({copy(0), loop(body, 2, 3), wait(kVm, 3), barrier(), load(0)})).ok());
+}
+
+TEST(WholeVerify, WavesThatPassDifferentNumbersOfBarriersHang) {
+  Kernel kernel = kernelOf({barrier(2), barrier(), barrier(1)});
+  kernel.groups = 2;
+  EXPECT_TRUE(verify(kernel).ok());
+  kernel.body.pop_back();
+  EXPECT_EQ(verify(kernel).diagnostics.front().id, DiagId::ScheduleBarriers);
+  kernel = kernelOf({loop({barrier(1)})});
+  kernel.groups = 2;
+  EXPECT_EQ(verify(kernel).diagnostics.front().id, DiagId::ScheduleBarriers);
+}
+
+TEST(WholeVerify, AGroupThatIsAheadNeedsOneBarrierMore) {
+  // Group 1 is one barrier ahead: what group 0 stores is seen by it only behind the second barrier.
+  auto staggered = [](int barriers) {
+    Sequence body = {barrier(2), store(0), wait(kShared, 0)};
+    for (int i = 0; i < barriers; ++i)
+      body.push_back(barrier());
+    body.push_back(load(0));
+    body.push_back(barrier(1));
+    Kernel kernel = kernelOf(body);
+    kernel.groups = 2;
+    return kernel;
+  };
+  EXPECT_FALSE(verify(staggered(1)).ok());
+  EXPECT_TRUE(verify(staggered(2)).ok());
+}
+
+TEST(WholeVerify, AWaivedHazardIsTheSchedulesMatter) {
+  Kernel kernel = kernelOf({store(0), load(0)});
+  kernel.body[0].accesses[0].waived = true;
+  EXPECT_FALSE(verify(kernel).ok());
+  kernel.body[1].accesses[0].waived = true;
+  EXPECT_TRUE(verify(kernel).ok());
+}
+
+TEST(WholeVerify, WaitsThatNoCounterHoldsAreRefused) {
+  EXPECT_EQ(verify(kernelOf({wait(kShared, 16)})).diagnostics.front().id, DiagId::ScheduleWaitValue);
+  Kernel kernel = kernelOf({store(7)});
+  EXPECT_EQ(verify(kernel).diagnostics.front().id, DiagId::ScheduleProblemInvalid);
+}
+
+TEST(WholeFacts, TilesLiveFromTheirFirstToTheirLastAccess) {
+  Node fill = store(1), read = load(1);
+  fill.accesses[0].steady = true;
+  auto intervals = [](const Kernel &kernel) {
+    std::vector<std::vector<LiveInterval>> result;
+    for (const Lifetime &lifetime : findLifetimes(kernel))
+      result.push_back(lifetime.intervals);
+    return result;
+  };
+  using Intervals = std::vector<std::vector<LiveInterval>>;
+  // In the loop each trip fills and reads `t` for itself.
+  Kernel apart = kernelOf({store(0), load(0), loop({fill, read, barrier()})});
+  EXPECT_EQ(intervals(apart), (Intervals{{{0, 1}}, {{3, 4}}}));
+  EXPECT_TRUE(neverTogether(findLifetimes(apart)[0], findLifetimes(apart)[1]));
+  // What is read first, or written somewhere else in each trip, or only now and then, comes from an earlier trip.
+  Intervals whole = {{}, {{0, 2}}};
+  EXPECT_EQ(intervals(kernelOf({loop({read, fill})})), whole);
+  EXPECT_EQ(intervals(kernelOf({loop({store(1), read})})), whole);
+  EXPECT_EQ(intervals(kernelOf({loop({branch({fill}), read})})), (Intervals{{}, {{0, 3}}}));
+  // Read in the loop, written before it: alive until it ends.
+  EXPECT_EQ(intervals(kernelOf({store(1), loop({read, barrier()})})), (Intervals{{}, {{0, 3}}}));
+  EXPECT_EQ(intervals(kernelOf({branch({store(0)}, {load(0), store(1)})})), (Intervals{{{1, 1}, {2, 2}}, {{3, 3}}}));
+}
+
+TEST(WholeFacts, InPlaceMeansReadBeforeWrittenByTheSameWave) {
+  Node body = loop({});
+  body.id = 50;
+  auto access = [](int region, bool write) {
+    Access result = touch(region, write, kVm);
+    result.function = 3;
+    result.oneWave = result.oneWorkgroup = true;
+    result.apart = {50};
+    return result;
+  };
+  auto isInPlace = [](Sequence sequence) {
+    Kernel kernel = kernelOf(std::move(sequence));
+    Region other = kernel.regions[2];
+    other.name = "other";
+    kernel.regions.push_back(other);
+    std::vector<Aliasing> found = findAliasing(kernel);
+    EXPECT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].read, 2);
+    EXPECT_EQ(found[0].written, 3);
+    return found[0].inPlace;
+  };
+  Node read = instruction("read", {access(2, false)}, {{kVm, 1}});
+  Node write = instruction("write", {access(3, true)}, {{kVm, 1}});
+  EXPECT_TRUE(isInPlace({read, write}));
+  EXPECT_FALSE(isInPlace({write, read}));
+  // Iterations touch different elements, so what the last one wrote is not what this one reads.
+  body.bodies[0] = {read, write};
+  EXPECT_TRUE(isInPlace({body}));
+  // Unless the loop runs again.
+  EXPECT_FALSE(isInPlace({loop({body})}));
+  EXPECT_FALSE(isInPlace({body, read}));
+  // Several waves or workgroups read an element, or it is unknown who does.
+  for (auto change : {+[](Access &a) { a.oneWave = false; }, +[](Access &a) { a.oneWorkgroup = false; },
+                      +[](Access &a) { a.function = -1; }}) {
+    Node shared = read;
+    change(shared.accesses[0]);
+    EXPECT_FALSE(isInPlace({shared, write}));
+  }
+}

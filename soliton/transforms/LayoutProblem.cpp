@@ -1,0 +1,380 @@
+#include "soliton/transforms/LayoutProblem.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/layout/Blocked.h"
+
+namespace soliton {
+using namespace wave;
+
+/// More candidates of one class, or ways of one mma, are not looked at: what comes first is preferred.
+static constexpr size_t kMaxCandidates = 16;
+
+static TileType tileType(Value value) {
+  return cast<TileType>(value.getType());
+}
+
+static Dim dimOf(StringRef name) {
+  return Dim(name.str());
+}
+
+Layout restricted(Layout wide, TileType narrow) {
+  for (Dim dim : wide.dims())
+    if (!narrow.hasDim(dim.name()))
+      wide = wide.withoutDim(dim);
+  return wide;
+}
+
+static bool isShared(Operation *access) {
+  return cast<MemoryType>(memoryOf(access).getType()).isShared();
+}
+
+static auto unknownExtent(Location loc, TileType type) {
+  return report(loc, DiagId::TileExtentUnknown)
+             .hint("give every dimension of the tile a workgroup or tiling constraint")
+         << "the tile `" << type << "` has a dimension whose extent is not known";
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+static bool isElementwise(Operation *op) {
+  return isa<UnaryOp, CastOp, PermuteOp, BinaryOp, CompareOp, SelectOp, ApplyExprOp>(op);
+}
+
+void LayoutProblem::joinClasses() {
+  llvm::EquivalenceClasses<void *> equal;
+  auto join = [&](Value a, Value b) { equal.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer()); };
+  auto add = [&](Value value) {
+    tiles.push_back(value);
+    equal.insert(value.getAsOpaquePointer());
+  };
+  kernel.walk<mlir::WalkOrder::PreOrder>([&](Operation *op) {
+    for (Value result : op->getResults())
+      if (isa<TileType>(result.getType()))
+        add(result);
+    if (isElementwise(op))
+      for (Value operand : op->getOperands())
+        if (isa<TileType>(operand.getType()))
+          join(op->getResult(0), operand);
+    // Each element of a gathered tile is where the values of its own say.
+    if (auto read = dyn_cast<ReadOp>(op))
+      for (Value value : read.getDynamicValues())
+        join(read.getResult(), value);
+    if (auto write = dyn_cast<WriteOp>(op))
+      for (Value value : write.getDynamicValues())
+        join(write.getValue(), value);
+    if (auto mma = dyn_cast<MmaOp>(op))
+      join(mma.getResult(), mma.getAcc());
+    if (auto reduce = dyn_cast<ReduceOp>(op)) {
+      if (reduce.getInit())
+        join(reduce.getResult(), reduce.getInit());
+      parts.push_back({reduce.getResult(), reduce.getSource(), op});
+    }
+    if (auto broadcast = dyn_cast<BroadcastOp>(op))
+      parts.push_back({broadcast.getOperand(), broadcast.getResult(), op});
+    if (auto branches = dyn_cast<ConditionalOp>(op))
+      for (Block *block : {&branches.thenBlock(), &branches.elseBlock()})
+        for (auto [result, yielded] : llvm::zip(branches.getResults(), block->getTerminator()->getOperands()))
+          join(result, yielded);
+    if (auto loop = dyn_cast<IterateOp>(op)) {
+      Operation *yield = loop.block().getTerminator();
+      for (auto [init, argument, yielded, result] :
+           llvm::zip(loop.getInits(), loop.carried(), yield->getOperands(), loop.getResults())) {
+        add(argument);
+        join(init, argument);
+        join(argument, yielded);
+        join(argument, result);
+      }
+    }
+  });
+  llvm::DenseMap<void *, size_t> numbers;
+  for (Value value : tiles) {
+    auto [number, isNew] = numbers.try_emplace(equal.getLeaderValue(value.getAsOpaquePointer()), all.size());
+    if (isNew)
+      all.push_back({value, {}, 0});
+    classNumbers[value] = number->second;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Candidates
+//===----------------------------------------------------------------------===//
+
+void LayoutProblem::addCandidate(Value value, Layout layout) {
+  std::vector<Layout> &candidates = all[classNumbers.lookup(value)].candidates;
+  // Renamed registers cost nothing: one of such layouts stands for all.
+  if (candidates.size() < kMaxCandidates &&
+      llvm::none_of(candidates, [&](const Layout &other) { return isRename(other, layout); }))
+    candidates.push_back(std::move(layout));
+}
+
+/// How a class lies from which the mma takes the operand as the way wants it: a read has its registers in the order of
+/// memory.
+static Layout operandCandidate(MmaOp mma, int which, const MmaWay &way, const Geometry &geometry) {
+  Layout layout = way.operand(which);
+  auto read = mma->getOperand(which).getDefiningOp<ReadOp>();
+  if (!read)
+    return layout;
+  // A parameter in the shared space is stored in the order of the tile's dimensions.
+  std::optional<std::vector<DimExtent>> order =
+      isShared(read) ? geometry.extents(tileOf(read)) : memoryOrder(read, geometry);
+  return order ? layout.registersAlong(order->back().dim) : layout;
+}
+
+void LayoutProblem::addHeldOrders(Multiplication &mma) {
+  for (int which : {0, 1}) {
+    const std::vector<Layout> held = classOf(mma.op->getOperand(which)).candidates;
+    for (const Layout &layout : held)
+      for (MmaWay &way : waysAsHeld(mma.op, which, layout, geometry))
+        if (mma.ways.size() < kMaxCandidates && llvm::none_of(mma.ways, [&](const MmaWay &other) {
+              return other.exchanged == way.exchanged && other.order == way.order;
+            }))
+          mma.ways.push_back(std::move(way));
+  }
+}
+
+void LayoutProblem::collectWays() {
+  kernel.walk([&](MmaOp mma) { mmas.push_back({mma, plainWays(mma, geometry), 0}); });
+  for (Multiplication &mma : mmas)
+    for (const MmaWay &way : mma.ways)
+      addCandidate(mma.op.getAcc(), way.acc);
+  // What lies as an accumulator is an operand as it stands, where the order of the contraction follows it.
+  for (Multiplication &mma : mmas)
+    addHeldOrders(mma);
+  for (Multiplication &mma : mmas)
+    for (const MmaWay &way : mma.ways)
+      for (int which : {0, 1})
+        addCandidate(mma.op->getOperand(which), operandCandidate(mma.op, which, way, geometry));
+}
+
+LogicalResult LayoutProblem::collectAccesses() {
+  bool ok = true;
+  SmallVector<std::pair<Value, Operation *>> reads, explicitReads, writes;
+  kernel.walk([&](Operation *op) {
+    if (!isa<ReadOp, WriteOp>(op))
+      return;
+    auto elements = op->getAttrOfType<mlir::IntegerAttr>("elements_per_thread");
+    FailureOr<Layout> layout = coalescedLayout(op, geometry, /*allWaves=*/false, elements ? elements.getInt() : 0);
+    if (failed(layout)) {
+      (void)unknownExtent(op->getLoc(), tileOf(op));
+      ok = false;
+      return;
+    }
+    coalescedLayouts.try_emplace(op, *layout);
+    if (isa<WriteOp>(op))
+      writes.emplace_back(op->getOperand(0), op);
+    else
+      (elements ? explicitReads : reads).emplace_back(op->getResult(0), op);
+  });
+  if (!ok)
+    return failure();
+  // A class that a matrix instruction holds is never better off as plain rows; its accesses can be staged. What the
+  // author says about a read comes before what would be chosen, and reads before writes.
+  for (auto *accesses : {&explicitReads, &reads, &writes}) {
+    llvm::DenseMap<size_t, SmallVector<Layout>> found;
+    for (auto [value, op] : *accesses)
+      if (classOf(value).candidates.empty())
+        found[classNumbers.lookup(value)].push_back(coalescedLayouts.at(op));
+    for (auto [value, op] : *accesses)
+      if (auto layouts = found.find(classNumbers.lookup(value)); layouts != found.end()) {
+        llvm::sort(layouts->second, [](const Layout &a, const Layout &b) { return a.str() < b.str(); });
+        for (const Layout &layout : layouts->second)
+          addCandidate(value, layout);
+      }
+  }
+  return success();
+}
+
+void LayoutProblem::addParts() {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Part &part : parts) {
+      size_t before = classOf(part.narrow).candidates.size();
+      const std::vector<Layout> wide = classOf(part.wide).candidates;
+      for (const Layout &layout : wide)
+        addCandidate(part.narrow, restricted(layout, tileType(part.narrow)));
+      changed |= classOf(part.narrow).candidates.size() != before;
+    }
+  }
+}
+
+LogicalResult LayoutProblem::addDefaults() {
+  for (ValueClass &valueClass : all) {
+    if (!valueClass.candidates.empty())
+      continue;
+    TileType type = tileType(valueClass.first);
+    std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
+    if (!tile)
+      return unknownExtent(valueClass.first.getLoc(), type);
+    SmallVector<Dim> dims;
+    for (DimExtent &dim : *tile) {
+      dims.push_back(dim.dim);
+      dim.extent = geometry[dim.dim].waves > 1 ? geometry[dim.dim].waveTile : dim.extent;
+    }
+    Layout layout = *coalesced(*tile, geometry.waveSize(), 1, 1).layout;
+    layout.wave = geometry.waveDigits(dims);
+    valueClass.candidates.push_back(layout);
+  }
+  return success();
+}
+
+LogicalResult LayoutProblem::collectCandidates() {
+  collectWays();
+  if (failed(collectAccesses()))
+    return failure();
+  addParts();
+  if (failed(addDefaults()))
+    return failure();
+  addParts();
+  return success();
+}
+
+FailureOr<LayoutProblem> LayoutProblem::of(KernelOp kernel, const Geometry &geometry) {
+  LayoutProblem problem(kernel, geometry);
+  problem.joinClasses();
+  if (failed(problem.collectCandidates()))
+    return failure();
+  problem.users.resize(problem.all.size());
+  kernel.walk([&](Operation *op) {
+    auto pays = [&](Value value) { problem.users[problem.classNumbers.lookup(value)].push_back(op); };
+    if (isElementwise(op) || isa<ReadOp>(op))
+      pays(op->getResult(0));
+    else if (auto reduce = dyn_cast<ReduceOp>(op))
+      pays(reduce.getSource());
+    else if (isa<WriteOp>(op))
+      pays(op->getOperand(0));
+  });
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool stage) const {
+  const Layout &plain = coalescedLayouts.at(access);
+  if (!stage || isShared(access) || isRename(plain, layout))
+    return layout;
+  TileType type = tileOf(access);
+  const Layout &from = isa<ReadOp>(access) ? plain : layout, &to = isa<ReadOp>(access) ? layout : plain;
+  ChoiceCost staged = costs.access(access, plain) + costs.convert(type, from, to);
+  return staged < costs.access(access, layout) ? plain : layout;
+}
+
+ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &layout, bool stage) const {
+  Layout own = accessLayout(access, layout, stage);
+  ChoiceCost cost = costs.access(access, own);
+  if (isRename(own, layout))
+    return cost;
+  return cost + (isa<ReadOp>(access) ? costs.convert(tileOf(access), own, layout)
+                                     : costs.convert(tileOf(access), layout, own));
+}
+
+/// An access whose place no loop moves leaves it later.
+static int64_t tripsOf(Operation *op, const Geometry &geometry) {
+  if (!isa<ReadOp>(op))
+    return LayoutCosts::trips(op, geometry);
+  return LayoutCosts::trips(op, geometry, [&](IterateOp loop) { return tileOf(op).hasDim(loop.getAxis()); });
+}
+
+std::vector<ChoiceCost> LayoutProblem::ownCosts(const ValueClass &valueClass, bool stage) const {
+  std::vector<ChoiceCost> result;
+  for (const Layout &layout : valueClass.candidates) {
+    ChoiceCost cost = 0;
+    for (Operation *op : users[classNumbers.lookup(valueClass.first)]) {
+      int64_t trips = tripsOf(op, geometry);
+      if (auto reduce = dyn_cast<ReduceOp>(op))
+        cost += trips * costs.reduce(reduce.getSource().getType(), layout, dimOf(reduce.getDim()));
+      else if (isa<ReadOp, WriteOp>(op))
+        cost += trips * accessCost(op, layout, stage);
+      else if (!isa<PermuteOp>(op))
+        cost += trips * costs.compute(layout);
+    }
+    result.push_back(cost);
+  }
+  return result;
+}
+
+/// A cost for each pair of candidates.
+template <typename A, typename B, typename Cost>
+static std::vector<ChoiceCost> pairwise(const std::vector<A> &rows, const std::vector<B> &columns, Cost cost) {
+  std::vector<ChoiceCost> table;
+  for (const A &row : rows)
+    for (const B &column : columns)
+      table.push_back(std::min(cost(row, column), kForbidden));
+  return table;
+}
+
+void LayoutProblem::addRelations(ChoiceProblem &problem) const {
+  for (const Multiplication &mma : mmas) {
+    int64_t trips = LayoutCosts::trips(mma.op, geometry);
+    for (int which : {0, 1, 2}) {
+      const ValueClass &operand = classOf(mma.op->getOperand(which));
+      TileType type = tileType(mma.op->getOperand(which));
+      // An accumulator that lies otherwise is converted to the way's layout and back.
+      int64_t times = which == 2 ? 2 * trips : trips;
+      problem.addRelation(
+          mma.node, operand.node, pairwise(mma.ways, operand.candidates, [&](const MmaWay &way, const Layout &layout) {
+            return times * std::min(costs.convert(type, layout, way.operand(which)), kForbidden / times);
+          }));
+    }
+  }
+  for (const Part &part : parts) {
+    const ValueClass &narrow = classOf(part.narrow), &wide = classOf(part.wide);
+    TileType type = tileType(part.narrow);
+    auto reduce = dyn_cast<ReduceOp>(part.op);
+    int64_t times = LayoutCosts::trips(part.op, geometry) * (reduce && reduce.getInit() ? 2 : 1);
+    problem.addRelation(narrow.node, wide.node,
+                        pairwise(narrow.candidates, wide.candidates, [&](const Layout &a, const Layout &b) {
+                          Layout natural = restricted(b, type);
+                          ChoiceCost cost = reduce ? costs.convert(type, natural, a) : costs.convert(type, a, natural);
+                          return times * std::min(cost, kForbidden / times);
+                        }));
+  }
+}
+
+ChoiceProblem LayoutProblem::choices(bool stage) {
+  ChoiceProblem problem;
+  for (ValueClass &valueClass : all)
+    valueClass.node = problem.addNode(ownCosts(valueClass, stage));
+  for (Multiplication &mma : mmas)
+    mma.node = problem.addNode(std::vector<ChoiceCost>(mma.ways.size(), 0));
+  addRelations(problem);
+  return problem;
+}
+
+static int64_t tileBytes(TileType type, const Geometry &geometry) {
+  int64_t bytes = elementBytes(type.getElementType());
+  if (auto extents = geometry.extents(type))
+    for (const DimExtent &dim : *extents)
+      bytes *= dim.extent;
+  return bytes;
+}
+
+int64_t LayoutProblem::stagedBytes(const Choice &choice) const {
+  int64_t bytes = 0;
+  for (const ValueClass &valueClass : all) {
+    const Layout &layout = valueClass.candidates[choice.chosen[valueClass.node]];
+    for (Operation *op : users[classNumbers.lookup(valueClass.first)]) {
+      if (!isa<ReadOp, WriteOp>(op))
+        continue;
+      Layout own = accessLayout(op, layout, /*stage=*/true);
+      bool fromOwn = isa<ReadOp>(op);
+      if (costs.goesThroughShared(tileOf(op), fromOwn ? own : layout, fromOwn ? layout : own))
+        bytes += tileBytes(tileOf(op), geometry);
+    }
+  }
+  return bytes;
+}
+
+int64_t LayoutProblem::promotedBytes() const {
+  int64_t bytes = 0;
+  kernel->walk([&](Operation *op) {
+    if (isa<ReadOp, WriteOp>(op) && isShared(op))
+      bytes += tileBytes(tileOf(op), geometry);
+  });
+  return bytes;
+}
+
+} // namespace soliton

@@ -1,0 +1,125 @@
+//===- MmaWays.cpp - How a matrix multiplication may be issued -----------------------===//
+//
+// acc[M, N] += lhs[M, K] * rhs[N, K] is also acc^T += rhs * lhs^T: with its operands exchanged the same instruction
+// leaves the accumulator transposed, which is often how the next op wants it. And K may be walked in any order that
+// both operands share.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/transforms/LayoutProblem.h"
+
+namespace soliton {
+using namespace wave;
+
+namespace {
+/// What one logical instruction holds, over the dimensions of the op.
+struct MmaFragments {
+  Layout lhs, rhs, acc;
+};
+} // namespace
+
+static Dim dimOf(StringAttr name) {
+  return Dim(name.getValue().str());
+}
+
+static MmaFragments fragmentsOf(MmaOp mma, const MmaKind &kind, bool exchanged) {
+  Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
+                              depth = dimOf(mma.getContractedDim());
+  if (exchanged)
+    return {kind.rhs.layout.renamed({{n, row}, {k, depth}}), kind.lhs.layout.renamed({{m, column}, {k, depth}}),
+            kind.acc.layout.renamed({{m, column}, {n, row}})};
+  return {kind.lhs.layout.renamed({{m, row}, {k, depth}}), kind.rhs.layout.renamed({{n, column}, {k, depth}}),
+          kind.acc.layout.renamed({{m, row}, {n, column}})};
+}
+
+/// Elements of the dimension that one wave has.
+static int64_t wavePart(Dim dim, const Geometry &geometry) {
+  const Distribution &distribution = geometry[dim];
+  return distribution.waves > 1 ? distribution.waveTile : distribution.tile().value_or(1);
+}
+
+static SmallVector<Dim> dimsOf(TileType type) {
+  SmallVector<Dim> dims;
+  for (StringAttr name : type.getDims())
+    dims.push_back(dimOf(name));
+  return dims;
+}
+
+/// The fragment repeated over the wave's part of the tile along one dimension after the other, and split over waves.
+/// Every coordinate of a batch has fragments of its own.
+static Layout tiled(Layout layout, ArrayRef<Dim> dims, const Geometry &geometry) {
+  std::map<Dim, int64_t> sizes = layout.extents();
+  for (Dim dim : dims) {
+    int64_t size = sizes.contains(dim) ? sizes[dim] : 1, part = wavePart(dim, geometry);
+    if (part > size)
+      layout = layout.tiled(Axis::reg, dim, part / size, size);
+  }
+  layout.wave = geometry.waveDigits(dims);
+  return layout;
+}
+
+static MmaWay wayOf(MmaOp mma, bool exchanged, const ContractionOrder &order, const Geometry &geometry) {
+  MmaFragments fragments = fragmentsOf(mma, mmaKindOf(mma, geometry.target()), exchanged);
+  Dim k = dimOf(mma.getContractedDim());
+  MmaWay way{exchanged, order, {}, {}, {}};
+  way.lhs = tiled(inOrder(fragments.lhs, k, order), dimsOf(mma.getLhs().getType()), geometry);
+  way.rhs = tiled(inOrder(fragments.rhs, k, order), dimsOf(mma.getRhs().getType()), geometry);
+  // Instructions follow each other along their rows first: the operand of the columns is used again at once.
+  SmallVector<Dim> dims = dimsOf(mma.getAcc().getType());
+  if (exchanged)
+    std::swap(dims.back(), dims[dims.size() - 2]);
+  way.acc = tiled(fragments.acc, dims, geometry);
+  return way;
+}
+
+/// Instructions whose elements of K a lane has side by side, so that they are one wide access in memory.
+static int64_t stepsTogether(MmaOp mma, const MmaKind &kind, int64_t depth, const Geometry &geometry) {
+  int64_t bytes = elementBytes(mma.getLhs().getType().getElementType()), perLane = 1, together = 1;
+  for (const Digit &digit : kind.lhs.layout.reg)
+    perLane *= digit.dim == Dim("K") ? digit.extent : 1;
+  while (depth / kind.k % (together * 2) == 0 && together * 2 * perLane * bytes <= geometry.maxBytesPerAccess())
+    together *= 2;
+  return together;
+}
+
+/// Exchanged operands need an instruction that takes the left one's elements on the right, and tiles that fit.
+static SmallVector<bool> exchanges(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  bool possible = kind.lhs.type == kind.rhs.type && kind.lhs.inRegisters && kind.rhs.inRegisters && !kind.async &&
+                  wavePart(dimOf(mma.getRowDim()), geometry) % kind.n == 0 &&
+                  wavePart(dimOf(mma.getColumnDim()), geometry) % kind.m == 0;
+  return possible ? SmallVector<bool>{false, true} : SmallVector<bool>{false};
+}
+
+std::vector<MmaWay> plainWays(MmaOp mma, const Geometry &geometry) {
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  Dim k = dimOf(mma.getContractedDim());
+  int64_t depth = wavePart(k, geometry);
+  bool bothRead =
+      mma.getLhs().getDefiningOp<ReadOp>() && mma.getRhs().getDefiningOp<ReadOp>() &&
+      elementBits(mma.getLhs().getType().getElementType()) == elementBits(mma.getRhs().getType().getElementType());
+  std::vector<MmaWay> ways;
+  for (bool exchanged : exchanges(mma, kind, geometry)) {
+    const Layout fragment = fragmentsOf(mma, kind, exchanged).lhs;
+    if (bothRead)
+      ways.push_back(
+          wayOf(mma, exchanged, packedOrder(fragment, k, depth, stepsTogether(mma, kind, depth, geometry)), geometry));
+    ContractionOrder native = nativeOrder(fragment, k, depth);
+    if (ways.empty() || !(ways.back().order == native) || ways.back().exchanged != exchanged)
+      ways.push_back(wayOf(mma, exchanged, native, geometry));
+  }
+  return ways;
+}
+
+std::vector<MmaWay> waysAsHeld(MmaOp mma, int which, const Layout &held, const Geometry &geometry) {
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  Dim k = dimOf(mma.getContractedDim());
+  std::vector<MmaWay> ways;
+  for (bool exchanged : exchanges(mma, kind, geometry)) {
+    MmaFragments fragments = fragmentsOf(mma, kind, exchanged);
+    if (auto order = orderAsHeld(which == 0 ? fragments.lhs : fragments.rhs, k, held))
+      ways.push_back(wayOf(mma, exchanged, *order, geometry));
+  }
+  return ways;
+}
+
+} // namespace soliton

@@ -1,0 +1,31 @@
+//===- WholeKernel.h - A kernel as synchronisation sees it -------------------------===//
+//
+// The ops of a kernel that touch memory or time, with its loops and conditionals, as a tree of plain
+// values (soliton/schedule/Whole.h).
+//
+//   wave.write %0, %s     store of tile `s`, its rows, by the wave that its layout names; completes on `shared`
+//   wave.barrier          barrier
+//   wave.iterate …        loop with its number of trips
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/analysis/Geometry.h"
+#include "soliton/schedule/Whole.h"
+
+namespace soliton {
+
+struct WholeKernel {
+  sched::whole::Kernel kernel;
+  /// The op of each node, by id.
+  std::vector<Operation *> ops;
+  /// The memory of each region.
+  std::vector<mlir::Value> memories;
+  /// An instrument has a schedule built without its proof: nothing is said of its tiles, and the whole is not proven.
+  bool unproven = false;
+};
+
+/// From the form `Indexed` on; before tiles are placed they share no bytes, and all of a tile is one thing.
+WholeKernel makeWholeKernel(wave::KernelOp kernel, const Geometry &geometry);
+
+} // namespace soliton

@@ -1,0 +1,201 @@
+//===- OpTypesTest.cpp - Every operation of every element type on every back end ------------------===//
+//
+// Each element-wise operation, comparison, selection, cast and reduction of each element type: the compiler takes it
+// for all targets or refuses it for all of them with the same id, before any back end sees it. What is taken compiles
+// to HSACO and PTX, all operations of a type in one kernel.
+//
+//===----------------------------------------------------------------------===//
+#include "soliton/backend/Backend.h"
+#include "soliton/soliton.h"
+#include "test/e2e/Support.h"
+
+#include <functional>
+#include <map>
+#include <set>
+
+namespace soliton::test {
+namespace {
+
+using Operation = std::function<Value(Value, Value)>;
+struct Named {
+  std::string name;
+  Operation make;
+};
+
+std::vector<Named> unaries() {
+  std::vector<Named> list;
+  auto add = [&](const char *name, Value (*function)(const Value &, OpOptions, Place)) {
+    list.push_back({name, [=](Value x, Value) { return function(x, {}, {}); }});
+  };
+#define SOLITON_ADD(NAME) add(#NAME, static_cast<Value (*)(const Value &, OpOptions, Place)>(&lang::NAME));
+  SOLITON_ADD(abs)
+  SOLITON_ADD(exp)
+  SOLITON_ADD(exp2)
+  SOLITON_ADD(log)
+  SOLITON_ADD(log2)
+  SOLITON_ADD(log10)
+  SOLITON_ADD(sqrt)
+  SOLITON_ADD(rsqrt)
+  SOLITON_ADD(reciprocal)
+  SOLITON_ADD(sin)
+  SOLITON_ADD(cos)
+  SOLITON_ADD(sinh)
+  SOLITON_ADD(tanh)
+  SOLITON_ADD(erf)
+  SOLITON_ADD(cbrt)
+  SOLITON_ADD(floor)
+  SOLITON_ADD(ceil)
+  SOLITON_ADD(round)
+  SOLITON_ADD(roundeven)
+#undef SOLITON_ADD
+  list.push_back({"neg", [](Value x, Value) { return -x; }});
+  list.push_back({"not", [](Value x, Value) { return ~x; }});
+  return list;
+}
+
+std::vector<Named> binaries() {
+  return {{"add", [](Value x, Value y) { return x + y; }},
+          {"sub", [](Value x, Value y) { return x - y; }},
+          {"mul", [](Value x, Value y) { return x * y; }},
+          {"div", [](Value x, Value y) { return x / y; }},
+          {"mod", [](Value x, Value y) { return x % y; }},
+          {"floordiv", [](Value x, Value y) { return floordiv(x, y); }},
+          {"maximum", [](Value x, Value y) { return maximum(x, y); }},
+          {"minimum", [](Value x, Value y) { return minimum(x, y); }},
+          {"and", [](Value x, Value y) { return x & y; }},
+          {"or", [](Value x, Value y) { return x | y; }},
+          {"xor", [](Value x, Value y) { return x ^ y; }},
+          {"pow", [](Value x, Value y) { return pow(x, y); }},
+          {"atan2", [](Value x, Value y) { return atan2(x, y); }},
+          {"lt", [](Value x, Value y) { return select(x < y, x, y); }},
+          {"le", [](Value x, Value y) { return select(x <= y, x, y); }},
+          {"gt", [](Value x, Value y) { return select(x > y, x, y); }},
+          {"ge", [](Value x, Value y) { return select(x >= y, x, y); }},
+          {"eq", [](Value x, Value y) { return select(x == y, x, y); }},
+          {"ne", [](Value x, Value y) { return select(x != y, x, y); }}};
+}
+
+/// Casts to every type and back.
+std::vector<Named> casts() {
+  std::vector<Named> list;
+  for (DType to : allDTypes())
+    if (to != DType::f8e8m0fnu)
+      list.push_back(
+          {"cast to " + std::string(name(to)), [to](Value x, Value) { return cast(cast(x, to), x.type()); }});
+  return list;
+}
+
+std::vector<Named> operations() {
+  std::vector<Named> list = unaries();
+  for (const std::vector<Named> &more : {binaries(), casts()})
+    list.insert(list.end(), more.begin(), more.end());
+  return list;
+}
+
+constexpr const char *kTargets[] = {"gfx942", "gfx950", "sm_90a"};
+
+/// A kernel of one tile of 64 × 32 that applies the operations to its two inputs, one output each.
+CompileAttempt attempt(DType type, const std::vector<Named> &list, const char *target, rt::ImageKind kind) {
+  auto [M, N] = symbols<"M N">();
+  Kernel kernel{"ops", {WorkgroupConstraint(M, 64, 0), WorkgroupConstraint(N, 32, 1), WaveConstraint(M, 16)}};
+  MemoryRef a = kernel.memory("a", {M, N}, global, type), b = kernel.memory("b", {M, N}, global, type);
+  Value x = read(a), y = read(b);
+  for (size_t i = 0; i < list.size(); ++i)
+    write(list[i].make(x, y), kernel.memory("o" + std::to_string(i), {M, N}, global, type));
+  CompileOptions options{.target = target, .subs = {{M, 64}, {N, 32}}};
+  options.allowSpills = true; // all operations at once need many registers
+  return compileImage(kernel, options, kind);
+}
+
+/// The same for a reduction of each kind.
+CompileAttempt attemptReduce(DType type, int which, const char *target, rt::ImageKind kind) {
+  auto [M, N] = symbols<"M N">();
+  Kernel kernel{"reduce", {WorkgroupConstraint(M, 64, 0), WaveConstraint(M, 16)}};
+  MemoryRef a = kernel.memory("a", {M, N}, global, type), o = kernel.memory("o", {M}, global, type);
+  Value x = read(a);
+  write(which == 0 ? sum(x, N) : which == 1 ? max(x, N) : min(x, N), o);
+  return compileImage(kernel, {.target = target, .subs = {{M, 64}, {N, 32}}}, kind);
+}
+
+std::set<std::string> idsOf(const CompileAttempt &attempt) {
+  std::set<std::string> ids;
+  for (const Diagnostic &diagnostic : attempt.diagnostics)
+    if (diagnostic.severity == Severity::error)
+      ids.insert(std::string(idText(diagnostic.id)));
+  return ids;
+}
+
+/// Taken by all targets, or refused by all with one set of ids; whether it was taken.
+template <typename F>
+bool agree(const std::string &what, F attemptFor) {
+  std::set<std::string> first;
+  bool taken = false;
+  for (const char *target : kTargets) {
+    CompileAttempt found = attemptFor(target);
+    std::set<std::string> ids = idsOf(found);
+    if (target == kTargets[0]) {
+      first = ids;
+      taken = static_cast<bool>(found);
+    }
+    EXPECT_EQ(ids, first) << what << " on " << target << "\n" << format(found.diagnostics);
+    EXPECT_FALSE(ids.contains("backend-unsupported")) << what << " on " << target << "\n" << format(found.diagnostics);
+    EXPECT_EQ(static_cast<bool>(found), taken) << what << " on " << target;
+  }
+  return taken;
+}
+
+rt::ImageKind binaryFor(const char *target) {
+  if (findTarget(target)->vendor == Vendor::amd)
+    return rt::ImageKind::hsaco;
+  return backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx;
+}
+
+class OpTypes : public testing::TestWithParam<DType> {};
+
+TEST_P(OpTypes, CompileForEveryTargetOrForNone) {
+  DType type = GetParam();
+  std::vector<Named> taken;
+  for (const Named &operation : operations()) {
+    std::string what = operation.name + " of " + std::string(name(type));
+    if (agree(what, [&](const char *target) { return attempt(type, {operation}, target, rt::ImageKind::emulator); }))
+      taken.push_back(operation);
+  }
+  for (const char *target : kTargets) {
+    if (taken.empty())
+      break;
+    CompileAttempt all = attempt(type, taken, target, binaryFor(target));
+    EXPECT_TRUE(all) << name(type) << " on " << target << "\n" << format(all.diagnostics);
+    if (all)
+      continue;
+    for (const Named &operation : taken) // which of them
+      if (CompileAttempt one = attempt(type, {operation}, target, binaryFor(target)); !one)
+        ADD_FAILURE() << operation.name << " of " << name(type) << " on " << target << "\n" << format(one.diagnostics);
+  }
+}
+
+TEST_P(OpTypes, ReduceForEveryTargetOrForNone) {
+  DType type = GetParam();
+  for (int which : {0, 1, 2}) {
+    std::string what = "reduction " + std::to_string(which) + " of " + std::string(name(type));
+    if (!agree(what, [&](const char *target) { return attemptReduce(type, which, target, rt::ImageKind::emulator); }))
+      continue;
+    for (const char *target : kTargets) {
+      CompileAttempt one = attemptReduce(type, which, target, binaryFor(target));
+      EXPECT_TRUE(one) << what << " on " << target << "\n" << format(one.diagnostics);
+    }
+  }
+}
+
+/// The scale format has no arithmetic. Four f6 are three bytes, which no access moves: that type is tested by casts.
+std::vector<DType> types() {
+  std::vector<DType> list = allDTypes();
+  std::erase(list, DType::f8e8m0fnu);
+  std::erase(list, DType::f6e2m3fn);
+  return list;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OpTypes, testing::ValuesIn(types()),
+                         [](const auto &info) { return std::string(name(info.param)); });
+
+} // namespace
+} // namespace soliton::test

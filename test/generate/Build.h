@@ -1,0 +1,160 @@
+//===- Build.h - The state of a kernel in the making ------------------------------------------===//
+//
+// The pieces of the generator share one Builder: the dimensions and what they are for, the block that ops go to, the
+// pool of values that may be used there, and for each value how large its elements can be. Sums are only made of
+// integers that stay exact in the type they are summed in, so that their order does not show.
+//
+//   BuildDims.cpp    dimensions, constraints          BuildAccess.cpp  reads, writes, shared tiles
+//   BuildSteps.cpp   element by element, reductions   BuildLoops.cpp   loops, branches, matrix products
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "test/generate/Choose.h"
+
+namespace soliton::generate {
+
+/// What is known about the elements of a value.
+struct Known {
+  /// No element has a larger magnitude.
+  double bound = 0;
+  /// All are integers that their type holds exactly.
+  bool exact = false;
+};
+
+class Builder {
+public:
+  Builder(uint64_t seed, const RandomOptions &options) : choose(seed, options) { program.seed = seed; }
+
+  void chooseDims();
+  void chooseConstraints();
+  void chooseBody();
+  void chooseSchedule();
+  Program finish();
+
+private:
+  using Dims = std::vector<std::string>;
+
+  //===-- Dimensions ------------------------------------------------------------===//
+  void chooseMatrixDims();
+  void choosePlainDims();
+  void addDim(const std::string &name, int64_t tile, bool distributed, bool isSerial);
+  int64_t chooseSize(int64_t tile, int64_t most);
+  void limitWork();
+  void chooseWorkgroups();
+  void chooseApply(WorkgroupConstraint &constraint);
+  void chooseWaves();
+  void chooseTilings();
+  void chooseReordering();
+  void chooseAlias();
+  void chooseAssumptions();
+  int64_t countOf(const WorkgroupConstraint &constraint) const;
+  bool isDistributed(const std::string &dim) const;
+  bool isLooped(const std::string &dim) const;
+  bool isSerial(const std::string &dim) const { return std::ranges::count(serial, dim) > 0; }
+  Dim &dim(const std::string &name) { return *std::ranges::find(program.dims, name, &Dim::name); }
+
+  //===-- Values ----------------------------------------------------------------===//
+  const ValueType &type(int value) const { return program.values[static_cast<size_t>(value)]; }
+  Known knownOf(int value) const { return known[static_cast<size_t>(value)]; }
+  int addValue(ValueType type, Known facts);
+  /// Appends the op to the current block; its one result joins the pool.
+  int emit(Op op, ValueType type, Known facts);
+  void append(Op op) {
+    op.features = choose.take();
+    block->ops.push_back(std::move(op));
+  }
+  int64_t elementsOf(const Dims &dims) const;
+  Dims chooseSubset(const Dims &dims, size_t least);
+  static Dims unionOf(const Dims &a, const Dims &b);
+  /// A value of the pool, or a new one if there is none.
+  int anyValue();
+  /// One whose element type satisfies the predicate; a fresh read otherwise.
+  template <typename Predicate>
+  int valueWhere(Predicate predicate, Element otherwise);
+  Known clipped(Element type, double bound, bool exact) const;
+
+  //===-- Steps -----------------------------------------------------------------===//
+  void step();
+  Element chooseElement();
+  Element chooseArithmetic();
+  bool isArithmetic(Element type) const;
+  int fill(const Dims &dims, Element type, double number);
+  int unary(const std::string &word, int value);
+  int binary(const std::string &word, int a, int b);
+  int cast(int value, Element to);
+  int partnerFor(int value);
+  void stepUnary();
+  void stepBinary();
+  void stepDivision();
+  void stepBits();
+  void stepSelect();
+  void stepCast();
+  void stepBroadcast();
+  void stepPermute();
+  void stepIndex();
+  void stepApply();
+  void stepReduce();
+  int reduce(const std::string &word, int value, const std::string &along, int init);
+  void stepSplat();
+  void stepFunction();
+  int clampTo(int value, double limit);
+
+  //===-- Memory ----------------------------------------------------------------===//
+  Dims readableDims();
+  int readFresh(const Dims &dims, Element type, bool plain = false);
+  int newMemory(std::vector<Formula> shape, Element type, Data data);
+  void chooseRange(Memory &memory);
+  void mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  void chooseBounds(Op &op, const Dims &dims, bool isWrite);
+  /// Where this workgroup or iteration is.
+  Formula choosePlace();
+  void gather(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  void writeOut(int value, double ulps = 0);
+  bool mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  void scatter(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  Dims requiredDims() const;
+  int withRequiredDims(int value);
+  void stepSharedTile();
+  void stepRoundTrip();
+  void stepInPlace();
+  void authorSync(bool shared);
+
+  //===-- Control ---------------------------------------------------------------===//
+  void stepLoop();
+  void loopOver(const std::string &axis);
+  int nextCarried(int argument, int init, const std::string &axis, Known &result);
+  void stepConditional();
+  Formula chooseCondition();
+  void chooseMatrixBody();
+  int mmaOperand(const Dims &dims, Element type, double bound);
+  int contract(const Dims &outer, const std::string &contracted, int acc, int lhs);
+  Element matrixAccumulator() const;
+  int matrixProduct(const Dims &outer, const std::string &contracted, int lhs);
+  void attention();
+
+  Choose choose;
+  Program program;
+  std::vector<Known> known;
+  Block *block = &program.body;
+  std::vector<int> pool;
+  /// Dimensions of results, and those that are summed over.
+  Dims parallel, serial;
+  /// Axes of the loops around the current block.
+  Dims loops;
+  int depth = 0;
+  bool usesMatrix = false;
+  Element matrixType = Element::f16;
+  int names = 0;
+};
+
+template <typename Predicate>
+int Builder::valueWhere(Predicate predicate, Element otherwise) {
+  std::vector<int> fit;
+  for (int value : pool)
+    if (predicate(value))
+      fit.push_back(value);
+  return fit.empty() ? readFresh(readableDims(), otherwise) : choose.from(fit);
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,444 @@
+//===- BuildAccess.cpp - Reads, writes, and memory that a kernel reads again -------------------===//
+#include "test/generate/Build.h"
+
+namespace soliton::generate {
+
+/// A tile has at most this many elements.
+static constexpr int64_t kMostTile = 8192;
+
+static Formula indexOf(size_t k) {
+  return Formula::symbol("$index" + std::to_string(k));
+}
+static Formula sizeSymbol(const std::string &dim) {
+  return Formula::symbol(dim);
+}
+
+int Builder::newMemory(std::vector<Formula> shape, Element type, Data data) {
+  Memory memory;
+  memory.name = "m" + std::to_string(program.memories.size());
+  memory.shape = std::move(shape);
+  memory.type = type;
+  memory.data = data;
+  chooseRange(memory);
+  program.memories.push_back(std::move(memory));
+  return static_cast<int>(program.memories.size()) - 1;
+}
+
+void Builder::chooseRange(Memory &memory) {
+  memory.low = -3;
+  memory.high = 3;
+  if (memory.type == Element::i1)
+    memory.low = 0, memory.high = 1;
+  else if (memory.type == Element::i4)
+    memory.low = -8, memory.high = 7;
+  else if (!isFloat(memory.type) && choose.chance(30))
+    memory.low = -100, memory.high = 100;
+}
+
+//===-- Reading -------------------------------------------------------------------------------===//
+
+Builder::Dims Builder::readableDims() {
+  Dims here;
+  for (const Dim &each : program.dims) {
+    bool outside = isLooped(each.name) && !std::ranges::count(loops, each.name);
+    for (const Alias &alias : program.aliases)
+      outside |= each.name == alias.source && isLooped(alias.target) && !std::ranges::count(loops, alias.target);
+    if (each.name != "U" && (!outside || choose.maybe("read.first-tile", 5)))
+      here.push_back(each.name);
+  }
+  Dims chosen = chooseSubset(here, 1);
+  // Inside a loop most reads are about its axis.
+  if (!loops.empty() && choose.chance(70) && !std::ranges::count(chosen, loops.back()))
+    chosen.push_back(loops.back());
+  while (chosen.size() > 1 && elementsOf(chosen) > kMostTile)
+    chosen.pop_back();
+  return chosen;
+}
+
+void Builder::gather(Op &op, const Dims &dims, std::vector<Formula> &shape) {
+  size_t along = choose.below(dims.size());
+  int64_t extent = choose.between(2, 9);
+  Dims of = choose.chance(60) ? Dims{dims[along]} : Dims{choose.from(dims)};
+  static const std::vector<Element> kTypes = {Element::i32, Element::i32, Element::i64, Element::index, Element::i16};
+  Element type = choose.from(kTypes);
+  std::vector<Formula> indexShape;
+  for (const std::string &each : of)
+    indexShape.push_back(sizeSymbol(each));
+  int memory = newMemory(indexShape, type, Data::integers);
+  bool outside = choose.maybe("read.gather.outside", 30);
+  program.memories[static_cast<size_t>(memory)].low = outside ? -2 : 0;
+  program.memories[static_cast<size_t>(memory)].high = outside ? extent + 1 : extent - 1;
+  int value = emit({.kind = OpKind::read, .memory = memory}, {of, type}, {static_cast<double>(extent + 1), true});
+  op.operands.push_back(value);
+  Formula place = Formula::symbol("$dynamic_val0");
+  if (choose.chance(25))
+    place = place + mod(indexOf(along), 2);
+  (*op.indices)[along] = place;
+  shape[along] = extent;
+}
+
+void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
+  size_t d = choose.below(dims.size());
+  std::vector<Formula> indices;
+  for (size_t k = 0; k < dims.size(); ++k)
+    indices.push_back(indexOf(k));
+  Formula size = sizeSymbol(dims[d]);
+  switch (choose.among({{"read.plain", 55},
+                        {"read.permuted", 12},
+                        {"read.offset", 8},
+                        {"read.scaled", 5},
+                        {"read.divided", 5},
+                        {"read.wrapped", 6},
+                        {"read.reversed", 5},
+                        {"read.merged", 4},
+                        {"read.split", 3},
+                        {"read.constant", 3},
+                        {"read.dropped", 4},
+                        {"read.larger", 4},
+                        {"read.gather", 8},
+                        {"read.place", 4}})) {
+  case 0:
+    return;
+  case 1: {
+    std::vector<size_t> order;
+    for (size_t k = 0; k < dims.size(); ++k)
+      order.push_back(k);
+    choose.shuffle(order);
+    for (size_t k = 0; k < order.size(); ++k) {
+      indices[k] = indexOf(order[k]);
+      shape[k] = sizeSymbol(dims[order[k]]);
+    }
+    break;
+  }
+  case 2:
+    indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
+    if (choose.chance(40))
+      shape[d] = size + 2;
+    break;
+  case 3:
+    indices[d] = indices[d] * 2 + choose.between(0, 1);
+    if (choose.chance(60))
+      shape[d] = size * 2;
+    break;
+  case 4:
+    indices[d] = floordiv(indices[d], 2);
+    shape[d] = ceildiv(size, 2);
+    break;
+  case 5: {
+    int64_t extent = choose.between(1, 16);
+    indices[d] = mod(indices[d] + choose.between(0, 3), extent);
+    shape[d] = extent;
+    break;
+  }
+  case 6:
+    indices[d] = size - 1 - indices[d];
+    break;
+  case 7:
+    if (dims.size() < 2)
+      break;
+    indices[0] = indices[0] * sizeSymbol(dims[1]) + indices[1];
+    shape[0] = shape[0] * shape[1];
+    indices.erase(indices.begin() + 1);
+    shape.erase(shape.begin() + 1);
+    break;
+  case 8:
+    shape[d] = ceildiv(size, 4);
+    shape.insert(shape.begin() + static_cast<ptrdiff_t>(d) + 1, 4);
+    indices.insert(indices.begin() + static_cast<ptrdiff_t>(d) + 1, mod(indices[d], 4));
+    indices[d] = floordiv(indices[d], 4);
+    break;
+  case 9:
+    shape.insert(shape.begin(), 3);
+    indices.insert(indices.begin(), choose.between(0, 3));
+    break;
+  case 10:
+    if (dims.size() < 2)
+      break;
+    shape.erase(shape.begin() + static_cast<ptrdiff_t>(d));
+    indices.erase(indices.begin() + static_cast<ptrdiff_t>(d));
+    break;
+  case 11:
+    shape[d] = choose.chance(60) ? size + choose.between(1, 5) : Formula::of(FormulaKind::max, {size - 1, 1});
+    return;
+  case 12:
+    op.indices = std::move(indices);
+    return gather(op, dims, shape);
+  default: // a further dimension, of which the workgroup or the iteration has its own part
+    shape.insert(shape.begin(), 3);
+    indices.insert(indices.begin(), choosePlace());
+  }
+  op.indices = std::move(indices);
+}
+
+Formula Builder::choosePlace() {
+  if (!loops.empty() && choose.maybe("place.iteration", 60))
+    return Formula::symbol("$ARG_" + choose.from(loops));
+  if (program.workgroups.empty() || !program.reorderings.empty() || program.grid)
+    return 1;
+  choose.note("place.workgroup");
+  return Formula::symbol("$WG" + std::to_string(choose.from(program.workgroups).workgroupDim));
+}
+
+void Builder::chooseBounds(Op &op, const Dims &dims, bool isWrite) {
+  if (!choose.maybe(isWrite ? "write.bounds" : "read.bounds", 6))
+    return;
+  std::vector<std::optional<Formula>> bounds;
+  for (const std::string &each : dims) {
+    Formula size = sizeSymbol(each);
+    switch (choose.below(4)) {
+    case 0:
+      bounds.emplace_back(std::nullopt);
+      break;
+    case 1:
+      bounds.emplace_back(Formula::of(FormulaKind::max, {size - 1, 1}));
+      break;
+    case 2:
+      bounds.emplace_back(size + 2);
+      break;
+    default:
+      bounds.emplace_back(choose.between(1, 20));
+    }
+  }
+  op.bounds = std::move(bounds);
+}
+
+int Builder::readFresh(const Dims &dims, Element type, bool plain) {
+  Op op{.kind = OpKind::read};
+  std::vector<Formula> shape;
+  for (const std::string &each : dims)
+    shape.push_back(sizeSymbol(each));
+  if (!plain && type != Element::f8e8m0fnu) {
+    mapRead(op, dims, shape);
+    chooseBounds(op, dims, false);
+  }
+  if (!op.indices && tileOf(program, dims.back()) % 4 == 0 && choose.maybe("elements-per-thread", 5))
+    op.elementsPerThread = choose.from(std::vector<int64_t>{1, 2, 4});
+  op.memory = newMemory(shape, type, Data::integers);
+  Memory &memory = program.memories[static_cast<size_t>(op.memory)];
+  memory.shared = choose.maybe("memory.shared", usesMatrix ? 45 : 8);
+  auto bound = static_cast<double>(std::max(std::abs(memory.low), std::abs(memory.high)));
+  return emit(std::move(op), {dims, type}, {bound, true});
+}
+
+//===-- Writing -------------------------------------------------------------------------------===//
+
+Builder::Dims Builder::requiredDims() const {
+  Dims required;
+  std::set<int> covered;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    if (!program.grid && each.dim != "U" && covered.insert(each.workgroupDim).second)
+      required.push_back(each.dim);
+  for (const std::string &axis : loops)
+    if (!std::ranges::count(required, axis))
+      required.push_back(axis);
+  return required;
+}
+
+int Builder::withRequiredDims(int value) {
+  Dims dims = unionOf(type(value).dims, requiredDims());
+  if (dims.size() == type(value).dims.size())
+    return value;
+  return emit({.kind = OpKind::broadcast, .operands = {value}}, {dims, type(value).element}, knownOf(value));
+}
+
+void Builder::scatter(Op &op, const Dims &dims, std::vector<Formula> &shape) {
+  size_t along = choose.below(dims.size());
+  int memory = newMemory({sizeSymbol(dims[along])}, choose.chance(70) ? Element::i32 : Element::i64, Data::permutation);
+  Element type = program.memories[static_cast<size_t>(memory)].type;
+  int value = emit({.kind = OpKind::read, .memory = memory}, {{dims[along]}, type}, {1e6, true});
+  op.operands.push_back(value);
+  (*op.indices)[along] = Formula::symbol("$dynamic_val0");
+  if (choose.chance(30))
+    shape[along] = shape[along] + 1;
+}
+
+/// Whether coordinates outside their dimension fall outside the memory as well.
+bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
+  size_t d = choose.below(dims.size());
+  std::vector<Formula> indices;
+  for (size_t k = 0; k < dims.size(); ++k)
+    indices.push_back(indexOf(k));
+  Formula size = sizeSymbol(dims[d]);
+  switch (choose.among({{"write.plain", 60},
+                        {"write.permuted", 12},
+                        {"write.offset", 6},
+                        {"write.scaled", 5},
+                        {"write.reversed", 5},
+                        {"write.merged", 5},
+                        {"write.split", 4},
+                        {"write.larger", 3},
+                        {"write.scatter", 6}})) {
+  case 0:
+    return true;
+  case 1: {
+    std::vector<size_t> order;
+    for (size_t k = 0; k < dims.size(); ++k)
+      order.push_back(k);
+    choose.shuffle(order);
+    for (size_t k = 0; k < order.size(); ++k) {
+      indices[k] = indexOf(order[k]);
+      shape[k] = sizeSymbol(dims[order[k]]);
+    }
+    op.indices = std::move(indices);
+    return true;
+  }
+  case 2:
+    indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
+    break;
+  case 3:
+    indices[d] = indices[d] * 2 + choose.between(0, 1);
+    shape[d] = choose.chance(70) ? size * 2 : size;
+    break;
+  case 4:
+    indices[d] = size - 1 - indices[d];
+    break;
+  case 5:
+    if (dims.size() < 2)
+      break;
+    indices[0] = indices[0] * sizeSymbol(dims[1]) + indices[1];
+    shape[0] = shape[0] * shape[1];
+    indices.erase(indices.begin() + 1);
+    shape.erase(shape.begin() + 1);
+    break;
+  case 6:
+    shape[d] = ceildiv(size, 4);
+    shape.insert(shape.begin() + static_cast<ptrdiff_t>(d) + 1, 4);
+    indices.insert(indices.begin() + static_cast<ptrdiff_t>(d) + 1, mod(indices[d], 4));
+    indices[d] = floordiv(indices[d], 4);
+    break;
+  case 7:
+    shape[d] = size + choose.between(1, 5);
+    return true;
+  default:
+    op.indices = std::move(indices);
+    scatter(op, dims, shape);
+    return false;
+  }
+  op.indices = std::move(indices);
+  return false;
+}
+
+void Builder::writeOut(int value, double ulps) {
+  value = withRequiredDims(value);
+  const ValueType written = type(value);
+  Op op{.kind = OpKind::write, .operands = {value}};
+  std::vector<Formula> shape;
+  for (const std::string &each : written.dims)
+    shape.push_back(sizeSymbol(each));
+  if (mapWrite(op, written.dims, shape))
+    chooseBounds(op, written.dims, true);
+  op.memory = newMemory(shape, written.element, Data::output);
+  program.memories[static_cast<size_t>(op.memory)].ulps = ulps;
+  append(std::move(op));
+}
+
+//===-- Memory that is read again ---------------------------------------------------------------===//
+
+void Builder::authorSync(bool shared) {
+  if (!choose.maybe("barrier.author", 45))
+    return;
+  if (shared && choose.maybe("wait.author", 40))
+    append({.kind = OpKind::wait, .word = "shared"});
+  append({.kind = OpKind::barrier});
+}
+
+void Builder::stepSharedTile() {
+  if (!choose.mayUse("shared.author"))
+    return;
+  int value = anyValue();
+  const ValueType tile = type(value);
+  if (tile.element == Element::f8e8m0fnu || elementsOf(tile.dims) > 4096)
+    return;
+  choose.note("shared.author");
+  Memory memory;
+  memory.name = "s" + std::to_string(program.memories.size());
+  for (const std::string &each : tile.dims)
+    memory.shape.push_back(sizeSymbol(each));
+  memory.type = tile.element;
+  memory.shared = true;
+  memory.isParameter = false;
+  auto number = static_cast<int>(program.memories.size());
+  program.memories.push_back(std::move(memory));
+  program.body.ops.insert(program.body.ops.begin(), Op{.kind = OpKind::allocate, .memory = number});
+  append({.kind = OpKind::write, .operands = {value}, .memory = number});
+  authorSync(true);
+  Op read{.kind = OpKind::read, .memory = number};
+  Dims dims = tile.dims;
+  size_t d = choose.below(dims.size());
+  std::vector<Formula> indices;
+  size_t way =
+      choose.among({{"shared.plain", 30}, {"shared.rotated", 30}, {"shared.reversed", 15}, {"shared.transposed", 25}});
+  switch (way) {
+  case 0:
+    break;
+  case 1:
+  case 2: {
+    for (size_t k = 0; k < dims.size(); ++k)
+      indices.push_back(indexOf(k));
+    int64_t extent = tileOf(program, dims[d]);
+    indices[d] = way == 1 ? mod(indices[d] + choose.between(1, extent), extent) : Formula(extent - 1) - indices[d];
+    read.indices = std::move(indices);
+    break;
+  }
+  default:
+    choose.shuffle(dims);
+    for (const std::string &each : tile.dims)
+      indices.push_back(indexOf(static_cast<size_t>(std::ranges::find(dims, each) - dims.begin())));
+    read.indices = std::move(indices);
+  }
+  emit(std::move(read), {dims, tile.element}, knownOf(value));
+  if (choose.chance(40))
+    authorSync(true);
+}
+
+void Builder::stepRoundTrip() {
+  if (!choose.mayUse("memory.written-and-read"))
+    return;
+  int value = anyValue();
+  if (type(value).element == Element::f8e8m0fnu)
+    return;
+  choose.note("memory.written-and-read");
+  value = withRequiredDims(value);
+  const ValueType tile = type(value);
+  std::vector<Formula> shape, indices;
+  for (size_t k = 0; k < tile.dims.size(); ++k) {
+    shape.push_back(sizeSymbol(tile.dims[k]));
+    indices.push_back(indexOf(k));
+  }
+  int memory = newMemory(shape, tile.element, Data::integers);
+  append({.kind = OpKind::write, .operands = {value}, .memory = memory});
+  authorSync(false);
+  Op read{.kind = OpKind::read, .memory = memory};
+  // Elements of the workgroup's own tile, in another order.
+  size_t d = choose.below(tile.dims.size());
+  bool aligned = true;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    aligned &= each.dim != tile.dims[d] || !each.apply;
+  for (const TilingConstraint &each : program.tilings)
+    aligned &= each.dim != tile.dims[d] || !each.start;
+  if (aligned && choose.maybe("memory.read-rotated", 50)) {
+    int64_t extent = tileOf(program, tile.dims[d]);
+    indices[d] = floordiv(indices[d], extent) * extent + mod(indices[d] + choose.between(1, extent), extent);
+    read.indices = std::move(indices);
+  }
+  Known facts = knownOf(value);
+  facts.bound = std::max(facts.bound, 100.0);
+  emit(std::move(read), tile, clipped(tile.element, facts.bound, facts.exact));
+}
+
+void Builder::stepInPlace() {
+  if (!choose.mayUse("memory.in-place"))
+    return;
+  Element element = chooseArithmetic();
+  Dims dims = requiredDims();
+  if (dims.empty() || elementsOf(dims) > kMostTile)
+    return;
+  choose.note("memory.in-place");
+  int value = readFresh(dims, element, true);
+  int memory = block->ops.back().memory;
+  program.memories[static_cast<size_t>(memory)].shared = false;
+  int changed = binary("add", unary("neg", value), fill(dims, element, 1));
+  append({.kind = OpKind::write, .operands = {changed}, .memory = memory});
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,314 @@
+//===- BuildDims.cpp - Dimensions and how they are distributed --------------------------------===//
+#include "test/generate/Build.h"
+
+#include <functional>
+
+namespace soliton::generate {
+
+/// A workgroup's tile of all dimensions has at most this many elements, and a launch this many workgroups.
+static constexpr int64_t kMostElements = 4096, kMostWorkgroups = 24;
+
+void Builder::chooseDims() {
+  usesMatrix = choose.maybe("mma", 35);
+  if (usesMatrix)
+    chooseMatrixDims();
+  else
+    choosePlainDims();
+  choose.note("dims." + std::to_string(program.dims.size()));
+}
+
+void Builder::addDim(const std::string &name, int64_t tile, bool distributed, bool isSerial) {
+  program.dims.push_back({name, tile});
+  (isSerial ? serial : parallel).push_back(name);
+  if (!distributed)
+    return;
+  if (isSerial)
+    program.tilings.push_back({name, tile});
+  else
+    program.workgroups.push_back({name, tile});
+}
+
+void Builder::choosePlainDims() {
+  static const std::vector<std::string> kNames = {"M", "N", "B", "H", "G"}, kSerial = {"K", "L"};
+  size_t count =
+      1 +
+      choose.among({{"parallel.1", 25}, {"parallel.2", 40}, {"parallel.3", 20}, {"parallel.4", 10}, {"parallel.5", 5}});
+  size_t sums = count >= 4 ? 5 - count : choose.among({{"serial.0", 35}, {"serial.1", 45}, {"serial.2", 20}});
+  sums = std::min<size_t>(sums, 2);
+  int64_t elements = 1;
+  auto tile = [&]() -> int64_t {
+    std::vector<int64_t> tiles = {1, 2, 4, 8, 16, 32, 64};
+    if (choose.maybe("tile.odd", 20))
+      tiles = {3, 5, 7, 12, 17, 33};
+    std::erase_if(tiles, [&](int64_t each) { return each * elements > kMostElements; });
+    int64_t chosen = tiles.empty() ? 1 : choose.from(tiles);
+    elements *= chosen;
+    return chosen;
+  };
+  for (size_t i = 0; i < count; ++i)
+    addDim(kNames[i], tile(), choose.chance(85), false);
+  for (size_t i = 0; i < sums; ++i)
+    addDim(kSerial[i], tile(), choose.chance(75), true);
+}
+
+void Builder::chooseMatrixDims() {
+  struct Row {
+    const char *feature;
+    Element type;
+    unsigned weight;
+    std::vector<std::string> targets;
+  };
+  const std::vector<std::string> all = {"gfx942", "gfx950", "sm_90a"}, newer = {"gfx950", "sm_90a"}, older = {"gfx942"};
+  const std::vector<Row> rows = {
+      {"mma.f16", Element::f16, 40, all},        {"mma.bf16", Element::bf16, 15, all},
+      {"mma.i8", Element::i8, 12, all},          {"mma.f8e4m3fn", Element::f8e4m3fn, 8, newer},
+      {"mma.f8e5m2", Element::f8e5m2, 4, newer}, {"mma.f8e4m3fnuz", Element::f8e4m3fnuz, 5, older},
+      {"mma.f64", Element::f64, 4, all},         {"mma.f32", Element::f32, 4, {"gfx942", "gfx950"}}};
+  std::vector<Choose::Weighted> weights;
+  for (const Row &row : rows)
+    weights.push_back({row.feature, row.weight});
+  const Row &row = rows[choose.among(weights)];
+  matrixType = row.type;
+  program.targets = row.targets;
+  size_t batches = choose.among({{"batch.0", 55}, {"batch.1", 30}, {"batch.2", 15}});
+  size_t chain = 1 + choose.among({{"mma.1", 60}, {"mma.2", 28}, {"mma.3", 12}});
+  chain = std::min(chain, 3 - (batches > 1 ? 1 : 0) + size_t(0));
+  auto side = [&] { return choose.from(std::vector<int64_t>{16, 16, 32, 32, 64}); };
+  auto deep = [&] {
+    return matrixType == Element::f64 || matrixType == Element::f32 ? int64_t(16)
+                                                                    : choose.from(std::vector<int64_t>{32, 32, 64});
+  };
+  static const char *const kBatch[] = {"B", "H"};
+  for (size_t i = 0; i < batches; ++i) {
+    bool one = choose.among({{"batch.tile.1", 65}, {"batch.tile.more", 35}}) == 0;
+    addDim(kBatch[i], one ? 1 : choose.between(2, 3), choose.chance(85), false);
+  }
+  addDim("M", side(), choose.chance(90), false);
+  addDim("K", deep(), choose.chance(chain > 1 ? 50 : 80), true);
+  // In a chain the first product's columns are what the second sums over.
+  addDim("N", chain > 1 ? deep() : side(), choose.chance(90), chain > 1);
+  if (chain > 1)
+    addDim("D", side(), chain == 2 && choose.chance(80), false);
+  if (chain > 2) {
+    std::erase(parallel, "D");
+    serial.push_back("D");
+    dim("D").size = deep();
+    addDim("E", side(), choose.chance(80), false);
+  }
+}
+
+//===-- Sizes ---------------------------------------------------------------------------------===//
+
+int64_t Builder::chooseSize(int64_t tile, int64_t most) {
+  int64_t count = choose.between(1, std::max<int64_t>(1, most));
+  switch (choose.among({{"size.aligned", 45}, {"size.odd", 40}, {"size.tiny", 15}})) {
+  case 0:
+    return tile * count;
+  case 1:
+    return std::max<int64_t>(1, tile * count - choose.between(0, tile - 1));
+  default:
+    return choose.between(1, std::min<int64_t>(tile, 3));
+  }
+}
+
+/// A chain of products over many batches is no better a test than one over few, only slower.
+void Builder::limitWork() {
+  constexpr int64_t kMostWork = 1 << 20;
+  auto work = [&] {
+    int64_t batches = 1;
+    std::vector<int64_t> others;
+    for (const Dim &each : program.dims)
+      if (each.name == "B" || each.name == "H")
+        batches *= each.size;
+      else
+        others.push_back(each.size);
+    std::ranges::sort(others, std::greater<>());
+    for (size_t i = 0; i < std::min<size_t>(3, others.size()); ++i)
+      batches *= others[i];
+    return batches;
+  };
+  while (usesMatrix && work() > kMostWork) {
+    Dim *longest = nullptr;
+    for (Dim &each : program.dims)
+      if (each.size > tileOf(program, each.name) && (!longest || each.size > longest->size))
+        longest = &each;
+    if (!longest)
+      return;
+    longest->size = std::max(tileOf(program, longest->name), longest->size / 2);
+  }
+}
+
+int64_t Builder::countOf(const WorkgroupConstraint &constraint) const {
+  int64_t size = program.findDim(constraint.dim)->size;
+  return constraint.iters ? sizeOf(program, *constraint.iters) : (size + constraint.tile - 1) / constraint.tile;
+}
+bool Builder::isDistributed(const std::string &dim) const {
+  return std::ranges::count(program.workgroups, dim, &WorkgroupConstraint::dim) > 0;
+}
+bool Builder::isLooped(const std::string &dim) const {
+  return std::ranges::count(program.tilings, dim, &TilingConstraint::dim) > 0;
+}
+
+void Builder::chooseConstraints() {
+  if (program.targets.empty())
+    program.targets = {"gfx942", "gfx950", "sm_90a"};
+  int64_t groups = 1;
+  for (WorkgroupConstraint &each : program.workgroups) {
+    dim(each.dim).size = chooseSize(each.tile, std::min<int64_t>(3, kMostWorkgroups / groups));
+    groups *= countOf(each);
+  }
+  for (TilingConstraint &each : program.tilings)
+    dim(each.dim).size = chooseSize(each.tile, 4);
+  limitWork();
+  // What nobody distributes is held whole.
+  for (Dim &each : program.dims)
+    if (!isDistributed(each.name) && !isLooped(each.name) && choose.maybe("whole.odd", 15) && !usesMatrix)
+      each.size = std::max<int64_t>(1, each.size - choose.between(0, each.size - 1));
+  for (Dim &each : program.dims)
+    each.dynamic = (isDistributed(each.name) || isLooped(each.name)) && choose.maybe("size.dynamic", 20);
+  chooseWorkgroups();
+  chooseWaves();
+  chooseTilings();
+  chooseReordering();
+  chooseAlias();
+  chooseAssumptions();
+}
+
+//===-- Workgroups ------------------------------------------------------------------------------===//
+
+void Builder::chooseWorkgroups() {
+  std::vector<WorkgroupConstraint> &list = program.workgroups;
+  choose.shuffle(list);
+  int next = 0;
+  for (size_t i = 0; i < list.size(); ++i) {
+    WorkgroupConstraint &each = list[i];
+    bool second = i > 0 && list.size() <= 3 && choose.maybe("workgroup.shared", 10);
+    each.workgroupDim = second ? list[i - 1].workgroupDim : next++;
+    each.primary = !second || choose.maybe("workgroup.product", 25);
+    if (each.workgroupDim > 2)
+      choose.note("workgroup." + std::to_string(each.workgroupDim));
+    if (each.primary && choose.maybe("workgroup.iters", 6))
+      each.iters = Formula(std::max<int64_t>(1, countOf(each) + choose.between(-1, 1)));
+    chooseApply(each);
+  }
+  if (list.size() < 5 && choose.maybe("workgroup.unused", 3)) {
+    program.dims.push_back({"U", 4});
+    list.push_back({"U", 4, next});
+  }
+  if (choose.maybe("grid", 2))
+    program.grid = 1;
+}
+
+void Builder::chooseApply(WorkgroupConstraint &constraint) {
+  if (!choose.maybe("workgroup.apply", 12))
+    return;
+  Formula id = Formula::symbol("$WG"), tile = constraint.tile;
+  Formula count = constraint.iters ? *constraint.iters : ceildiv(Formula::symbol(constraint.dim), tile);
+  switch (choose.among({{"apply.plain", 20},
+                        {"apply.reversed", 30},
+                        {"apply.rotated", 20},
+                        {"apply.shifted", 15},
+                        {"apply.negative", 15}})) {
+  case 0:
+    constraint.apply = id * tile;
+    return;
+  case 1:
+    constraint.apply = (count - 1 - id) * tile;
+    return;
+  case 2:
+    constraint.apply = mod(id + 1, count) * tile;
+    return;
+  case 3:
+    constraint.apply = id * tile + choose.between(1, 3);
+    return;
+  default:
+    constraint.apply = id * tile - choose.between(1, 3);
+  }
+}
+
+void Builder::chooseWaves() {
+  int64_t total = 1, perDim[5] = {1, 1, 1, 1, 1};
+  for (const WorkgroupConstraint &each : program.workgroups) {
+    int64_t least = usesMatrix && each.dim != "B" && each.dim != "H" ? 16 : 1;
+    int64_t count = choose.from(std::vector<int64_t>{1, 2, 2, 4});
+    if (each.workgroupDim > 2 || each.tile % count != 0 || each.tile / count < least || total * count > 8 ||
+        !choose.maybe("waves", 40))
+      continue;
+    program.waves.push_back({each.dim, each.tile / count});
+    total *= count;
+    perDim[each.workgroupDim] *= count;
+  }
+  if (total <= 4 && choose.maybe("waves.replicated", 5))
+    program.wavesPerBlock = {perDim[0] * 2, perDim[1], perDim[2]};
+}
+
+void Builder::chooseTilings() {
+  for (TilingConstraint &each : program.tilings) {
+    int64_t count = (dim(each.dim).size + each.tile - 1) / each.tile;
+    if (choose.maybe("tiling.iters", 8))
+      each.iters = Formula(choose.between(0, count + 1));
+    if (choose.maybe("tiling.start", 6))
+      each.start = Formula(choose.between(-3, 5));
+  }
+}
+
+void Builder::chooseReordering() {
+  std::vector<WorkgroupConstraint *> first;
+  for (int wanted = 0; wanted < 2; ++wanted)
+    for (WorkgroupConstraint &each : program.workgroups)
+      if (each.workgroupDim == wanted && each.primary)
+        first.push_back(&each);
+  bool alone = first.size() <= 2 && !first.empty() && first[0]->workgroupDim == 0 &&
+               (first.size() == 1 || first[1]->workgroupDim == 1);
+  if (!alone || program.workgroups.size() != first.size() || program.grid || !choose.maybe("reordering", 10))
+    return;
+  Formula x = Formula::symbol("$WG0"), y = Formula::symbol("$WG1");
+  auto count = [&](size_t i) {
+    return first[i]->iters ? *first[i]->iters : ceildiv(Formula::symbol(first[i]->dim), first[i]->tile);
+  };
+  if (first.size() == 2 && choose.maybe("reordering.both", 50)) {
+    Formula number = x + y * count(0);
+    program.reorderings = {{floordiv(number, count(1)), 0}, {mod(number, count(1)), 1}};
+    return;
+  }
+  program.reorderings = {{choose.chance(50) ? count(0) - 1 - x : mod(x + 1, count(0)), 0}};
+}
+
+//===-- The rest --------------------------------------------------------------------------------===//
+
+void Builder::chooseAlias() {
+  if (usesMatrix || program.dims.size() > 4 || !choose.maybe("alias", 8))
+    return;
+  std::vector<std::string> targets;
+  for (const Dim &each : program.dims)
+    if ((isDistributed(each.name) || isLooped(each.name)) && !each.dynamic && each.size % 2 == 0 &&
+        tileOf(program, each.name) % 2 == 0)
+      targets.push_back(each.name);
+  for (const WorkgroupConstraint &each : program.workgroups)
+    if (each.apply)
+      std::erase(targets, each.dim);
+  for (const TilingConstraint &each : program.tilings)
+    if (each.start)
+      std::erase(targets, each.dim);
+  if (targets.empty())
+    return;
+  std::string target = choose.from(targets);
+  bool half = choose.chance(50);
+  Formula x = Formula::symbol("$x");
+  program.aliases.push_back({"S", target, half ? floordiv(x, 2) : x * 2});
+  program.dims.push_back({"S", half ? dim(target).size / 2 : dim(target).size * 2});
+  (isSerial(target) ? serial : parallel).push_back("S");
+}
+
+void Builder::chooseAssumptions() {
+  for (const Dim &each : program.dims)
+    if (each.dynamic && choose.maybe("assume", 25)) {
+      Formula size = Formula::symbol(each.name);
+      if (each.size % 8 == 0)
+        program.assumptions.push_back(Formula::of(FormulaKind::eq, {mod(size, 8), 0}));
+      else
+        program.assumptions.push_back(Formula::of(FormulaKind::le, {1, size}));
+    }
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,406 @@
+#include "test/generate/Campaign.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <poll.h>
+#include <sstream>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace soliton::generate {
+namespace {
+
+//===-- Lines between processes -----------------------------------------------------------------===//
+
+std::string escaped(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    result += c == '\n' ? "\\n" : c == '\t' ? " " : std::string(1, c);
+  return result;
+}
+std::string unescaped(std::string text) {
+  for (size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;)
+    text.replace(at, 2, "\n");
+  return text;
+}
+
+std::string lineOf(const SeedResult &result) {
+  std::string features;
+  for (const std::string &each : result.features)
+    features += (features.empty() ? "" : ",") + each;
+  return std::to_string(result.seed) + "\t" + std::to_string(static_cast<int>(result.verdict.outcome)) + "\t" +
+         result.verdict.kind + "\t" + result.verdict.target + "\t" + escaped(result.verdict.message) + "\t" + features;
+}
+
+std::optional<SeedResult> parseLine(const std::string &line) {
+  std::vector<std::string> fields;
+  std::istringstream stream(line);
+  for (std::string field; std::getline(stream, field, '\t');)
+    fields.push_back(field);
+  if (fields.size() < 5 || fields[0].empty() || fields[0].find_first_not_of("0123456789") != std::string::npos)
+    return std::nullopt;
+  SeedResult result{std::stoull(fields[0]),
+                    {static_cast<Outcome>(std::stoi(fields[1])), fields[2], fields[3], unescaped(fields[4])},
+                    {}};
+  if (fields.size() > 5) {
+    std::istringstream features(fields[5]);
+    for (std::string each; std::getline(features, each, ',');)
+      result.features.insert(each);
+  }
+  return result;
+}
+
+void writeAll(int file, const std::string &text) {
+  for (size_t done = 0; done < text.size();) {
+    ssize_t count = write(file, text.data() + done, text.size() - done);
+    if (count <= 0)
+      _exit(3);
+    done += static_cast<size_t>(count);
+  }
+}
+
+//===-- Children --------------------------------------------------------------------------------===//
+
+SeedResult judgeSeed(uint64_t seed, const CampaignOptions &options) {
+  JudgeOptions judging = options.judge;
+  judging.everyPass |= options.passesEvery && seed % options.passesEvery == 0;
+  SeedResult result{seed, {}, {}};
+  if (options.libraryEvery && seed % options.libraryEvery == options.libraryEvery - 1) {
+    std::string what;
+    result.verdict = judgeLibrary(seed, judging, result.features, what);
+    if (result.verdict.outcome != Outcome::accepted)
+      result.verdict.message = what + ": " + result.verdict.message;
+    return result;
+  }
+  Program program = randomProgram(seed, options.random);
+  result.features = program.features;
+  result.verdict = judge(program, judging);
+  return result;
+}
+
+/// A process that says which seed it begins with and what came of it, one line each.
+class Child {
+public:
+  explicit Child(const std::function<void(int)> &work) {
+    int ends[2];
+    if (pipe(ends) != 0)
+      throw std::runtime_error("no pipe to a child");
+    char name[] = "/tmp/soliton-generate-XXXXXX";
+    int errors = mkstemp(name);
+    unlink(name);
+    pid = fork();
+    if (pid == 0) {
+      close(ends[0]);
+      dup2(errors, STDERR_FILENO);
+      reportCrashes();
+      work(ends[1]);
+      _exit(0);
+    }
+    close(ends[1]);
+    from = ends[0];
+    said = errors;
+  }
+  Child(const Child &) = delete;
+  ~Child() {
+    close(from);
+    close(said);
+  }
+
+  /// What the child printed before it died: of a stack trace the frames of the compiler, otherwise the last lines.
+  std::string lastWords() const {
+    constexpr off_t kMost = 20000;
+    off_t size = lseek(said, 0, SEEK_END);
+    std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
+    ssize_t got = pread(said, text.data(), text.size(), std::max<off_t>(0, size - kMost));
+    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    std::istringstream lines(text);
+    std::string frames;
+    int count = 0;
+    for (std::string line; std::getline(lines, line) && count < 6;)
+      if (size_t at = line.find("soliton::"); at != std::string::npos && line.find("generate::") == std::string::npos) {
+        frames += line.substr(at, line.find_last_of('+') - at) + "\n";
+        ++count;
+      }
+    return frames.empty() ? text.substr(text.size() - std::min<size_t>(text.size(), 1500)) : frames;
+  }
+  /// Waits for its end and says how it ended.
+  std::string finish(bool stop) {
+    if (stop)
+      kill(pid, SIGKILL);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (WIFSIGNALED(status))
+      return std::string("signal ") + strsignal(WTERMSIG(status));
+    return WEXITSTATUS(status) == 0 ? "" : "exit code " + std::to_string(WEXITSTATUS(status));
+  }
+
+  pid_t pid = 0;
+  int from = -1;
+
+private:
+  int said = -1;
+};
+
+using Clock = std::chrono::steady_clock;
+
+/// Seeds in the hands of one child at a time.
+class Worker {
+public:
+  Worker(const CampaignOptions &options, std::vector<uint64_t> seeds) : options(options), seeds(std::move(seeds)) {
+    start();
+  }
+
+  bool isDone() const { return !child; }
+  int file() const { return child->from; }
+
+  /// What came from the child; called when there is something to read, and now and then.
+  void advance(bool readable, const std::function<void(SeedResult)> &take) {
+    if (readable && readLines(take))
+      return end(child->finish(false), take);
+    if (Clock::now() - began > std::chrono::seconds(options.limit)) {
+      std::string words = child->lastWords();
+      child->finish(true);
+      fail("hang", "took longer than " + std::to_string(options.limit) + " s\n" + words, take);
+    }
+  }
+
+private:
+  void start() {
+    if (next >= seeds.size()) {
+      child.reset();
+      return;
+    }
+    std::vector<uint64_t> rest(seeds.begin() + static_cast<ptrdiff_t>(next), seeds.end());
+    const CampaignOptions &how = options;
+    buffer.clear();
+    began = Clock::now();
+    child = std::make_unique<Child>([rest, &how](int to) {
+      for (uint64_t seed : rest)
+        writeAll(to, lineOf(judgeSeed(seed, how)) + "\n");
+    });
+  }
+
+  /// True at the end of what the child has to say.
+  bool readLines(const std::function<void(SeedResult)> &take) {
+    char bytes[4096];
+    ssize_t count = read(child->from, bytes, sizeof bytes);
+    if (count <= 0)
+      return true;
+    buffer.append(bytes, static_cast<size_t>(count));
+    for (size_t stop = 0; (stop = buffer.find('\n')) != std::string::npos; buffer.erase(0, stop + 1))
+      if (std::optional<SeedResult> result = parseLine(buffer.substr(0, stop))) {
+        take(*result);
+        ++next;
+        began = Clock::now();
+      }
+    return false;
+  }
+
+  void end(const std::string &how, const std::function<void(SeedResult)> &take) {
+    if (next < seeds.size())
+      return fail("crash", how + "\n" + child->lastWords(), take);
+    child.reset();
+  }
+
+  void fail(const char *kind, const std::string &message, const std::function<void(SeedResult)> &take) {
+    SeedResult result{seeds[next++], {Outcome::failed, kind, "", message}, {}};
+    if (!options.libraryEvery || result.seed % options.libraryEvery != options.libraryEvery - 1)
+      result.features = randomProgram(result.seed, options.random).features;
+    take(result);
+    start();
+  }
+
+  const CampaignOptions &options;
+  std::vector<uint64_t> seeds;
+  size_t next = 0;
+  std::unique_ptr<Child> child;
+  std::string buffer;
+  Clock::time_point began;
+};
+
+std::vector<uint64_t> seedsToDo(const CampaignOptions &options, Campaign &campaign) {
+  std::set<uint64_t> done;
+  if (std::ifstream before(options.resume); !options.resume.empty() && before)
+    for (std::string line; std::getline(before, line);)
+      if (std::optional<SeedResult> result = parseLine(line); result && done.insert(result->seed).second)
+        campaign.results.push_back(*result);
+  std::vector<uint64_t> seeds;
+  auto add = [&](uint64_t seed) {
+    if (done.insert(seed).second)
+      seeds.push_back(seed);
+  };
+  for (uint64_t seed : options.seedsFirst)
+    add(seed);
+  for (uint64_t seed = options.first; seed < options.last; ++seed)
+    add(seed);
+  return seeds;
+}
+} // namespace
+
+Campaign run(const CampaignOptions &options) {
+  constexpr size_t kBatch = 20;
+  Campaign campaign;
+  std::vector<uint64_t> seeds = seedsToDo(options, campaign);
+  std::ofstream log;
+  if (!options.resume.empty())
+    log.open(options.resume, std::ios::app);
+  size_t next = 0, finished = 0;
+  auto take = [&](SeedResult result) {
+    if (log.is_open())
+      log << lineOf(result) << std::endl;
+    ++finished;
+    if (options.progress &&
+        (result.verdict.outcome == Outcome::failed || finished % 50 == 0 || finished == seeds.size()))
+      options.progress("[" + std::to_string(finished) + "/" + std::to_string(seeds.size()) + "] seed " +
+                       std::to_string(result.seed) + " " +
+                       (result.verdict.outcome == Outcome::failed ? signatureOf(result.verdict) : ""));
+    campaign.results.push_back(std::move(result));
+  };
+  std::vector<std::unique_ptr<Worker>> workers;
+  while (next < seeds.size() || !workers.empty()) {
+    while (next < seeds.size() && workers.size() < static_cast<size_t>(std::max(1, options.jobs))) {
+      size_t stop = std::min(seeds.size(), next + kBatch);
+      workers.push_back(
+          std::make_unique<Worker>(options, std::vector<uint64_t>(seeds.begin() + static_cast<ptrdiff_t>(next),
+                                                                  seeds.begin() + static_cast<ptrdiff_t>(stop))));
+      next = stop;
+    }
+    std::vector<pollfd> files;
+    for (const auto &worker : workers)
+      files.push_back({worker->file(), POLLIN, 0});
+    poll(files.data(), files.size(), 500);
+    for (size_t i = 0; i < workers.size(); ++i)
+      workers[i]->advance(files[i].revents != 0, take);
+    std::erase_if(workers, [](const auto &worker) { return worker->isDone(); });
+  }
+  std::ranges::sort(campaign.results, {}, &SeedResult::seed);
+  return campaign;
+}
+
+Verdict judgeApart(const Program &program, const JudgeOptions &options, int limitSeconds) {
+  Child child([&](int to) { writeAll(to, lineOf({program.seed, judge(program, options), {}}) + "\n"); });
+  std::string text;
+  Clock::time_point end = Clock::now() + std::chrono::seconds(limitSeconds);
+  while (true) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
+    pollfd file{child.from, POLLIN, 0};
+    if (left <= 0 || poll(&file, 1, static_cast<int>(left)) == 0) {
+      child.finish(true);
+      return {Outcome::failed, "hang", "", "took longer than " + std::to_string(limitSeconds) + " s"};
+    }
+    char bytes[4096];
+    ssize_t count = read(child.from, bytes, sizeof bytes);
+    if (count <= 0)
+      break;
+    text.append(bytes, static_cast<size_t>(count));
+  }
+  std::string how = child.finish(false);
+  if (std::optional<SeedResult> result = parseLine(text.substr(0, text.find('\n'))))
+    return result->verdict;
+  return {Outcome::failed, "crash", "", how + "\n" + child.lastWords()};
+}
+
+//===-- Tables ----------------------------------------------------------------------------------===//
+
+size_t Campaign::count(Outcome outcome) const {
+  return static_cast<size_t>(
+      std::ranges::count_if(results, [&](const SeedResult &each) { return each.verdict.outcome == outcome; }));
+}
+
+std::map<std::pair<std::string, std::string>, int> Campaign::pairs() const {
+  std::map<std::pair<std::string, std::string>, int> counts;
+  for (const SeedResult &result : results)
+    if (result.verdict.outcome == Outcome::accepted)
+      for (auto a = result.features.begin(); a != result.features.end(); ++a)
+        for (auto b = std::next(a); b != result.features.end(); ++b)
+          ++counts[{*a, *b}];
+  return counts;
+}
+
+std::string signatureOf(const Verdict &verdict) {
+  // Of a wrong result the place says nothing.
+  std::string text = verdict.kind + " " + verdict.target;
+  if (verdict.kind == "wrong-result" || verdict.kind == "hang")
+    return text;
+  size_t error = verdict.message.find("error: ");
+  std::string line = verdict.message.substr(error == std::string::npos ? 0 : error + 7);
+  if (verdict.kind != "crash")
+    line = line.substr(0, line.find('\n'));
+  text += verdict.message.starts_with("code object") ? " code object: " : ": ";
+  for (char c : line.substr(0, 300))
+    if (!(c >= '0' && c <= '9') && c != '-')
+      text += c == '\n' ? ' ' : c;
+  return text.substr(0, 160);
+}
+
+namespace {
+std::map<std::string, int> tally(const Campaign &campaign, Outcome outcome) {
+  std::map<std::string, int> counts;
+  for (const SeedResult &each : campaign.results)
+    if (each.verdict.outcome == outcome)
+      ++counts[each.verdict.kind + (each.verdict.target.empty() ? "" : " (" + each.verdict.target + ")")];
+  return counts;
+}
+
+/// How often each feature is in a kernel that was generated, and in one that was accepted.
+std::map<std::string, std::pair<int, int>> featureCounts(const Campaign &campaign) {
+  std::map<std::string, std::pair<int, int>> counts;
+  for (const SeedResult &each : campaign.results)
+    for (const std::string &feature : each.features) {
+      ++counts[feature].first;
+      counts[feature].second += each.verdict.outcome == Outcome::accepted;
+    }
+  return counts;
+}
+} // namespace
+
+std::string table(const Campaign &campaign) {
+  std::ostringstream out;
+  size_t total = campaign.results.size();
+  out << "generated " << total << ", accepted " << campaign.count(Outcome::accepted) << ", refused "
+      << campaign.count(Outcome::refused) << ", failed " << campaign.count(Outcome::failed) << "\n";
+  for (const auto &[kind, count] : tally(campaign, Outcome::refused))
+    out << "  refused " << count << "  " << kind << "\n";
+  for (const auto &[kind, count] : tally(campaign, Outcome::failed))
+    out << "  failed  " << count << "  " << kind << "\n";
+  out << "features (generated, accepted):\n";
+  auto features = featureCounts(campaign);
+  for (const auto &[feature, counts] : features)
+    out << "  " << feature << " " << counts.first << " " << counts.second << "\n";
+  constexpr int kWanted = 20;
+  auto pairs = campaign.pairs();
+  size_t enough =
+      static_cast<size_t>(std::ranges::count_if(pairs, [](const auto &each) { return each.second >= kWanted; }));
+  out << "pairs of features: " << pairs.size() << " of " << features.size() * (features.size() - 1) / 2 << " occur, "
+      << enough << " in at least " << kWanted << " accepted kernels\n";
+  return out.str();
+}
+
+std::string json(const Campaign &campaign) {
+  std::ostringstream out;
+  out << "{\"generated\": " << campaign.results.size() << ", \"accepted\": " << campaign.count(Outcome::accepted)
+      << ", \"refused\": " << campaign.count(Outcome::refused) << ", \"failed\": " << campaign.count(Outcome::failed);
+  auto list = [&](const char *name, const std::map<std::string, int> &counts) {
+    out << ", \"" << name << "\": {";
+    bool first = true;
+    for (const auto &[kind, count] : counts) {
+      out << (first ? "" : ", ") << "\"" << kind << "\": " << count;
+      first = false;
+    }
+    out << "}";
+  };
+  list("refusals", tally(campaign, Outcome::refused));
+  list("failures", tally(campaign, Outcome::failed));
+  std::map<std::string, int> accepted;
+  for (const auto &[feature, counts] : featureCounts(campaign))
+    accepted[feature] = counts.second;
+  list("features", accepted);
+  out << "}\n";
+  return out.str();
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,62 @@
+//===- Campaign.h - Many seeds, and what became of them ----------------------------------------===//
+//
+// Seeds are judged in batches by child processes, so that a crash or a hang of the compiler is a verdict about one seed
+// and not the end. What was judged is appended to a file, from which a campaign goes on where it stopped.
+//
+//   Campaign campaign = run({.first = 0, .last = 20000, .jobs = 2, .resume = "soak.txt"});
+//   std::cout << table(campaign);
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "test/generate/Judge.h"
+#include "test/generate/Random.h"
+
+#include <map>
+
+namespace soliton::generate {
+
+struct CampaignOptions {
+  uint64_t first = 0, last = 100;
+  /// Judged before the range.
+  std::vector<uint64_t> seedsFirst = {};
+  int jobs = 1;
+  /// Seconds that one seed may take.
+  int limit = 60;
+  RandomOptions random = {};
+  JudgeOptions judge = {};
+  /// One seed in so many is a kernel of the library; 0: none.
+  uint64_t libraryEvery = 25;
+  /// One in so many is judged after every pass.
+  uint64_t passesEvery = 10;
+  std::string resume = {};
+  std::function<void(const std::string &)> progress = {};
+};
+
+struct SeedResult {
+  uint64_t seed = 0;
+  Verdict verdict;
+  std::set<std::string> features;
+};
+
+struct Campaign {
+  std::vector<SeedResult> results;
+
+  size_t count(Outcome outcome) const;
+  /// Pairs of features by the number of accepted kernels that have both.
+  std::map<std::pair<std::string, std::string>, int> pairs() const;
+};
+
+Campaign run(const CampaignOptions &options);
+
+/// What was generated, accepted, refused by id, failed by kind; pairs of features that are rare.
+std::string table(const Campaign &campaign);
+std::string json(const Campaign &campaign);
+
+/// The verdict about a program from a process of its own.
+Verdict judgeApart(const Program &program, const JudgeOptions &options, int limitSeconds);
+
+/// What failures have in common: kind, target and message without numbers.
+std::string signatureOf(const Verdict &verdict);
+
+} // namespace soliton::generate

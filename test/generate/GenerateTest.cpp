@@ -1,0 +1,318 @@
+#include "soliton/support/Float.h"
+#include "test/generate/Evaluate.h"
+#include "test/generate/Judge.h"
+#include "test/generate/Random.h"
+#include "test/generate/Shrink.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace soliton::generate {
+namespace {
+
+/// b[M] = f(a[M]), M of a size that one workgroup's tile of 4 does not divide.
+Program elementwise(Element type, int64_t size, int64_t tile) {
+  Program program;
+  program.dims = {{"M", size}};
+  program.workgroups = {{"M", tile, 0}};
+  program.memories = {{.name = "a", .shape = {Formula::symbol("M")}, .type = type},
+                      {.name = "b", .shape = {Formula::symbol("M")}, .type = type, .data = Data::output}};
+  program.targets = {"gfx942", "gfx950", "sm_90a"};
+  int value = program.addValue({{"M"}, type});
+  program.body.ops = {Op{.kind = OpKind::read, .results = {value}, .memory = 0},
+                      Op{.kind = OpKind::write, .operands = {value}, .memory = 1}};
+  return program;
+}
+
+Bytes encoded(Element type, const std::vector<double> &numbers) {
+  Storage storage({static_cast<int64_t>(numbers.size())}, type);
+  Bytes bytes(storage.bytes());
+  for (size_t i = 0; i < numbers.size(); ++i)
+    storage.store(bytes, {static_cast<int64_t>(i)}, encode(type, numbers[i]));
+  return bytes;
+}
+std::vector<double> decoded(Element type, const Bytes &bytes, int64_t count) {
+  Storage storage({count}, type);
+  std::vector<double> numbers;
+  for (int64_t i = 0; i < count; ++i)
+    numbers.push_back(decode(type, storage.load(bytes, {i})));
+  return numbers;
+}
+std::vector<double> resultOf(const Program &program, const std::vector<Bytes> &inputs, Element type, int64_t count) {
+  return decoded(type, evaluate(program, inputs).back(), count);
+}
+
+//===-- Numbers ---------------------------------------------------------------------------------===//
+
+DType dtypeOf(Element type) {
+  return static_cast<DType>(type);
+}
+Element elementAt(int number) {
+  return static_cast<Element>(number);
+}
+
+TEST(GenerateNumbers, ElementsAreInTheOrderOfTheLanguagesTypes) {
+  for (int i = 0; i < kElements; ++i) {
+    std::string mine(formatOf(elementAt(i)).name), theirs(name(dtypeOf(elementAt(i))));
+    for (char &c : mine)
+      c = static_cast<char>(std::tolower(c));
+    EXPECT_EQ(mine, theirs);
+  }
+  EXPECT_EQ(allDTypes().size(), static_cast<size_t>(kElements));
+}
+
+TEST(GenerateNumbers, EveryEncodingOfSmallTypesIsReadAsTheLanguageReadsIt) {
+  for (int i = 0; i < kElements; ++i)
+    for (uint64_t bits = 0; bitsOf(elementAt(i)) <= 16 && bits < uint64_t(1) << bitsOf(elementAt(i)); ++bits) {
+      double mine = decode(elementAt(i), bits), theirs = soliton::decode(dtypeOf(elementAt(i)), bits);
+      ASSERT_TRUE(mine == theirs || (std::isnan(mine) && std::isnan(theirs)))
+          << name(dtypeOf(elementAt(i))) << " " << bits;
+    }
+}
+
+TEST(GenerateNumbers, NumbersBetweenTwoOthersRoundAsTheLanguageRounds) {
+  for (int i = 0; i < kElements; ++i) {
+    Element type = elementAt(i);
+    if (!isFloat(type) || type == Element::f64)
+      continue;
+    for (int64_t step = -4000; step <= 4000; ++step)
+      for (double scale : {0x1p-130, 0x1p-20, 0x1p-9, 0.0625, 1.0, 37.0, 0x1p14}) {
+        double value = static_cast<double>(step) * scale, mine = roundTo(type, value),
+               theirs = soliton::roundTo(dtypeOf(type), value);
+        ASSERT_TRUE(mine == theirs || (std::isnan(mine) && std::isnan(theirs)))
+            << formatOf(type).name << " " << value << ": " << mine << " and " << theirs;
+      }
+  }
+}
+
+TEST(GenerateNumbers, ExactLimitsAreExact) {
+  for (int i = 0; i < kElements; ++i)
+    if (Element type = elementAt(i); isFloat(type) && type != Element::f8e8m0fnu && bitsOf(type) <= 16) {
+      for (double value = 0; value <= exactLimit(type); ++value)
+        ASSERT_EQ(roundTo(type, value), value) << formatOf(type).name;
+      EXPECT_NE(roundTo(type, exactLimit(type) + 1), exactLimit(type) + 1) << formatOf(type).name;
+    }
+}
+
+TEST(GenerateNumbers, RowsOfPackedTypesStartOnBytes) {
+  EXPECT_EQ(Storage({3, 5}, Element::i4).bytes(), 9u);
+  EXPECT_EQ(Storage({2, 4}, Element::f6e2m3fn).bytes(), 6u);
+  EXPECT_EQ(Storage({2, 3}, Element::i1).bytes(), 6u);
+  Storage storage({2, 3}, Element::i4);
+  Bytes bytes(storage.bytes());
+  storage.store(bytes, {1, 1}, 0xd);
+  EXPECT_EQ(bytes, (Bytes{0, 0, 0xd0, 0}));
+}
+
+TEST(GenerateFormulas, DivisionRoundsDown) {
+  Formula x = Formula::symbol("x");
+  auto at = [](const Formula &formula, int64_t value) {
+    return valueOf(formula, [=](const std::string &) { return value; });
+  };
+  EXPECT_EQ(at(floordiv(x, 4), -1), -1);
+  EXPECT_EQ(at(mod(x, 4), -1), 3);
+  EXPECT_EQ(at(mod(x, -4), 1), -3);
+  EXPECT_EQ(at(ceildiv(x, 4), 5), 2);
+  EXPECT_EQ(textOf(mod(x + 32, 64)), "mod((x + 32), 64)");
+}
+
+//===-- The evaluator ---------------------------------------------------------------------------===//
+
+TEST(GenerateEvaluate, CopiesAllWorkgroups) {
+  Program program = elementwise(Element::f32, 6, 4);
+  EXPECT_EQ(resultOf(program, {encoded(Element::f32, {1, 2, 3, 4, 5, 6}), Bytes(24)}, Element::f32, 6),
+            (std::vector<double>{1, 2, 3, 4, 5, 6}));
+}
+
+TEST(GenerateEvaluate, PlacesOutsideTheMemoryReadZeroAndAreNotWritten) {
+  Program program = elementwise(Element::f32, 4, 4);
+  program.body.ops[0].indices = {{Formula::symbol("$index0") - 1}};
+  EXPECT_EQ(resultOf(program, {encoded(Element::f32, {1, 2, 3, 4}), Bytes(16)}, Element::f32, 4),
+            (std::vector<double>{0, 1, 2, 3}));
+  program = elementwise(Element::f32, 4, 4);
+  program.body.ops[1].indices = {{Formula::symbol("$index0") + 2}};
+  EXPECT_EQ(
+      resultOf(program, {encoded(Element::f32, {1, 2, 3, 4}), encoded(Element::f32, {9, 9, 9, 9})}, Element::f32, 4),
+      (std::vector<double>{9, 9, 1, 2}));
+}
+
+TEST(GenerateEvaluate, ReductionsSkipWhatIsOutsideTheirDimension) {
+  Program program = elementwise(Element::f32, 3, 3);
+  program.dims.push_back({"N", 3});
+  program.workgroups.push_back({"N", 4, 1});
+  program.memories[0].shape.push_back(Formula::symbol("N"));
+  program.values[0].dims = {"M", "N"};
+  int result = program.addValue({{"M"}, Element::f32});
+  program.body.ops.insert(program.body.ops.begin() + 1,
+                          Op{.kind = OpKind::reduce, .operands = {0}, .results = {result}, .word = "max", .dim = "N"});
+  program.body.ops.back().operands = {result};
+  EXPECT_EQ(
+      resultOf(program, {encoded(Element::f32, {-1, -2, -3, -4, -5, -6, -7, -8, -9}), Bytes(12)}, Element::f32, 3),
+      (std::vector<double>{-1, -4, -7}));
+}
+
+TEST(GenerateEvaluate, ModulusHasTheSignOfTheDivisor) {
+  for (Element type : {Element::f32, Element::i32}) {
+    Program program = elementwise(type, 4, 4);
+    int three = program.addValue({{"M"}, type}), rest = program.addValue({{"M"}, type});
+    program.body.ops.insert(program.body.ops.begin() + 1,
+                            {Op{.kind = OpKind::fill, .results = {three}, .number = 3},
+                             Op{.kind = OpKind::binary, .operands = {0, three}, .results = {rest}, .word = "mod"}});
+    program.body.ops.back().operands = {rest};
+    EXPECT_EQ(resultOf(program, {encoded(type, {7, -7, -3, 0}), Bytes(16)}, type, 4),
+              (std::vector<double>{1, 2, 0, 0}));
+  }
+}
+
+TEST(GenerateEvaluate, LoopsOnOneAxisHideEachOther) {
+  // The sum over an outer and an inner loop of tile k, where the last read is the outer's: 2 * (1 + … + 4) + (1 + … +
+  // 4).
+  Program program = elementwise(Element::f32, 1, 1);
+  program.dims.push_back({"K", 4});
+  program.tilings = {{"K", 2}};
+  program.memories[0].shape = {Formula::symbol("K")};
+  program.values = {};
+  auto scalarOfM = [&] { return program.addValue({{"M"}, Element::f32}); };
+  int zero = scalarOfM(), outer = scalarOfM(), inner = scalarOfM(), afterInner = scalarOfM(), afterOuter = scalarOfM(),
+      sum = scalarOfM();
+  auto sumOfTile = [&](int acc, int result) -> std::vector<Op> {
+    int tile = program.addValue({{"K"}, Element::f32}), wide = program.addValue({{"M", "K"}, Element::f32});
+    return {Op{.kind = OpKind::read, .results = {tile}, .memory = 0},
+            Op{.kind = OpKind::broadcast, .operands = {tile}, .results = {wide}},
+            Op{.kind = OpKind::reduce, .operands = {wide, acc}, .results = {result}, .word = "sum", .dim = "K"}};
+  };
+  int innerSum = scalarOfM();
+  Op second{.kind = OpKind::iterate,
+            .operands = {outer},
+            .results = {afterInner},
+            .word = "K",
+            .blocks = {{{inner}, sumOfTile(inner, innerSum), {innerSum}}}};
+  Block body{{outer}, {second}, {sum}};
+  for (Op &op : sumOfTile(afterInner, sum))
+    body.ops.push_back(op);
+  program.body.ops = {
+      Op{.kind = OpKind::fill, .results = {zero}},
+      Op{.kind = OpKind::iterate, .operands = {zero}, .results = {afterOuter}, .word = "K", .blocks = {body}},
+      Op{.kind = OpKind::write, .operands = {afterOuter}, .memory = 1}};
+  ASSERT_EQ(findMistake(program), std::nullopt);
+  EXPECT_EQ(resultOf(program, {encoded(Element::f32, {1, 2, 3, 4}), Bytes(4)}, Element::f32, 1),
+            (std::vector<double>{30}));
+}
+
+//===-- The generator ---------------------------------------------------------------------------===//
+
+TEST(GenerateRandom, ASeedAlwaysGivesTheSameKernel) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Program first = randomProgram(seed), second = randomProgram(seed);
+    ASSERT_EQ(print(first, "gfx942"), print(second, "gfx942"));
+    ASSERT_EQ(inputsOf(first), inputsOf(second));
+  }
+}
+
+TEST(GenerateRandom, KernelsAreWellFormed) {
+  for (uint64_t seed = 0; seed < 2000; ++seed)
+    ASSERT_EQ(findMistake(randomProgram(seed)), std::nullopt) << seed << "\n" << print(randomProgram(seed), "gfx942");
+}
+
+TEST(GenerateRandom, FeaturesThatAreLeftOutDoNotOccur) {
+  for (uint64_t seed = 0; seed < 300; ++seed)
+    for (const std::string &feature : randomProgram(seed, {.without = {"mma", "loop", "type.f8"}}).features) {
+      EXPECT_FALSE(feature.starts_with("mma") || feature.starts_with("loop") || feature.starts_with("type.f8"))
+          << feature;
+    }
+}
+
+TEST(GenerateRandom, EveryDimensionCountAndTypeOccurs) {
+  std::set<std::string> seen;
+  for (uint64_t seed = 0; seed < 3000; ++seed)
+    seen.merge(randomProgram(seed).features);
+  for (const char *feature : {"dims.1",
+                              "dims.2",
+                              "dims.3",
+                              "dims.4",
+                              "dims.5",
+                              "workgroup.3",
+                              "workgroup.4",
+                              "alias",
+                              "grid",
+                              "reordering",
+                              "tiling.iters",
+                              "tiling.start",
+                              "workgroup.iters",
+                              "workgroup.apply",
+                              "workgroup.shared",
+                              "read.gather",
+                              "write.scatter",
+                              "loop.nested",
+                              "loop.nested-same",
+                              "conditional",
+                              "mma.1",
+                              "mma.2",
+                              "mma.3",
+                              "batch.tile.more",
+                              "reduce.inner",
+                              "shared.author",
+                              "barrier.author",
+                              "wait.author",
+                              "outputs.several",
+                              "memory.written-and-read",
+                              "size.dynamic",
+                              "direct-copies",
+                              "type.i1",
+                              "type.i4",
+                              "type.f4e2m1fn",
+                              "type.f6e2m3fn",
+                              "type.index",
+                              "read.bounds",
+                              "write.bounds"})
+    EXPECT_TRUE(seen.contains(feature)) << feature;
+}
+
+//===-- The judge -------------------------------------------------------------------------------===//
+
+TEST(GenerateJudge, AcceptsAPlainCopyOnEveryTarget) {
+  Verdict verdict = judge(elementwise(Element::f32, 70, 64), {.everyPass = true});
+  EXPECT_EQ(verdict.outcome, Outcome::accepted) << verdict.kind << ": " << verdict.message;
+}
+
+TEST(GenerateJudge, EveryKernelParses) {
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Verdict verdict = judge(randomProgram(seed, {.without = {"workgroup.3", "workgroup.4"}}), {.parseOnly = true});
+    EXPECT_NE(verdict.outcome, Outcome::refused) << seed << ": " << verdict.message;
+  }
+}
+
+//===-- The shrinker ----------------------------------------------------------------------------===//
+
+TEST(GenerateShrink, LeavesWhatTheFailureNeedsAndNothingElse) {
+  // An artificial failure: a reduction by `max` of f16 along a dimension that is not the last.
+  auto fails = [](const Program &program) {
+    bool found = false;
+    forEachOp(program.body, [&](const Op &op) {
+      if (op.kind == OpKind::reduce && op.word == "max") {
+        const ValueType &source = program.values[static_cast<size_t>(op.operands[0])];
+        found |= source.element == Element::f16 && source.dims.back() != op.dim;
+      }
+    });
+    return found;
+  };
+  int shrunk = 0;
+  for (uint64_t seed = 0; seed < 4000 && shrunk < 3; ++seed) {
+    Program program = randomProgram(seed);
+    if (!fails(program))
+      continue;
+    ++shrunk;
+    Program small = shrink(program, fails, 3000);
+    ASSERT_TRUE(fails(small));
+    size_t ops = 0;
+    forEachOp(small.body, [&](const Op &) { ++ops; });
+    EXPECT_LE(ops, 3u) << "read (or fill), reduce, write\n" << print(small, "gfx942");
+    EXPECT_TRUE(small.waves.empty() && small.reorderings.empty() && small.schedule == "none") << print(small, "gfx942");
+    for (const Dim &dim : small.dims)
+      EXPECT_EQ(dim.size, 1) << print(small, "gfx942");
+  }
+  EXPECT_EQ(shrunk, 3);
+}
+
+} // namespace
+} // namespace soliton::generate

@@ -1,0 +1,249 @@
+#include "test/generate/Judge.h"
+
+#include "soliton/driver/CheckPasses.h"
+#include "soliton/driver/Compile.h"
+#include "soliton/driver/Pipelines.h"
+#include "soliton/interpreter/Interpreter.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Machine.h"
+#include "soliton/ir/Names.h"
+#include "soliton/ir/Wave.h"
+#include "soliton/runtime/EmulatorDevice.h"
+#include "test/generate/Evaluate.h"
+
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/Signals.h"
+
+#include <cstring>
+
+namespace soliton::generate {
+namespace {
+
+constexpr size_t kGuardBytes = 64;
+constexpr uint8_t kGuard = 0xa5;
+
+Verdict failedWith(std::string kind, std::string target, std::string message) {
+  return {Outcome::failed, std::move(kind), std::move(target), std::move(message)};
+}
+
+/// The diagnostic that explains a refusal: the first error.
+Verdict refusedWith(const std::string &target, const std::vector<Diagnostic> &diagnostics, const char *stage) {
+  for (const Diagnostic &each : diagnostics)
+    if (each.severity == Severity::error)
+      return {Outcome::refused, std::string(idText(each.id)), target, std::string(stage) + format(diagnostics)};
+  return failedWith("refused-silently", target, std::string(stage) + "the compiler failed and said nothing");
+}
+
+DType dtypeOf(Element type) {
+  return static_cast<DType>(type); // both lists are in one order; GenerateTest checks it
+}
+
+//===-- The meaning -----------------------------------------------------------------------------===//
+
+std::map<std::string, int64_t> dynamicSizes(const Program &program) {
+  std::map<std::string, int64_t> sizes;
+  for (const Dim &dim : program.dims)
+    if (dim.dynamic)
+      sizes[dim.name] = dim.size;
+  return sizes;
+}
+
+/// The traced program in a context of its own.
+struct Traced {
+  Traced() : context(mlir::MLIRContext::Threading::DISABLED) {
+    context.loadDialect<wave::WaveDialect, machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                        mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  }
+  bool parse(const std::string &text) {
+    DiagnosticCollector collector(&context);
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context, "generated.mlir");
+    diagnostics = collector.take();
+    return bool(module);
+  }
+  wave::KernelOp kernel() { return *module->getOps<wave::KernelOp>().begin(); }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<Diagnostic> diagnostics;
+};
+
+/// What the interpreter makes of the program; a verdict where it makes nothing.
+std::optional<Verdict> interpret(const Program &program, const std::string &target, const std::vector<Bytes> &inputs,
+                                 std::vector<Bytes> &result) {
+  Traced traced;
+  if (!traced.parse(print(program, target)))
+    return refusedWith(target, traced.diagnostics, "parsing: ");
+  interp::Inputs given{inputs, dynamicSizes(program)};
+  interp::Result found = interp::run(traced.kernel(), given);
+  if (!found.ok())
+    return failedWith("interpreter-refuses", "", format(found.diagnostics));
+  result = std::move(found.arguments);
+  return std::nullopt;
+}
+
+//===-- Running -----------------------------------------------------------------------------------===//
+
+/// The arguments between guard zones, in the memory of the emulator's device.
+class Launch {
+public:
+  Launch(const Program &program, const std::vector<Bytes> &inputs) : program(program) {
+    for (const Bytes &bytes : inputs) {
+      std::vector<uint8_t> &place = guarded.emplace_back(bytes.size() + 2 * kGuardBytes, kGuard);
+      std::ranges::copy(bytes, place.begin() + kGuardBytes);
+    }
+  }
+
+  void run(rt::LoadedKernel &kernel) {
+    std::vector<rt::Argument> arguments;
+    size_t i = 0;
+    for (const Memory &memory : program.memories)
+      if (memory.isParameter)
+        arguments.emplace_back(
+            rt::Tensor::dense(guarded[i++].data() + kGuardBytes, dtypeOf(memory.type), extentsOf(program, memory)));
+    for (const Scalar &scalar : program.scalars)
+      arguments.push_back(isFloat(scalar.type) ? rt::Argument(static_cast<double>(scalar.value))
+                                               : rt::Argument(scalar.value));
+    std::vector<int64_t> symbols;
+    for (const rt::SymbolSpec &symbol : kernel.image().symbols)
+      if (!symbol.argument)
+        symbols.push_back(program.findDim(symbol.name)->size);
+    kernel.launch(arguments, {.symbols = symbols});
+  }
+
+  std::vector<Bytes> results() const {
+    std::vector<Bytes> found;
+    for (const std::vector<uint8_t> &place : guarded)
+      found.emplace_back(place.begin() + kGuardBytes, place.end() - kGuardBytes);
+    return found;
+  }
+  bool guardsAreIntact() const {
+    return std::ranges::all_of(guarded, [](const std::vector<uint8_t> &place) {
+      auto intact = [](uint8_t byte) { return byte == kGuard; };
+      return std::all_of(place.begin(), place.begin() + kGuardBytes, intact) &&
+             std::all_of(place.end() - kGuardBytes, place.end(), intact);
+    });
+  }
+
+private:
+  const Program &program;
+  std::vector<std::vector<uint8_t>> guarded;
+};
+
+class TargetJudge {
+public:
+  TargetJudge(const Program &program, const JudgeOptions &options, const std::string &target)
+      : program(program), options(options), target(target), text(print(program, target)) {}
+
+  Verdict run(const std::vector<Bytes> &inputs, const std::vector<Bytes> &expected) {
+    CompileAttempt attempt = compile(rt::ImageKind::emulator);
+    if (!attempt)
+      return refusedWith(target, attempt.diagnostics, "");
+    for (uint64_t interleaving : options.interleavings)
+      if (std::optional<Verdict> wrong = emulate(attempt.result->image, interleaving, inputs, expected))
+        return *wrong;
+    if (!options.binaries)
+      return {};
+    CompileAttempt binary = compile(target.starts_with("gfx") ? rt::ImageKind::hsaco : rt::ImageKind::ptx);
+    if (!binary)
+      return refusedWith(target, binary.diagnostics, "code object: ");
+    return {};
+  }
+
+private:
+  CompileAttempt compile(rt::ImageKind kind) {
+    CompileOptions wanted;
+    wanted.schedule.name = program.schedule;
+    wanted.directCopies = program.directCopies;
+    return compileText(text, "generated.mlir", wanted, [&](const std::string &) { return kind; });
+  }
+
+  std::optional<Verdict> emulate(const rt::KernelImage &image, uint64_t interleaving, const std::vector<Bytes> &inputs,
+                                 const std::vector<Bytes> &expected) {
+    std::string under = "interleaving " + std::to_string(interleaving) + ": ";
+    Launch launch(program, inputs);
+    try {
+      auto device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = interleaving, .threads = 1});
+      launch.run(*device->load(image));
+    } catch (const CompileError &error) {
+      std::string kind = error.diagnostics().empty() ? "launch" : std::string(idText(error.diagnostics().front().id));
+      return failedWith("emulator:" + kind, target, under + format(error.diagnostics()));
+    }
+    if (!launch.guardsAreIntact())
+      return failedWith("guard-overwritten", target, under + "wrote beside an argument");
+    if (std::optional<std::string> wrong = difference(program, launch.results(), expected))
+      return failedWith("wrong-result", target, under + *wrong);
+    return std::nullopt;
+  }
+
+  const Program &program;
+  const JudgeOptions &options;
+  const std::string &target;
+  std::string text;
+};
+
+/// After every pass the kernel means what the traced program means.
+std::optional<Verdict> checkEveryPass(const Program &program, const std::string &target,
+                                      const std::vector<Bytes> &inputs) {
+  Traced traced;
+  if (!traced.parse(print(program, target)))
+    return std::nullopt;
+  DiagnosticCollector collector(&traced.context);
+  PassCheckOptions options;
+  options.oracle.symbols = dynamicSizes(program);
+  options.oracle.arguments = inputs;
+  sched::ScheduleRequest schedule;
+  schedule.name = program.schedule;
+  options.build = [&](mlir::OpPassManager &pm) {
+    buildScheduledPipeline(pm, schedule);
+    buildMachinePipeline(pm);
+  };
+  if (program.directCopies)
+    traced.kernel().setDirectCopies(true);
+  if (mlir::succeeded(checkPasses(*traced.module, options)))
+    return std::nullopt;
+  std::vector<Diagnostic> diagnostics = collector.take();
+  for (const Diagnostic &each : diagnostics)
+    if (each.id == DiagId::PassChangedMeaning)
+      return failedWith("pass-changed-meaning", target, each.message);
+  return refusedWith(target, diagnostics, "pass by pass: ");
+}
+} // namespace
+
+void reportCrashes() {
+  setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 1); // the names that the linker knows will do
+  llvm::sys::PrintStackTraceOnErrorSignal("SolitonGenerate", /*DisableCrashReporting=*/true);
+}
+
+Verdict judge(const Program &program, const JudgeOptions &options) {
+  if (std::optional<std::string> mistake = findMistake(program))
+    return failedWith("generator", "", *mistake);
+  const std::vector<std::string> &targets = options.targets.empty() ? program.targets : options.targets;
+  if (options.parseOnly) {
+    Traced traced;
+    return traced.parse(print(program, targets.front()))
+               ? Verdict()
+               : refusedWith(targets.front(), traced.diagnostics, "parsing: ");
+  }
+  std::vector<Bytes> inputs = inputsOf(program), expected;
+  if (std::optional<Verdict> wrong = interpret(program, targets.front(), inputs, expected))
+    return *wrong;
+  if (options.evaluate) {
+    try {
+      if (std::optional<std::string> wrong = difference(program, expected, evaluate(program, inputs)))
+        return failedWith("interpreter-differs", "", "the interpreter's " + *wrong + " by the evaluator");
+    } catch (const std::exception &error) {
+      return failedWith("generator", "", std::string("the evaluator: ") + error.what());
+    }
+  }
+  for (const std::string &target : targets) {
+    Verdict verdict = TargetJudge(program, options, target).run(inputs, expected);
+    if (verdict.outcome != Outcome::accepted)
+      return verdict;
+    if (options.everyPass)
+      if (std::optional<Verdict> wrong = checkEveryPass(program, target, inputs))
+        return *wrong;
+  }
+  return {};
+}
+
+} // namespace soliton::generate

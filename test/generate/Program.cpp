@@ -1,0 +1,270 @@
+#include "test/generate/Program.h"
+
+#include <algorithm>
+
+namespace soliton::generate {
+
+const Dim *Program::findDim(const std::string &name) const {
+  auto found = std::ranges::find(dims, name, &Dim::name);
+  return found == dims.end() ? nullptr : &*found;
+}
+
+int Program::addValue(ValueType type) {
+  values.push_back(std::move(type));
+  return static_cast<int>(values.size()) - 1;
+}
+
+int64_t sizeOf(const Program &program, const Formula &formula) {
+  return valueOf(formula, [&](const std::string &name) {
+    const Dim *dim = program.findDim(name);
+    return dim ? dim->size : 0;
+  });
+}
+
+std::vector<int64_t> extentsOf(const Program &program, const Memory &memory) {
+  std::vector<int64_t> extents;
+  for (const Formula &extent : memory.shape)
+    extents.push_back(memory.isParameter ? sizeOf(program, extent) : tileOf(program, extent.name));
+  return extents;
+}
+
+int64_t tileOf(const Program &program, const std::string &dim) {
+  for (const TilingConstraint &each : program.tilings)
+    if (each.dim == dim)
+      return each.tile;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    if (each.dim == dim)
+      return each.tile;
+  for (const Alias &each : program.aliases)
+    if (each.source == dim)
+      return valueOf(each.map, [&](const std::string &) { return tileOf(program, each.target); });
+  const Dim *whole = program.findDim(dim);
+  return whole ? whole->size : 1;
+}
+
+//===-- Mistakes ------------------------------------------------------------------------------===//
+
+namespace {
+using Dims = std::vector<std::string>;
+
+bool isSubset(const Dims &part, const Dims &whole) {
+  return std::ranges::all_of(part, [&](const std::string &dim) { return std::ranges::count(whole, dim) == 1; });
+}
+bool sameDims(const Dims &a, const Dims &b) {
+  return a.size() == b.size() && isSubset(a, b);
+}
+/// Each operand is constant along what it lacks, and together they cover the result.
+bool covers(const std::vector<const ValueType *> &operands, const Dims &result) {
+  Dims seen;
+  for (const ValueType *operand : operands) {
+    if (!isSubset(operand->dims, result))
+      return false;
+    seen.insert(seen.end(), operand->dims.begin(), operand->dims.end());
+  }
+  return std::ranges::all_of(result, [&](const std::string &dim) { return std::ranges::count(seen, dim) > 0; });
+}
+
+class Checker {
+public:
+  explicit Checker(const Program &program) : program(program), defined(program.values.size(), false) {}
+
+  std::optional<std::string> check() {
+    checkConstraints();
+    checkBlock(program.body);
+    int writes = 0;
+    forEachOp(program.body, [&](const Op &op) { writes += op.kind == OpKind::write && isParameter(op); });
+    require(writes > 0, "nothing is written");
+    std::set<int> made;
+    forEachOp(program.body, [&](const Op &op) {
+      if (op.kind == OpKind::allocate)
+        made.insert(op.memory);
+      if (op.kind == OpKind::read || op.kind == OpKind::write)
+        require(isParameter(op) || made.contains(op.memory), "a shared tile is used before it is made");
+    });
+    return mistake;
+  }
+
+private:
+  void require(bool holds, const std::string &what) {
+    if (!holds && !mistake)
+      mistake = what;
+  }
+  bool isParameter(const Op &op) const { return program.memories[static_cast<size_t>(op.memory)].isParameter; }
+  const ValueType &type(int value) const { return program.values[static_cast<size_t>(value)]; }
+
+  void checkConstraints() {
+    std::set<std::string> constrained;
+    for (const WorkgroupConstraint &each : program.workgroups) {
+      require(program.findDim(each.dim) != nullptr, "a constraint on nothing");
+      require(constrained.insert(each.dim).second, "two workgroup constraints on `" + each.dim + "`");
+    }
+    for (const TilingConstraint &each : program.tilings)
+      require(program.findDim(each.dim) != nullptr, "a tiling of nothing");
+    for (const WaveConstraint &each : program.waves) {
+      require(constrained.contains(each.dim), "waves on a dimension that workgroups do not share");
+      require(each.tile > 0 && tileOf(program, each.dim) % each.tile == 0, "waves do not divide their tile");
+    }
+    for (const Dim &dim : program.dims)
+      require(!dim.dynamic || isTiled(dim.name), "a tile whose size is not known");
+    // Workgroup dimensions are counted from 0 on without holes.
+    std::set<int> used;
+    for (const WorkgroupConstraint &each : program.workgroups)
+      used.insert(each.workgroupDim);
+    require(used.empty() || *used.rbegin() == static_cast<int>(used.size()) - 1, "a hole in the workgroup dimensions");
+  }
+  bool isTiled(const std::string &dim) const {
+    return std::ranges::count(program.tilings, dim, &TilingConstraint::dim) ||
+           std::ranges::count(program.workgroups, dim, &WorkgroupConstraint::dim) ||
+           std::ranges::count(program.aliases, dim, &Alias::source);
+  }
+
+  void checkBlock(const Block &block) {
+    std::vector<int> mine = block.arguments;
+    for (int argument : block.arguments)
+      defined[static_cast<size_t>(argument)] = true;
+    for (const Op &op : block.ops) {
+      for (int operand : op.operands)
+        require(defined[static_cast<size_t>(operand)], "a value is used before it is made");
+      if (mistake)
+        return;
+      checkOp(op);
+      for (int result : op.results) {
+        defined[static_cast<size_t>(result)] = true;
+        mine.push_back(result);
+      }
+    }
+    for (int value : block.yields)
+      require(defined[static_cast<size_t>(value)], "a value is yielded before it is made");
+    for (int value : mine)
+      defined[static_cast<size_t>(value)] = false;
+  }
+
+  void checkOp(const Op &op) {
+    for (int result : op.results)
+      for (const std::string &dim : type(result).dims)
+        require(program.findDim(dim) != nullptr, "a tile of an unknown dimension");
+    if (op.kind == OpKind::read || op.kind == OpKind::write)
+      checkAccess(op);
+    else if (op.kind == OpKind::iterate || op.kind == OpKind::conditional)
+      checkControl(op);
+    else if (!op.results.empty())
+      checkCompute(op);
+  }
+
+  void checkAccess(const Op &op) {
+    const Memory &memory = program.memories[static_cast<size_t>(op.memory)];
+    const ValueType &tile = type(op.kind == OpKind::read ? op.results[0] : op.operands[0]);
+    require(!memory.shape.empty(), "a memory without dimensions");
+    require(tile.element == memory.type, "an access changes the element type");
+    size_t mapped = op.indices ? op.indices->size() : tile.dims.size();
+    require(mapped == memory.shape.size(), "an access has another rank than its memory");
+    require(!op.bounds || op.bounds->size() == tile.dims.size(), "as many bounds as dimensions");
+    for (size_t i = op.kind == OpKind::write; i < op.operands.size(); ++i)
+      require(isSubset(type(op.operands[i]).dims, tile.dims) && !isFloat(type(op.operands[i]).element),
+              "a dynamic value does not fit its access");
+    if (!memory.isParameter && !op.indices)
+      for (size_t d = 0; d < mapped && !mistake; ++d)
+        require(tileOf(program, tile.dims[d]) == tileOf(program, memory.shape[d].name),
+                "a shared tile of other extents");
+  }
+
+  void checkControl(const Op &op) {
+    for (const Block &block : op.blocks) {
+      require(block.yields.size() == op.results.size(), "a block yields too few values");
+      for (size_t i = 0; i < op.results.size() && !mistake; ++i)
+        require(type(block.yields[i]) == type(op.results[i]), "a block yields another type");
+    }
+    if (op.kind == OpKind::iterate) {
+      require(std::ranges::count(program.tilings, op.word, &TilingConstraint::dim) == 1, "a loop over no tiling");
+      require(op.operands.size() == op.results.size() && op.blocks[0].arguments.size() == op.results.size(),
+              "a loop carries other values than it gets");
+      for (size_t i = 0; i < op.results.size() && !mistake; ++i)
+        require(type(op.operands[i]) == type(op.results[i]) && type(op.blocks[0].arguments[i]) == type(op.results[i]),
+                "a carried value changes its type");
+    }
+    if (mistake)
+      return;
+    for (const Block &block : op.blocks)
+      checkBlock(block);
+  }
+
+  void checkCompute(const Op &op) {
+    const ValueType &result = type(op.results[0]);
+    std::vector<const ValueType *> operands;
+    for (int operand : op.operands)
+      operands.push_back(&type(operand));
+    auto sameElements = [&](size_t from) {
+      return std::all_of(operands.begin() + static_cast<ptrdiff_t>(from), operands.end(),
+                         [&](const ValueType *each) { return each->element == operands.back()->element; });
+    };
+    switch (op.kind) {
+    case OpKind::unary:
+      return require(*operands[0] == result, "a unary op changes the type");
+    case OpKind::binary:
+      return require(covers(operands, result.dims) && sameElements(0) && operands[0]->element == result.element,
+                     "a binary op mixes types");
+    case OpKind::compare:
+      return require(covers(operands, result.dims) && sameElements(0) && result.element == Element::i1,
+                     "a comparison mixes types");
+    case OpKind::select:
+      return require(covers(operands, result.dims) && sameElements(1) && operands[0]->element == Element::i1 &&
+                         operands[1]->element == result.element,
+                     "a choice mixes types");
+    case OpKind::cast:
+      return require(operands[0]->dims == result.dims, "a cast changes the dimensions");
+    case OpKind::broadcast:
+      return require(isSubset(operands[0]->dims, result.dims) && operands[0]->element == result.element,
+                     "a broadcast loses dimensions");
+    case OpKind::permute:
+      return require(sameDims(operands[0]->dims, result.dims) && operands[0]->element == result.element,
+                     "a permutation of other dimensions");
+    case OpKind::applyExpr:
+      return require(covers(operands, result.dims), "apply_expr of other dimensions");
+    case OpKind::reduce:
+      return checkReduce(op, operands, result);
+    case OpKind::mma:
+      return checkMma(operands, result);
+    default:
+      return;
+    }
+  }
+
+  void checkReduce(const Op &op, const std::vector<const ValueType *> &operands, const ValueType &result) {
+    Dims rest = operands[0]->dims;
+    require(std::erase(rest, op.dim) == 1, "a reduction along a dimension that is not there");
+    require(rest == result.dims && operands[0]->element == result.element, "a reduction to another type");
+    require(operands.size() == 1 || *operands[1] == result, "a reduction from another type");
+  }
+
+  void checkMma(const std::vector<const ValueType *> &operands, const ValueType &result) {
+    require(*operands[2] == result && result.dims.size() >= 2, "an mma changes its accumulator");
+    if (mistake)
+      return;
+    size_t rank = result.dims.size();
+    auto operandFits = [&](const ValueType &operand, const std::string &own, std::string &contracted) {
+      Dims rest = operand.dims;
+      if (rest.size() != rank || std::erase(rest, own) != 1)
+        return false;
+      for (size_t d = 0; d + 2 < rank; ++d)
+        if (std::erase(rest, result.dims[d]) != 1)
+          return false;
+      contracted = rest.size() == 1 ? rest[0] : "";
+      return rest.size() == 1 && std::ranges::count(result.dims, contracted) == 0;
+    };
+    std::string left, right;
+    require(operandFits(*operands[0], result.dims[rank - 2], left) &&
+                operandFits(*operands[1], result.dims[rank - 1], right) && left == right,
+            "an mma of other dimensions");
+  }
+
+  const Program &program;
+  std::vector<bool> defined;
+  std::optional<std::string> mistake;
+};
+} // namespace
+
+std::optional<std::string> findMistake(const Program &program) {
+  return Checker(program).check();
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,142 @@
+//===- Random.cpp - A kernel from a seed -----------------------------------------------------===//
+//
+// Dimensions and their distribution first, then a body of random steps over a pool of values, then writes.
+//
+//===----------------------------------------------------------------------===//
+#include "test/generate/Random.h"
+
+#include "test/generate/Build.h"
+
+namespace soliton::generate {
+
+Program randomProgram(uint64_t seed, const RandomOptions &options) {
+  Builder builder(seed, options);
+  builder.chooseDims();
+  builder.chooseConstraints();
+  builder.chooseBody();
+  builder.chooseSchedule();
+  return builder.finish();
+}
+
+//===-- Pruning -------------------------------------------------------------------------------===//
+
+namespace {
+struct Uses {
+  std::set<int> values, memories, scalars;
+  std::set<std::string> dims;
+};
+
+void noteSymbols(const Formula &formula, std::set<std::string> &names) {
+  if (formula.kind == FormulaKind::symbol)
+    names.insert(formula.name);
+  for (const Formula &operand : formula.operands)
+    noteSymbols(operand, names);
+}
+
+bool hasEffect(const Op &op, const Uses &uses) {
+  if (op.kind == OpKind::write || op.kind == OpKind::barrier || op.kind == OpKind::wait)
+    return true;
+  if (op.kind == OpKind::allocate)
+    return uses.memories.contains(op.memory);
+  if (std::ranges::any_of(op.results, [&](int result) { return uses.values.contains(result); }))
+    return true;
+  bool writes = false;
+  for (const Block &block : op.blocks)
+    forEachOp(block, [&](const Op &inner) { writes |= inner.kind == OpKind::write; });
+  return writes;
+}
+
+/// From the last op to the first: what is used has its operands used.
+void collect(Block &block, Uses &uses) {
+  uses.values.insert(block.yields.begin(), block.yields.end());
+  std::vector<Op> kept;
+  for (size_t i = block.ops.size(); i-- > 0;) {
+    Op &op = block.ops[i];
+    if (!hasEffect(op, uses))
+      continue;
+    for (Block &inner : op.blocks)
+      collect(inner, uses);
+    uses.values.insert(op.operands.begin(), op.operands.end());
+    uses.values.insert(op.results.begin(), op.results.end());
+    if (op.kind == OpKind::read || op.kind == OpKind::write)
+      uses.memories.insert(op.memory);
+    if (op.kind == OpKind::splat)
+      uses.scalars.insert(op.memory);
+    if (op.kind == OpKind::iterate)
+      uses.dims.insert(op.word);
+    if (op.formula)
+      noteSymbols(*op.formula, uses.dims);
+    for (const std::optional<Formula> &bound : op.bounds.value_or(std::vector<std::optional<Formula>>()))
+      if (bound)
+        noteSymbols(*bound, uses.dims);
+    for (const Formula &index : op.indices.value_or(std::vector<Formula>()))
+      noteSymbols(index, uses.dims);
+    kept.push_back(std::move(op));
+  }
+  std::ranges::reverse(kept);
+  block.ops = std::move(kept);
+}
+
+void renumber(Block &block, const std::vector<int> &memories, const std::vector<int> &scalars) {
+  for (Op &op : block.ops) {
+    if (op.memory >= 0)
+      op.memory =
+          op.kind == OpKind::splat ? scalars[static_cast<size_t>(op.memory)] : memories[static_cast<size_t>(op.memory)];
+    for (Block &inner : op.blocks)
+      renumber(inner, memories, scalars);
+  }
+}
+
+template <typename T>
+std::vector<int> keepOnly(std::vector<T> &list, const std::set<int> &used) {
+  std::vector<int> numbers(list.size(), -1);
+  std::vector<T> kept;
+  for (size_t i = 0; i < list.size(); ++i)
+    if (used.contains(static_cast<int>(i))) {
+      numbers[i] = static_cast<int>(kept.size());
+      kept.push_back(std::move(list[i]));
+    }
+  list = std::move(kept);
+  return numbers;
+}
+} // namespace
+
+void prune(Program &program) {
+  Uses uses;
+  collect(program.body, uses);
+  for (int value : uses.values)
+    for (const std::string &dim : program.values[static_cast<size_t>(value)].dims)
+      uses.dims.insert(dim);
+  for (int memory : uses.memories)
+    for (const Formula &extent : program.memories[static_cast<size_t>(memory)].shape)
+      noteSymbols(extent, uses.dims);
+  for (const Alias &alias : program.aliases)
+    if (uses.dims.contains(alias.source))
+      uses.dims.insert(alias.target);
+  std::vector<int> memories = keepOnly(program.memories, uses.memories),
+                   scalars = keepOnly(program.scalars, uses.scalars);
+  renumber(program.body, memories, scalars);
+  auto unused = [&](const std::string &dim) { return !uses.dims.contains(dim); };
+  // Reorderings speak of the whole grid.
+  if (std::erase_if(program.workgroups, [&](const auto &each) { return each.dim != "U" && unused(each.dim); }))
+    program.reorderings.clear();
+  std::erase_if(program.assumptions, [&](const Formula &each) {
+    std::set<std::string> names;
+    noteSymbols(each, names);
+    return std::ranges::any_of(names, unused);
+  });
+  std::erase_if(program.tilings, [&](const auto &each) { return unused(each.dim); });
+  std::erase_if(program.waves, [&](const auto &each) { return unused(each.dim); });
+  std::erase_if(program.aliases, [&](const auto &each) { return unused(each.source); });
+  std::erase_if(program.dims, [&](const Dim &each) {
+    return unused(each.name) && !std::ranges::count(program.workgroups, each.name, &WorkgroupConstraint::dim);
+  });
+  // Workgroup dimensions without holes.
+  std::set<int> used;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    used.insert(each.workgroupDim);
+  for (WorkgroupConstraint &each : program.workgroups)
+    each.workgroupDim = static_cast<int>(std::distance(used.begin(), used.find(each.workgroupDim)));
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,57 @@
+// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-synchronize))' | FileCheck %s
+
+!global = !wave.memory<["M"], f32, global>
+!shared = !wave.memory<["M"], f32, shared, "[M 128]">
+!line = !wave.tile<[M], f32, "reg = (1 M 1), lane = (32 M 1), wave = (4 M 32)">
+!other = !wave.tile<[M], f32, "reg = (1 M 1), lane = (32 M 4), wave = (4 M 1)">
+
+// The author's barrier counts: what it protects is complete before it, and no other is needed before the read. A copy
+// over what was read needs one more, which has nothing to complete; the next read's has.
+// CHECK-LABEL: wave.kernel @author
+// CHECK: wave.copy
+// CHECK-NEXT: wave.commit cp_async
+// CHECK-NEXT: wave.wait cp_async, 0
+// CHECK-NEXT: wave.barrier {tags = ["mine"]}
+// CHECK-NEXT: wave.read
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.copy
+// CHECK-NEXT: wave.commit cp_async
+// CHECK-NEXT: wave.wait cp_async, 0
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.read
+wave.kernel @author attributes {
+    arg_names = ["a"], constraints = [#wave.workgroup<dim = "M", tile = <"128">, workgroupDim = 0>, #wave.wave<dim = "M", tile = <"32">>],
+    subs = {M = 1024 : i64}, dynamic = [], form = 3 : i32, target = "sm_90a"} {
+^bb0(%a: !global):
+  %wg = wave.workgroup_id 0
+  %s = wave.allocate {offset = 0 : i64} : !shared
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 0, role = copy_async>} : !line, !global, !shared
+  wave.barrier {tags = ["mine"]}
+  %0 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 1, role = shared_load>} : !shared -> !other
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 2, role = copy_async>} : !line, !global, !shared
+  %1 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 3, role = shared_load>} : !shared -> !other
+}
+
+// One iteration's copies are still under way when the next begins: its first barrier completes them.
+// CHECK-LABEL: wave.kernel @carried
+// CHECK: wave.iterate
+// CHECK: wave.wait vm, 0
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.read
+// CHECK-NEXT: wave.wait shared, 0
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.copy
+wave.kernel @carried attributes {
+    arg_names = ["a"], constraints = [#wave.workgroup<dim = "M", tile = <"128">, workgroupDim = 0>, #wave.wave<dim = "M", tile = <"64">>,
+                                      #wave.tiling<dim = "K", tile = <"1">>],
+    subs = {M = 1024 : i64, K = 8 : i64}, dynamic = [], form = 3 : i32, target = "gfx942"} {
+^bb0(%a: !global):
+  %wg = wave.workgroup_id 0
+  %s = wave.allocate {offset = 0 : i64} : !shared
+  wave.iterate "K" () {count = #wave.expr<"8">} : () -> () {
+    %0 = wave.read %s {starts = [#wave.expr<"0">], origin = #wave.origin<op = 1, role = shared_load>}
+        : !shared -> !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 2), wave = (2 M 1)">
+    wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"128*$0">], origin = #wave.origin<op = 2, role = copy_async>}
+        : !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 1), wave = (2 M 64)">, !global, !shared
+  }
+}
