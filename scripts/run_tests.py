@@ -226,7 +226,7 @@ def generated(build: Path) -> Suite:
             result.failures.append(f"exit code {code}")
         return result
 
-    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..200", "--jobs", "2", "--limit", "90", "--list"]
+    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..200", "--jobs", "2", "--limit", "180", "--list"]
     command += ["--seeds-file", str(ROOT / "test" / "generate" / "seeds.txt")]
     if NOT_GENERATED_YET:
         command += ["--without", ",".join(NOT_GENERATED_YET)]

@@ -109,7 +109,7 @@ int judgeAll(int count) {
 
 int main(int argc, char **argv) {
   if (argc > 1 && std::string_view(argv[1]) == "--judge")
-    return judgeAll(argc > 2 ? std::atoi(argv[2]) : 10000);
+    return judgeAll(argc > 2 ? static_cast<int>(std::strtol(argv[2], nullptr, 10)) : 10000);
   measure("gemm 2x2x2", {2, 2, 2, 2, 16, false, false});
   measure("gemm 8x4x4, a wave of 256x256x64 on 8 waves", {4, 8, 4, 4, 16, false, false});
   measure("gemm 8x4x4, direct copies", {4, 8, 4, 4, 16, true, false});

@@ -203,7 +203,7 @@ TEST(ScheduleFilePlan, FieldsThatNoReaderTakesAreNamed) {
     return diagnostics.empty() ? std::string() : diagnostics[0].message;
   };
   const std::string slot = R"("stage": 0, "cycle": 0)";
-  for (auto [fields, path] : std::initializer_list<std::pair<std::string, std::string>>{
+  for (const auto &[fields, path] : std::initializer_list<std::pair<std::string, std::string>>{
            {R"("ops": [], "unrolled": "two")", "unrolled"},
            {R"("ops": [], "groups": [0, "x"])", "groups"},
            {R"("ops": [], "strict": 1)", "strict"},

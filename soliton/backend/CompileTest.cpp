@@ -323,9 +323,9 @@ TEST(Compile, ProcessesGetTheSameBytes) {
   // SOLITON_PROCESSES=100 for a long run.
   const char *wanted = std::getenv("SOLITON_PROCESSES");
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr), mine = "digest " + digestOfAll() + "\n";
-  for (int i = 0, count = wanted ? std::atoi(wanted) : 2; i < count; ++i) {
+  for (long i = 0, count = wanted ? std::strtol(wanted, nullptr, 10) : 2; i < count; ++i) {
     std::string command = self + " --gtest_also_run_disabled_tests --gtest_filter=Compile.DISABLED_PrintDigest";
-    FILE *pipe = popen(command.c_str(), "r");
+    FILE *pipe = popen(command.c_str(), "r"); // NOLINT(bugprone-command-processor): this very program, no input
     ASSERT_TRUE(pipe);
     int same = 0;
     for (char line[256]; std::fgets(line, sizeof line, pipe);)
