@@ -166,7 +166,27 @@ void evalLoad(Wave &wave, const Instr &instr) {
   wave.defer({0, &instr, access, finish, {}});
 }
 
-/// After a store every lane finds its own value, unless another lane of the same store wrote something else there.
+/// Whether another lane of the same store writes something else to where \p lane writes \p element.
+template <typename Memory, typename Word>
+bool lanesDisagree(const LaneAccess &access, const Word *from, uint32_t count, uint32_t stride, uint32_t lane,
+                   uint32_t element) {
+  const int64_t place = access.at[lane] + int64_t(element * sizeof(Memory));
+  for (uint64_t rest = access.mask; rest; rest &= rest - 1) {
+    uint32_t other = static_cast<uint32_t>(std::countr_zero(rest));
+    int64_t distance = place - access.at[other], size = sizeof(Memory);
+    if (distance <= -size || distance >= int64_t(count) * size)
+      continue;
+    if (distance % size != 0) // They overlap in part: two elements in one place.
+      return true;
+    if (static_cast<Memory>(from[uint32_t(distance / size) * stride + other]) !=
+        static_cast<Memory>(from[element * stride + lane]))
+      return true;
+  }
+  return false;
+}
+
+/// After a store every lane finds its own value, unless another lane of the same store wrote something else there, or
+/// another workgroup did, on another thread of the host: the lanes' own values say which of the two.
 template <typename Memory, typename Word>
 void judgeLanes(Wave &wave, const Instr &instr, const LaneAccess &access, const Word *from, uint32_t count,
                 uint32_t stride) {
@@ -175,7 +195,7 @@ void judgeLanes(Wave &wave, const Instr &instr, const LaneAccess &access, const 
     for (uint32_t element = 0; element < count; ++element) {
       Memory expected = static_cast<Memory>(from[element * stride + lane]), found;
       std::memcpy(&found, access.base + access.at[lane] + element * sizeof(Memory), sizeof(Memory));
-      if (found == expected)
+      if (found == expected || !lanesDisagree<Memory>(access, from, count, stride, lane, element))
         continue;
       int64_t at = access.origin + access.at[lane] + int64_t(element * sizeof(Memory));
       return wave.report(instr, FindingKind::LaneConflict,
