@@ -8,19 +8,17 @@ namespace soliton {
 using namespace wave;
 
 TileType tileOf(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op))
-    return read.getResult().getType();
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getTile();
-  return cast<WriteOp>(op).getValue().getType();
+  return cast<AccessOpInterface>(op).getMovedTile();
 }
 
 Value memoryOf(Operation *op) {
-  if (auto read = dyn_cast<ReadOp>(op))
-    return read.getMemory();
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getSource();
-  return cast<WriteOp>(op).getMemory();
+  return cast<AccessOpInterface>(op).getIndexedMemory();
+}
+
+bool writes(Operation *op, Value memory) {
+  auto access = dyn_cast<AccessOpInterface>(op);
+  return access && llvm::any_of(access.getMemoryUses(),
+                                [&](const MemoryUse &use) { return use.isWrite && use.memory == memory; });
 }
 
 int64_t bytesPerBuffer(AllocateOp allocation) {
@@ -44,10 +42,6 @@ std::vector<sym::Expr> memoryExtents(Value memory, const Geometry &geometry) {
   return extents;
 }
 
-static ArrayAttr attributeOf(Operation *op, StringRef name) {
-  return op->getAttrOfType<ArrayAttr>(name);
-}
-
 Access::Access(Operation *op, const Geometry &geometry) : Access(op, geometry, tileOf(op).layout()) {}
 
 Access::Access(Operation *op, const Geometry &geometry, const Layout &layout)
@@ -58,8 +52,10 @@ Access::Access(Operation *op, const Geometry &geometry, const Layout &layout)
 
 /// The positions of the tile's dimensions along which a value differs: not those along which it was repeated.
 static SmallVector<size_t> varyingDims(Value value, TileType tile) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<ConvertOp, CastOp, BroadcastOp, PermuteOp>(op))
+  while (auto op = value.getDefiningOp<TileOpInterface>()) {
+    bool keepsElements = op->getNumOperands() == 1 &&
+                         !llvm::is_contained({TileWork::access, TileWork::reduce, TileWork::region}, op.getWork());
+    if (!keepsElements || !isa<TileType>(op->getOperand(0).getType()))
       break;
     value = op->getOperand(0);
   }
@@ -76,29 +72,29 @@ sym::Expr startOf(Operation *access, Dim dim, const Geometry &geometry) {
 }
 
 void Access::read(Operation *op) {
-  TileType tile = tileOf(op);
-  memoryType = cast<MemoryType>(memoryOf(op).getType());
-  isWrite = isa<WriteOp>(op);
+  auto access = cast<AccessOpInterface>(op);
+  TileType tile = access.getMovedTile();
+  memoryType = cast<MemoryType>(access.getIndexedMemory().getType());
+  isWrite = access.writesIndexed();
   int64_t bits = memoryBits(tile.getElementType()), unit = std::gcd<int64_t>(bits, 8);
   size = bits / unit;
   unitsPerByte = 8 / unit;
   for (StringAttr dim : tile.getDims())
     dims.push_back(Dim(dim.getValue().str()));
-  ValueRange symbols = cast<IndexedOpInterface>(op).getSymbols();
-  if (ArrayAttr known = attributeOf(op, "starts"))
+  ValueRange symbols = access.getSymbols();
+  if (ArrayAttr known = access.getStartsAttr())
     starts = geometry.named(known, symbols);
   else
     for (Dim dim : dims)
       starts.push_back(startOf(op, dim, geometry));
-  if (ArrayAttr mapping = attributeOf(op, "indices"))
+  if (ArrayAttr mapping = access.getIndicesAttr())
     indices = geometry.named(mapping, symbols);
   else
     for (size_t k = 0; k < dims.size(); ++k)
       indices.push_back(placeSymbol(k));
-  if (!isa<CopyOp>(op))
-    for (Value value : isa<ReadOp>(op) ? cast<ReadOp>(op).getDynamicValues() : cast<WriteOp>(op).getDynamicValues())
-      varying.push_back(varyingDims(value, tile));
-  if (ArrayAttr conditions = attributeOf(op, "guards"))
+  for (Value value : access.getDynamicValues())
+    varying.push_back(varyingDims(value, tile));
+  if (ArrayAttr conditions = access.getGuardsAttr())
     guards = geometry.named(conditions, symbols);
   if (auto copy = dyn_cast<CopyOp>(op))
     if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().swizzle.phases > 1)
@@ -352,7 +348,7 @@ int64_t Access::width(int64_t maxBytes) const {
 
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry) {
   std::optional<std::vector<DimExtent>> extents = geometry.extents(tileOf(op));
-  ArrayAttr mapping = attributeOf(op, "indices");
+  ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
   if (!extents || !mapping)
     return extents;
   std::vector<DimExtent> ordered;
@@ -367,7 +363,7 @@ std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry 
 
 Layout layoutInMemory(Operation *op) {
   Layout layout = tileOf(op).layout();
-  ArrayAttr mapping = attributeOf(op, "indices");
+  ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
   if (!mapping)
     return layout;
   for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {

@@ -110,6 +110,8 @@ int64_t bytesPerBuffer(wave::AllocateOp allocation);
 wave::TileType tileOf(Operation *op);
 /// The memory that it touches; of a copy, its source.
 Value memoryOf(Operation *op);
+/// Whether the op writes that memory.
+bool writes(Operation *op, Value memory);
 /// Where register 0 of a copy's tile is written: bytes from the start of the shared tile, which is placed.
 sym::Expr destinationOffset(wave::CopyOp copy, const Geometry &geometry);
 

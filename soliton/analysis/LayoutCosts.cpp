@@ -106,7 +106,7 @@ ChoiceCost LayoutCosts::access(Operation *op, const Layout &layout) const {
     return globalAccess(op, layout);
   // A tile in shared memory is stored in the order of its dimensions.
   return sharedAccess(layout, Dim(tile.getDims().back().getValue().str()), elementBytes(tile.getElementType()),
-                      isa<WriteOp>(op));
+                      cast<AccessOpInterface>(op).writesIndexed());
 }
 
 } // namespace soliton

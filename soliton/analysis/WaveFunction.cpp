@@ -68,7 +68,7 @@ private:
         continue;
       if (!digit.dim) {
         // Several hold the same element. All of them read it; the first one writes it.
-        function.isOneWave &= isa<WriteOp>(op);
+        function.isOneWave &= cast<AccessOpInterface>(op).writesIndexed();
         continue;
       }
       auto k = static_cast<size_t>(llvm::find(dims, *digit.dim) - dims.begin());

@@ -1,5 +1,7 @@
 #include "soliton/driver/LaunchInfo.h"
 
+#include "soliton/analysis/Access.h"
+
 namespace soliton {
 using namespace wave;
 using rt::LaunchExpr;
@@ -96,8 +98,7 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
   for (ExprAttr extent : memory.getShape())
     spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
   for (Operation *user : argument.getUsers())
-    if (auto write = dyn_cast<WriteOp>(user))
-      spec.isOutput |= write.getMemory() == argument;
+    spec.isOutput |= writes(user, argument);
   return spec;
 }
 

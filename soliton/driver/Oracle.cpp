@@ -1,6 +1,6 @@
 #include "soliton/driver/Oracle.h"
 
-#include "soliton/analysis/Geometry.h"
+#include "soliton/analysis/Access.h"
 #include "soliton/backend/emulator/Translate.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/support/Float.h"
@@ -16,10 +16,8 @@ using interp::Bytes;
 
 /// Whether integers stay integers: sums, products, comparisons and moves, no functions and no fractions.
 static bool keepsIntegers(Operation *op) {
-  if (auto unary = dyn_cast<UnaryOp>(op))
-    return llvm::is_contained({UnaryKind::abs, UnaryKind::neg, UnaryKind::logical_not, UnaryKind::floor,
-                               UnaryKind::ceil, UnaryKind::round, UnaryKind::roundeven},
-                              unary.getKind());
+  if (auto tileOp = dyn_cast<TileOpInterface>(op); tileOp && tileOp.isTranscendental())
+    return false;
   if (auto binary = dyn_cast<BinaryOp>(op))
     return !llvm::is_contained({BinaryKind::div, BinaryKind::pow, BinaryKind::atan2}, binary.getKind());
   if (auto fill = dyn_cast<FillOp>(op))
@@ -31,7 +29,8 @@ static bool keepsIntegers(Operation *op) {
 }
 
 static std::optional<DType> computedType(Operation *op) {
-  if (!isa<UnaryOp, BinaryOp, MmaOp, ReduceOp>(op))
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  if (!tileOp || !llvm::is_contained({TileWork::pointwise, TileWork::contract, TileWork::reduce}, tileOp.getWork()))
     return std::nullopt;
   std::optional<DType> type = dtypeOf(cast<TileType>(op->getResult(0).getType()).getElementType());
   return type && isFloat(*type) ? type : std::nullopt;
@@ -68,9 +67,9 @@ LogicalResult Oracle::chooseSymbols(KernelOp kernel) {
 static bool isOnlyWritten(BlockArgument argument) {
   bool written = false;
   for (Operation *user : argument.getUsers()) {
-    if (isa<ReadOp>(user))
+    if (!writes(user, argument))
       return false;
-    written |= isa<WriteOp>(user);
+    written = true;
   }
   return written;
 }

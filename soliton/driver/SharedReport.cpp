@@ -7,14 +7,12 @@ namespace soliton {
 
 std::vector<BankConflicts> countSharedConflicts(wave::KernelOp kernel, const Geometry &geometry) {
   std::vector<BankConflicts> list;
-  kernel.walk([&](mlir::Operation *op) {
-    if (!llvm::isa<wave::ReadOp, wave::WriteOp>(op))
-      return;
-    auto memory = llvm::cast<wave::MemoryType>(memoryOf(op).getType());
+  kernel.walk([&](wave::AccessOpInterface op) {
+    auto memory = llvm::cast<wave::MemoryType>(op.getIndexedMemory().getType());
     if (!memory.isShared())
       return;
-    wave::TileType tile = tileOf(op);
-    bool write = llvm::isa<wave::WriteOp>(op);
+    wave::TileType tile = op.getMovedTile();
+    bool write = op.writesIndexed();
     int64_t bytes = tile.layout().regs() * elementBytes(tile.getElementType());
     const SharedAccess &service = geometry.target().sharedAccess(bytes, write);
     int64_t conflicts = countConflicts(memory.getMap().getValue(), static_cast<int>(elementBits(tile.getElementType())),

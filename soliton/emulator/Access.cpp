@@ -212,7 +212,7 @@ void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool 
     wave.lastReadRegion = access.region;
     wave.lastReadAt = access.origin + access.at[static_cast<size_t>(std::countr_zero(access.mask))];
   }
-  Actor actor = wave.issue(instr, shared ? Counter::Shared : Counter::Vm);
+  Actor actor = wave.issue(instr, shared ? CounterKind::shared : CounterKind::vm);
   if (!group.checks)
     return;
   judgeAlignment(wave, instr, access);
@@ -226,7 +226,7 @@ void startOrdered(Wave &wave, const Instr &instr, const LaneAccess &access) {
     wave.finishAllShared();
   if (!releases(instr.order))
     return;
-  for (Counter counter : {Counter::Shared, Counter::Vm}) {
+  for (CounterKind counter : {CounterKind::shared, CounterKind::vm}) {
     wave.group.clocks.complete(wave.index, counter);
     retire(wave, counter);
   }

@@ -37,7 +37,7 @@ Program exchange(Stagger options) {
   };
   auto meet = [&] {
     if (options.wait)
-      b.wait(Counter::Shared, 0);
+      b.wait(CounterKind::shared, 0);
     b.at({"k.cpp", 3, 1}, "meet");
     for (uint32_t i = 0; i < options.apart; ++i)
       b.barrier();

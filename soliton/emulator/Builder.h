@@ -159,7 +159,7 @@ public:
   /// Returns the old value where `wantOld`.
   Value atomic(AtomicOp op, Value value, const At &at, const Masked &masked = {}, bool wantOld = false);
   /// `bytes` a lane. laneOrder: lane l goes to the uniform destination + l * bytes, otherwise each lane says where.
-  void copyAsync(uint32_t bytes, const At &from, const At &to, Counter counter, bool laneOrder, Value mask = {},
+  void copyAsync(uint32_t bytes, const At &from, const At &to, CounterKind counter, bool laneOrder, Value mask = {},
                  bool zeroFill = false, bool clamp = false);
   /// The box at `coordinates` (innermost first) into shared memory; counts its bytes on the mbarrier.
   void copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier);
@@ -177,9 +177,9 @@ public:
 
   // --- Time.
 
-  void commit(Counter counter);
+  void commit(CounterKind counter);
   /// Returns `values`, ready.
-  std::vector<Value> wait(Counter counter, uint32_t pending, const std::vector<Value> &values = {});
+  std::vector<Value> wait(CounterKind counter, uint32_t pending, const std::vector<Value> &values = {});
   void mbarrierInit(const At &at, uint32_t arrivals);
   void mbarrierArrive(const At &at, uint32_t arrivals = 1, bool perLane = false);
   void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true, bool perLane = false);

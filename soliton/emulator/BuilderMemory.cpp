@@ -65,7 +65,7 @@ Value Builder::atomic(AtomicOp op, Value value, const At &at, const Masked &mask
   return old;
 }
 
-void Builder::copyAsync(uint32_t bytes, const At &from, const At &to, Counter counter, bool laneOrder, Value mask,
+void Builder::copyAsync(uint32_t bytes, const At &from, const At &to, CounterKind counter, bool laneOrder, Value mask,
                         bool zeroFill, bool clamp) {
   requireMask(mask, "copy_async");
   uint32_t source = address(from), target = address(to);
@@ -160,11 +160,11 @@ Value Builder::mmaAsync(uint32_t kind, Value a, std::optional<uint32_t> tileA, u
 
 // --- Time.
 
-void Builder::commit(Counter counter) {
+void Builder::commit(CounterKind counter) {
   emit(Op::Commit).sub = static_cast<uint8_t>(counter);
 }
 
-std::vector<Value> Builder::wait(Counter counter, uint32_t pending, const std::vector<Value> &values) {
+std::vector<Value> Builder::wait(CounterKind counter, uint32_t pending, const std::vector<Value> &values) {
   std::vector<Value> ready;
   std::vector<uint32_t> pairs;
   for (Value value : values) {

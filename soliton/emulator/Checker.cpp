@@ -10,18 +10,18 @@
 
 namespace soliton::emu {
 
-static Counter counterOf(Agent agent) {
-  return static_cast<Counter>(agent % kNumCounters);
+static CounterKind counterOf(Agent agent) {
+  return static_cast<CounterKind>(agent % kNumCounters);
 }
 static bool isCounted(Agent agent) {
-  return counterOf(agent) == Counter::Shared || counterOf(agent) == Counter::Vm;
+  return counterOf(agent) == CounterKind::shared || counterOf(agent) == CounterKind::vm;
 }
 
 FindingKind judge(const Clocks &clocks, const Actor &actor, Agent agent, uint32_t access) {
   if (clocks.isMbarrier(agent))
     return FindingKind::MissingWait;
   bool isOwn = clocks.waveOf(agent) == actor.wave;
-  bool ordered = clocks.known(actor.wave)[agent] >= access || (isOwn && counterOf(agent) == Counter::Shared);
+  bool ordered = clocks.known(actor.wave)[agent] >= access || (isOwn && counterOf(agent) == CounterKind::shared);
   if (ordered && actor.proxy)
     return FindingKind::MissingFence;
   if (isOwn || clocks.issued(actor.wave)[agent] >= access)
@@ -62,13 +62,13 @@ SharedChecker::SharedChecker(const Program &program, Clocks &clocks, Reporter &r
   }
   columnOf.resize(2 * program.waves * kNumCounters, 0xffffffffu);
   for (uint32_t wave = 0; wave < program.waves; ++wave)
-    for (Counter counter : {Counter::Shared, Counter::Bulk, Counter::Mma}) {
-      if ((counter == Counter::Bulk && !hasBulk) || (counter == Counter::Mma && !hasMma))
+    for (CounterKind counter : {CounterKind::shared, CounterKind::bulk, CounterKind::mma}) {
+      if ((counter == CounterKind::bulk && !hasBulk) || (counter == CounterKind::mma && !hasMma))
         continue;
       addReader(agentOf(wave, counter), false);
     }
   for (uint32_t wave = 0; wave < program.waves && hasAtomicLoad; ++wave)
-    addReader(agentOf(wave, Counter::Shared), true);
+    addReader(agentOf(wave, CounterKind::shared), true);
 }
 
 void SharedChecker::addReader(Agent agent, bool atomic) {
@@ -89,7 +89,7 @@ void SharedChecker::reset(bool restarted) {
 void SharedChecker::begin(const Actor &who) {
   actor = who;
   limits = clocks.known(actor.wave);
-  Agent ownShared = agentOf(actor.wave, Counter::Shared);
+  Agent ownShared = agentOf(actor.wave, CounterKind::shared);
   // A wave's own ordinary accesses are in order. Those of an engine are in order with them only where the target
   // sends both through one queue; an engine is in order with itself.
   if (actor.agent == ownShared || clocks.barrierCompletes())

@@ -29,7 +29,7 @@ Program handOver(bool wait, bool barrier, bool barrierCompletes = false) {
   b.at({"k.cpp", 1, 1}, "store");
   b.store(lane, {.region = tile, .lane = at});
   if (wait)
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
   b.endIf();
   if (barrier)
     b.barrier();
@@ -92,12 +92,12 @@ Program readThenWrite(bool wait, bool barrier) {
   Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4)),
         own = b.mul(b.id(IdKind::Wave), b.constant(DType::i32, 256));
   b.store(lane, {.region = tile, .lane = at, .uniform = own});
-  b.wait(Counter::Shared, 0);
+  b.wait(CounterKind::shared, 0);
   b.barrier();
   for (uint32_t part = 0; part < 4; ++part)
     b.load(DType::i32, 1, {.region = tile, .lane = at, .immediate = part * 256});
   if (wait)
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
   if (barrier)
     b.barrier();
   b.at({"k.cpp", 9, 1}, "overwrite");
@@ -127,7 +127,7 @@ Program partialWait(uint32_t pending) {
   b.beginIf(b.cmp(CmpOp::Eq, b.id(IdKind::Wave), b.constant(DType::i32, 0)));
   b.store(lane, {.region = tile, .lane = at});
   b.store(lane, {.region = tile, .lane = at, .immediate = 256});
-  b.wait(Counter::Shared, pending);
+  b.wait(CounterKind::shared, pending);
   b.endIf();
   b.barrier();
   b.load(DType::i32, 1, {.region = tile, .lane = at});
@@ -142,8 +142,8 @@ TEST(Checks, CountersRetireInOrder) {
 }
 
 /// copy_async on either counter, read by its own wave and, after a barrier, by the other one.
-Program copied(Counter counter, bool wait, bool barrier, bool readOther) {
-  bool groups = counter == Counter::CpAsync;
+Program copied(CounterKind counter, bool wait, bool barrier, bool readOther) {
+  bool groups = counter == CounterKind::cpAsync;
   Builder b({.waveSize = 64,
              .waves = 2,
              .sharedBytes = 512,
@@ -169,7 +169,7 @@ Program copied(Counter counter, bool wait, bool barrier, bool readOther) {
 TEST(Checks, CopyAsync) {
   std::vector<uint32_t> input(128, 7);
   std::vector<Buffer> buffers{{input.data(), 512}};
-  for (Counter counter : {Counter::Vm, Counter::CpAsync})
+  for (CounterKind counter : {CounterKind::vm, CounterKind::cpAsync})
     for (bool adversarial : {false, true}) {
       EXPECT_TRUE(launch(copied(counter, true, false, false), buffers, 0, adversarial).ok());
       EXPECT_TRUE(launch(copied(counter, true, true, true), buffers, 5, adversarial).ok());
@@ -179,7 +179,7 @@ TEST(Checks, CopyAsync) {
       EXPECT_TRUE(finds(launch(copied(counter, false, true, true), buffers, 0, adversarial), FindingKind::MissingWait));
       // Wave 0 reads what wave 1 has yet to copy, wave 1 reads what wave 0 has copied.
       std::vector<FindingKind> expected{FindingKind::MissingBarrier};
-      if (counter == Counter::Vm)
+      if (counter == CounterKind::vm)
         expected.insert(expected.begin(), FindingKind::Race);
       EXPECT_EQ(kindsOf(launch(copied(counter, true, false, true), buffers, 0, adversarial)), expected);
     }
@@ -191,9 +191,9 @@ TEST(Checks, LateCopiesArePoison) {
     Builder b({.waveSize = 64, .waves = 1, .sharedBytes = 256});
     uint32_t in = b.buffer("in"), out = b.buffer("out"), tile = b.shared("tile", 0, 256);
     Value at = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 4));
-    b.copyAsync(4, {.region = in, .lane = at}, {.region = tile}, Counter::Vm, true);
+    b.copyAsync(4, {.region = in, .lane = at}, {.region = tile}, CounterKind::vm, true);
     if (wait)
-      b.wait(Counter::Vm, 0);
+      b.wait(CounterKind::vm, 0);
     b.store(b.load(DType::i32, 1, {.region = tile, .lane = at}), {.region = out, .lane = at});
     std::vector<uint32_t> input(64, 7), output(64);
     EXPECT_TRUE(run(b.finish(), {.buffers = {{input.data(), 256}, {output.data(), 256}}, .adversarial = true}).ok());
@@ -321,15 +321,15 @@ TEST(Checks, DivergentGroupsOfCopies) {
     uint32_t in = b.buffer("in"), tile = b.shared("tile", 0, 128);
     Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4));
     Value some = b.cmp(CmpOp::Ult, lane, b.constant(DType::i32, 8));
-    b.copyAsync(4, {.region = in, .lane = at}, {.region = tile, .lane = at}, Counter::CpAsync, false);
+    b.copyAsync(4, {.region = in, .lane = at}, {.region = tile, .lane = at}, CounterKind::cpAsync, false);
     if (divergentCommit)
       b.beginIf(some);
-    b.commit(Counter::CpAsync);
+    b.commit(CounterKind::cpAsync);
     if (divergentCommit)
       b.endIf();
     if (divergentWait)
       b.beginIf(some);
-    b.wait(Counter::CpAsync, 0);
+    b.wait(CounterKind::cpAsync, 0);
     if (divergentWait)
       b.endIf();
     b.load(DType::i32, 1, {.region = tile, .lane = at});
@@ -413,7 +413,7 @@ TEST(Checks, GlobalHandOverBetweenWaves) {
     b.beginIf(b.cmp(CmpOp::Eq, b.id(IdKind::Wave), b.constant(DType::i32, 0)));
     b.store(lane, {.region = out, .lane = at, .uniform = mine});
     if (wait)
-      b.wait(Counter::Vm, 0);
+      b.wait(CounterKind::vm, 0);
     b.endIf();
     if (barrier)
       b.barrier();

@@ -96,16 +96,16 @@ void Clocks::setInstruction(Agent agent, uint32_t instruction) {
 bool Clocks::isGeneric(Agent agent) const {
   if (isMbarrier(agent))
     return false;
-  auto counter = static_cast<Counter>(agent % kNumCounters);
-  return counter == Counter::Shared || counter == Counter::Vm || counter == Counter::CpAsync;
+  auto counter = static_cast<CounterKind>(agent % kNumCounters);
+  return counter == CounterKind::shared || counter == CounterKind::vm || counter == CounterKind::cpAsync;
 }
 
-void Clocks::retire(uint32_t wave, Counter counter) {
+void Clocks::retire(uint32_t wave, CounterKind counter) {
   Agent agent = agentOf(wave, counter);
   sets[wave].known[agent] = std::max(sets[wave].known[agent], counters[agent].done);
 }
 
-void Clocks::complete(uint32_t wave, Counter counter) {
+void Clocks::complete(uint32_t wave, CounterKind counter) {
   Agent agent = agentOf(wave, counter);
   counters[agent].done = counters[agent].issued;
   retire(wave, counter);
@@ -113,17 +113,17 @@ void Clocks::complete(uint32_t wave, Counter counter) {
 
 void Clocks::fenceProxy(uint32_t wave) {
   if (completes)
-    complete(wave, Counter::Shared);
+    complete(wave, CounterKind::shared);
   joinInto(sets[wave].visible, sets[wave].known);
 }
 
 ClockSet Clocks::publish(uint32_t wave) {
   if (completes) {
-    complete(wave, Counter::Shared);
-    complete(wave, Counter::Vm);
+    complete(wave, CounterKind::shared);
+    complete(wave, CounterKind::vm);
   }
   for (int i = 0; i < kNumCounters; ++i) {
-    Agent agent = agentOf(wave, static_cast<Counter>(i));
+    Agent agent = agentOf(wave, static_cast<CounterKind>(i));
     sets[wave].issued[agent] = counters[agent].issued;
   }
   return sets[wave];

@@ -1,7 +1,7 @@
 //===- Clocks.h - What has happened before what, for a workgroup ----------===//
 //
-// Agents do memory accesses: each wave is five of them (one per Counter), each mbarrier is one (it stands for the tile
-// copies that complete on it). An agent numbers its accesses 1, 2, 3, …. For every wave v and agent a
+// Agents do memory accesses: each wave is five of them (one per CounterKind), each mbarrier is one (it stands for the
+// tile copies that complete on it). An agent numbers its accesses 1, 2, 3, …. For every wave v and agent a
 //
 //   known[v][a]    accesses of a up to this number are complete and ordered before what v does now
 //   issued[v][a]   … were issued before it (a barrier has passed), complete or not
@@ -24,7 +24,7 @@ namespace soliton::emu {
 
 using Agent = uint32_t;
 
-inline Agent agentOf(uint32_t wave, Counter counter) {
+inline Agent agentOf(uint32_t wave, CounterKind counter) {
   return wave * kNumCounters + static_cast<uint32_t>(counter);
 }
 
@@ -92,9 +92,9 @@ public:
   void take(uint32_t wave, const Knowledge &knowledge);
 
   /// The wave's own counter has advanced.
-  void retire(uint32_t wave, Counter counter);
+  void retire(uint32_t wave, CounterKind counter);
   /// The wave's accesses to that space are complete (a fence, or a barrier where the target promises it).
-  void complete(uint32_t wave, Counter counter);
+  void complete(uint32_t wave, CounterKind counter);
   void fenceProxy(uint32_t wave);
   /// What the wave hands over at a barrier or an arrival.
   ClockSet publish(uint32_t wave);

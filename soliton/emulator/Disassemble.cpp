@@ -17,6 +17,10 @@ static std::string_view lookUp(const std::string_view (&names)[N], E value) {
   return index < N ? names[index] : "?";
 }
 
+static std::string_view counterName(uint8_t sub) {
+  return sub < kNumCounters ? name(static_cast<CounterKind>(sub)) : "?";
+}
+
 std::string_view name(Op op) {
   static constexpr std::string_view names[] = {"end",
                                                "nop",
@@ -100,12 +104,6 @@ std::string_view name(ConvertOp op) {
                                                "u_to_f", "f_to_s", "f_to_u", "f_to_f"};
   static_assert(std::size(names) == kNumConvertOps);
   return lookUp(names, op);
-}
-
-std::string_view name(Counter counter) {
-  static constexpr std::string_view names[] = {"shared", "vm", "cp_async", "bulk", "mma"};
-  static_assert(std::size(names) == kNumCounters);
-  return lookUp(names, counter);
 }
 
 std::string_view name(Order order) {
@@ -193,10 +191,10 @@ private:
       out << ' ' << name(static_cast<CmpOp>(instr.sub));
       break;
     case Op::Commit:
-      out << ' ' << name(static_cast<Counter>(instr.sub));
+      out << ' ' << counterName(instr.sub);
       break;
     case Op::Wait:
-      out << ' ' << name(static_cast<Counter>(instr.sub)) << ' ' << instr.imm;
+      out << ' ' << counterName(instr.sub) << ' ' << instr.imm;
       break;
     case Op::Mma:
     case Op::MmaAsync:

@@ -17,8 +17,8 @@ static std::vector<uint8_t> sampleProgram() {
   Value own = b.mul(b.id(IdKind::Wave), b.constant(DType::i32, 128));
   Value one = b.constant(DType::i32, 1), zero = b.constant(DType::i32, 0);
   Loop loop = b.beginFor(zero, b.constant(DType::i32, 3), one, {lane}, {false});
-  b.copyAsync(4, {.region = data, .lane = at}, {.region = tile, .uniform = own}, Counter::Vm, true);
-  b.wait(Counter::Vm, 0);
+  b.copyAsync(4, {.region = data, .lane = at}, {.region = tile, .uniform = own}, CounterKind::vm, true);
+  b.wait(CounterKind::vm, 0);
   b.barrier();
   Value x = b.load(DType::i32, 1, {.region = tile, .lane = at});
   b.endFor(loop, {b.add(loop.carried[0], x)});

@@ -12,8 +12,8 @@
 namespace soliton::emu {
 namespace {
 
-bool isCounted(Counter counter) {
-  return counter == Counter::Shared || counter == Counter::Vm;
+bool isCounted(CounterKind counter) {
+  return counter == CounterKind::shared || counter == CounterKind::vm;
 }
 
 void apply(Wave &wave, const PendingCopy &copy) {
@@ -40,7 +40,7 @@ PendingCopy gather(const LaneAccess &from, const LaneAccess &to) {
 
 void evalCopyAsync(Wave &wave, const Instr &instr) {
   Workgroup &group = wave.group;
-  auto counter = static_cast<Counter>(instr.sub);
+  auto counter = static_cast<CounterKind>(instr.sub);
   auto bytes = static_cast<uint32_t>(instr.imm);
   LaneAccess from =
       wave.resolve(instr, wave.program.addresses[instr.index], bytes, {.mask = instr.src[0], .flags = instr.flags});
@@ -66,14 +66,14 @@ void evalCopyAsync(Wave &wave, const Instr &instr) {
 
 /// Groups of these counters belong to lanes, or are closed by all of them together: a divergent wave would leave some
 /// lanes with other groups.
-bool isOfAllLanes(Counter counter) {
-  return counter == Counter::CpAsync || counter == Counter::Mma;
+bool isOfAllLanes(CounterKind counter) {
+  return counter == CounterKind::cpAsync || counter == CounterKind::mma;
 }
 
 void evalCommit(Wave &wave, const Instr &instr) {
-  if (isOfAllLanes(static_cast<Counter>(instr.sub)))
+  if (isOfAllLanes(static_cast<CounterKind>(instr.sub)))
     wave.requireConverged(instr);
-  wave.group.clocks.counter(agentOf(wave.index, static_cast<Counter>(instr.sub))).commit();
+  wave.group.clocks.counter(agentOf(wave.index, static_cast<CounterKind>(instr.sub))).commit();
 }
 
 /// `wait` hands its values on; one that is still pending is a finding.
@@ -94,7 +94,7 @@ void passOn(Wave &wave, const Instr &instr, Slot from, Slot to) {
 }
 
 void evalWait(Wave &wave, const Instr &instr) {
-  auto counter = static_cast<Counter>(instr.sub);
+  auto counter = static_cast<CounterKind>(instr.sub);
   auto pending = static_cast<uint32_t>(instr.imm);
   if (isOfAllLanes(counter))
     wave.requireConverged(instr);
@@ -116,23 +116,23 @@ void evalWait(Wave &wave, const Instr &instr) {
 
 } // namespace
 
-void retire(Wave &wave, Counter counter) {
+void retire(Wave &wave, CounterKind counter) {
   uint32_t done = wave.group.clocks.counter(agentOf(wave.index, counter)).done;
-  if (counter == Counter::Shared)
+  if (counter == CounterKind::shared)
     wave.finishShared(done);
-  if (counter == Counter::Vm || counter == Counter::CpAsync) {
+  if (counter == CounterKind::vm || counter == CounterKind::cpAsync) {
     auto isDone = [&](const PendingCopy &copy) { return copy.counter == counter && copy.access <= done; };
     for (const PendingCopy &copy : wave.copies)
       if (isDone(copy))
         apply(wave, copy);
     std::erase_if(wave.copies, isDone);
   }
-  while (counter == Counter::Bulk && !wave.tileStores.empty() && wave.tileStores.front().access <= done) {
+  while (counter == CounterKind::bulk && !wave.tileStores.empty() && wave.tileStores.front().access <= done) {
     const PendingTile &tile = wave.tileStores.front();
     runTile(wave, wave.program.code[tile.instruction], tile);
     wave.tileStores.pop_front();
   }
-  while (counter == Counter::Mma && !wave.mmas.empty() && wave.mmas.front().access <= done) {
+  while (counter == CounterKind::mma && !wave.mmas.empty() && wave.mmas.front().access <= done) {
     PendingMma mma = std::move(wave.mmas.front());
     wave.mmas.pop_front();
     finishMma(wave, mma);
@@ -140,12 +140,12 @@ void retire(Wave &wave, Counter counter) {
 }
 
 void drain(Wave &wave) {
-  const CounterState &bulk = wave.group.clocks.counter(agentOf(wave.index, Counter::Bulk));
+  const CounterState &bulk = wave.group.clocks.counter(agentOf(wave.index, CounterKind::bulk));
   if (wave.group.checks && bulk.issued > bulk.done) {
     Finding finding;
     finding.kind = FindingKind::MissingWait;
     finding.instruction = wave.pc - 1;
-    finding.other = wave.group.clocks.instructionOf(agentOf(wave.index, Counter::Bulk), bulk.issued);
+    finding.other = wave.group.clocks.instructionOf(agentOf(wave.index, CounterKind::bulk), bulk.issued);
     finding.message = "wave " + std::to_string(wave.index) + " ends while " +
                       wave.group.reporter.nameOf(finding.other) + " may still read shared memory";
     finding.hint = "insert `commit bulk` and `wait bulk 0` before the end";

@@ -94,7 +94,7 @@ void evalInit(Wave &wave, const Instr &instr) {
   mbarrier->live = true;
   mbarrier->count = static_cast<uint32_t>(instr.imm);
   mbarrier->pending = instr.imm;
-  mbarrier->maker = wave.issue(instr, Counter::Shared);
+  mbarrier->maker = wave.issue(instr, CounterKind::shared);
   group.clocks.issue(agent, Finding::kNone);
   if (!group.checks)
     return;

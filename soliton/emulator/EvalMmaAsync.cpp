@@ -155,7 +155,7 @@ void evalMmaAsync(Wave &wave, const Instr &instr) {
   PendingMma mma;
   mma.kind = &wave.program.mmaKinds[size_t(instr.imm)];
   const MmaKind &kind = *mma.kind;
-  Actor actor = wave.issue(instr, Counter::Mma);
+  Actor actor = wave.issue(instr, CounterKind::mma);
   actor.proxy = true;
   mma.access = actor.access;
   if (group.checks)

@@ -46,12 +46,12 @@ void evalFence(Wave &wave, const Instr &instr) {
   Clocks &clocks = wave.group.clocks;
   switch (static_cast<FenceOp>(instr.sub)) {
   case FenceOp::Shared:
-    clocks.complete(wave.index, Counter::Shared);
-    retire(wave, Counter::Shared);
+    clocks.complete(wave.index, CounterKind::shared);
+    retire(wave, CounterKind::shared);
     break;
   case FenceOp::Global:
-    clocks.complete(wave.index, Counter::Vm);
-    retire(wave, Counter::Vm);
+    clocks.complete(wave.index, CounterKind::vm);
+    retire(wave, CounterKind::vm);
     break;
   case FenceOp::Proxy:
     return clocks.fenceProxy(wave.index);

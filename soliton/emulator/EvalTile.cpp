@@ -185,7 +185,7 @@ void evalCopyTile(Wave &wave, const Instr &instr) {
   bool inBounds = wave.resolveShared(instr, wave.program.addresses[instr.index], boxBytes(map), tile.shared);
   Actor actor{group.linear, wave.index, 0, 0, tile.instruction, true, instr.sub == uint8_t(TileOp::Add)};
   if (instr.sub != uint8_t(TileOp::Load)) {
-    actor.agent = agentOf(wave.index, Counter::Bulk);
+    actor.agent = agentOf(wave.index, CounterKind::bulk);
     actor.access = tile.access = group.clocks.issue(actor.agent, tile.instruction);
     if (!inBounds)
       return;

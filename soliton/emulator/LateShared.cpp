@@ -32,7 +32,7 @@ bool needsAll(Op op) {
 } // namespace
 
 void Wave::defer(PendingShared pending) {
-  pending.access = group.clocks.counter(agentOf(index, Counter::Shared)).issued;
+  pending.access = group.clocks.counter(agentOf(index, CounterKind::shared)).issued;
   if (pending.instr->op == Op::Load)
     loadOf[pending.instr->dst] = pending.access;
   inFlight.push_back(std::move(pending));

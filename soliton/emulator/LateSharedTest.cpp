@@ -36,7 +36,7 @@ Program swapHalves(Exchange options) {
   Value other = b.mul(b.binary(BinaryOp::SubI, b.constant(DType::i32, 1), wave), b.constant(DType::i32, 256));
   b.store(b.add(wave, b.constant(DType::i32, 7)), {.region = tile, .lane = at, .uniform = own});
   if (options.wait)
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
   b.barrier();
   Value found = b.load(DType::i32, 1, {.region = tile, .lane = at, .uniform = other});
   b.store(found, {.region = out, .lane = at, .uniform = own});
@@ -49,15 +49,15 @@ Program overwrite(bool wait) {
   uint32_t tile = b.shared("tile", 0, 256), out = b.buffer("out");
   Value at = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 4)), wave = b.id(IdKind::Wave);
   b.store(b.constant(DType::i32, 7), {.region = tile, .lane = at});
-  b.wait(Counter::Shared, 0);
+  b.wait(CounterKind::shared, 0);
   b.barrier();
   Value found = b.load(DType::i32, 1, {.region = tile, .lane = at});
   if (wait)
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
   b.barrier();
   b.beginIf(b.cmp(CmpOp::Eq, wave, b.constant(DType::i32, 1)));
   b.store(b.constant(DType::i32, 9), {.region = tile, .lane = at});
-  b.wait(Counter::Shared, 0);
+  b.wait(CounterKind::shared, 0);
   b.endIf();
   b.barrier();
   b.store(found, {.region = out, .lane = at, .uniform = b.mul(wave, b.constant(DType::i32, 256))});

@@ -151,9 +151,9 @@ TEST(Memory, CopyAsyncInLaneOrderAndPerLane) {
             if (!laneOrder)
               to.lane = b.mul(lane, b.constant(DType::i32, bytes));
             Value mask = b.cmp(CmpOp::Uge, lane, b.constant(DType::i32, 4));
-            b.copyAsync(bytes, {.region = 0, .lane = b.mul(reversed, b.constant(DType::i32, bytes))}, to, Counter::Vm,
-                        laneOrder, mask, true);
-            b.wait(Counter::Vm, 0);
+            b.copyAsync(bytes, {.region = 0, .lane = b.mul(reversed, b.constant(DType::i32, bytes))}, to,
+                        CounterKind::vm, laneOrder, mask, true);
+            b.wait(CounterKind::vm, 0);
             return b.load(DType::i32, 1, {.region = tile, .lane = b.mul(lane, b.constant(DType::i32, bytes))});
           },
           64, input, 1024);

@@ -18,6 +18,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/support/Counter.h"
 #include "soliton/support/DType.h"
 #include "soliton/support/Diagnostics.h"
 
@@ -80,7 +81,7 @@ enum class Op : uint8_t {
   MmaAsync,     ///< dst = mmaKinds[imm] pending; src0 = (a), src2 = acc, src3 = (i1: start from acc, not from 0);
                 ///< index, index2 = tiles of a (where src0 is absent) and b
   Commit,       ///< closes the current group of sub = Counter
-  Wait,         ///< sub = Counter, imm = how many stay pending; pool = {source, destination} slot pairs made ready
+  Wait,         ///< sub = CounterKind, imm = how many stay pending; pool = {source, destination} slot pairs made ready
   MbarrierInit, ///< addresses[index]; imm = arrivals per phase
   MbarrierArrive, ///< addresses[index]; imm = arrivals; flags = kPerLane
   MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive | kPerLane
@@ -223,9 +224,8 @@ enum class TileOp : uint8_t { Load, Store, Add };
 enum class ShuffleOp : uint8_t { Xor, Up, Down, Index };
 enum class Hint : uint8_t { SchedBarrier, SchedGroup, Priority, Registers };
 
-/// What counts outstanding work. Vm and Shared count instructions; the others count committed groups. All retire in
-/// issue order.
-enum class Counter : uint8_t { Shared, Vm, CpAsync, Bulk, Mma };
+/// How many counters of outstanding work there are. `vm` and `shared` count instructions; the others count committed
+/// groups. All retire in issue order.
 inline constexpr int kNumCounters = 5;
 
 /// A memory fence completes the wave's own earlier accesses to that space; Proxy makes everything that is ordered
@@ -405,10 +405,10 @@ struct SharedTile {
 struct Rules {
   /// A barrier (and an mbarrier arrival) completes the shared and global accesses that a wave issued before it.
   bool barrierCompletesShared = false;
-  /// The target has the Vm counter: global loads, stores and atomics tick it, and copy_async may.
+  /// The target has the counter `vm`: global loads, stores and atomics tick it, and copy_async may.
   bool globalTicksVm = true;
-  /// Largest n of a wait, by Counter.
-  std::array<uint32_t, kNumCounters> counterMax{15, 63, 63, 63, 7};
+  /// Largest n of a wait, by CounterKind.
+  std::array<uint32_t, kNumCounters> counterMax{63, 15, 63, 63, 7};
   /// A global access of w bytes needs an offset divisible by the smaller of w and this; shared ones by w (12: by 4).
   uint32_t globalAlignment = 16;
   /// Shared memory banks of 4 bytes, for the conflict statistics.
@@ -481,7 +481,6 @@ std::string_view name(BinaryOp op);
 std::string_view name(UnaryOp op);
 std::string_view name(CmpOp op);
 std::string_view name(ConvertOp op);
-std::string_view name(Counter counter);
 std::string_view name(Order order);
 std::string_view name(Scope scope);
 

@@ -120,7 +120,7 @@ Program gemmWaves64(const GemmShape &shape, Omit omit) {
   }
   b.at({"gemm64.cpp", 11, 3}, "before store");
   if (omit != Omit::BarrierBeforeStore) {
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
     b.barrier();
   }
   b.at({"gemm64.cpp", 12, 3}, "store");
@@ -130,7 +130,7 @@ Program gemmWaves64(const GemmShape &shape, Omit omit) {
   }
   b.at({"gemm64.cpp", 13, 3}, "after store");
   if (omit != Omit::WaitAfterStore)
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
   if (omit != Omit::BarrierAfterStore)
     b.barrier();
   std::vector<Value> acc = loop.carried;
@@ -179,13 +179,13 @@ Program gemmWaves32(const GemmShape &shape, Omit omit) {
     b.barrier();
   for (const Chunk &chunk : chunks) {
     b.copyAsync(16, {.region = s.a, .lane = chunk.global, .uniform = loop.induction, .base = s.baseA},
-                {.region = s.tileA, .lane = chunk.shared}, Counter::CpAsync, false);
+                {.region = s.tileA, .lane = chunk.shared}, CounterKind::cpAsync, false);
     b.copyAsync(16, {.region = s.bt, .lane = chunk.global, .uniform = loop.induction, .base = s.baseB},
-                {.region = s.tileB, .lane = chunk.shared}, Counter::CpAsync, false);
+                {.region = s.tileB, .lane = chunk.shared}, CounterKind::cpAsync, false);
   }
-  b.commit(Counter::CpAsync);
+  b.commit(CounterKind::cpAsync);
   if (omit != Omit::WaitForCopy)
-    b.wait(Counter::CpAsync, 0);
+    b.wait(CounterKind::cpAsync, 0);
   if (omit != Omit::BarrierAfterStore)
     b.barrier();
   std::vector<Value> acc = loop.carried;
@@ -271,14 +271,14 @@ struct TileKernel {
                                     1024, 128, true);
       acc = b.mmaAsync(kind, {}, tileA, tileB, acc);
     }
-    b.commit(Counter::Mma);
+    b.commit(CounterKind::mma);
     if (omit != Omit::WaitAfterStore)
-      acc = b.wait(Counter::Mma, 0, {acc})[0];
+      acc = b.wait(CounterKind::mma, 0, {acc})[0];
     b.at({"tiles.cpp", 32, 3}, "arrive empty");
     b.mbarrierArrive(mbarrier(empty, stage));
     b.endFor(loop, {acc});
     b.at({"tiles.cpp", 34, 3}, "write c");
-    Value done = b.wait(Counter::Mma, 0, {loop.carried[0]})[0];
+    Value done = b.wait(CounterKind::mma, 0, {loop.carried[0]})[0];
     write(shape, c, done);
   }
 

@@ -113,10 +113,10 @@ Program storeTile(bool fence, bool wait, bool add) {
   b.at({"t.cpp", 2, 1}, "store tile");
   uint32_t map = b.tensorMap(map2d(0, 12, 10, 8, 8, 0));
   b.copyTileStore(map, {b.constant(DType::i32, 6), b.constant(DType::i32, 4)}, {.region = tile}, add);
-  b.commit(Counter::Bulk);
+  b.commit(CounterKind::bulk);
   b.endIf();
   if (wait)
-    b.wait(Counter::Bulk, 0);
+    b.wait(CounterKind::bulk, 0);
   b.endIf();
   return b.finish();
 }
@@ -204,14 +204,14 @@ Program product(const TileLayout &ta, const TileLayout &tb, bool aInRegisters, b
   uint32_t tileB =
       b.sharedTile({.region = all, .immediate = kOperandBytes}, tb.leading, tb.stride, tb.swizzle, tb.kMajor);
   Value d = b.mmaAsync(kind, a, aInRegisters ? std::nullopt : std::optional(tileA), tileB, acc);
-  b.commit(Counter::Mma);
+  b.commit(CounterKind::mma);
   if (waitFirst)
-    d = b.wait(Counter::Mma, 0, {d})[0];
+    d = b.wait(CounterKind::mma, 0, {d})[0];
   b.at({"t.cpp", 5, 1}, "use");
   for (uint32_t r = 0; r < 32; ++r)
     b.store(b.extract(d, r), {.region = out, .lane = b.mul(thread, b.constant(DType::i32, 128)), .immediate = r * 4});
   if (!waitFirst)
-    b.wait(Counter::Mma, 0);
+    b.wait(CounterKind::mma, 0);
   return b.finish();
 }
 

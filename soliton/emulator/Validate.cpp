@@ -337,8 +337,9 @@ private:
             "copies 4, 8, 12 or 16 bytes a lane");
     require(!from.shared, "copies from global memory");
     sharedAddress(instr.index2);
-    require(instr.sub == uint8_t(Counter::Vm) || instr.sub == uint8_t(Counter::CpAsync), "ticks `vm` or `cp_async`");
-    require(instr.sub != uint8_t(Counter::Vm) || program.rules.globalTicksVm, "the target has no `vm` counter");
+    require(instr.sub == uint8_t(CounterKind::vm) || instr.sub == uint8_t(CounterKind::cpAsync),
+            "ticks `vm` or `cp_async`");
+    require(instr.sub != uint8_t(CounterKind::vm) || program.rules.globalTicksVm, "the target has no `vm` counter");
     if (problem.empty() && (instr.flags & kLaneOrder))
       require(program.addresses[instr.index2].lane == kNoSlot, "lane order leaves no lane address");
   }
@@ -418,11 +419,11 @@ private:
   void checkTime(const Instr &instr) {
     switch (instr.op) {
     case Op::Commit:
-      return void(require(instr.sub >= uint8_t(Counter::CpAsync) && instr.sub < kNumCounters,
+      return void(require(instr.sub >= uint8_t(CounterKind::cpAsync) && instr.sub < kNumCounters,
                           "closes groups of `cp_async`, `bulk` or `mma`"));
     case Op::Wait: {
       require(instr.sub < kNumCounters && instr.imm >= 0 && instr.imm <= INT32_MAX, "the counter does not exist");
-      require(instr.sub != uint8_t(Counter::Vm) || program.rules.globalTicksVm, "the target has no `vm` counter");
+      require(instr.sub != uint8_t(CounterKind::vm) || program.rules.globalTicksVm, "the target has no `vm` counter");
       std::span<const uint32_t> pairs = pool(instr);
       require(pairs.size() % 2 == 0, "needs pairs of values");
       for (size_t i = 0; i + 1 < pairs.size(); i += 2) {

@@ -164,7 +164,7 @@ int64_t Wave::uniformInt(Slot slot) {
   }
 }
 
-Actor Wave::issue(const Instr &instr, Counter counter) {
+Actor Wave::issue(const Instr &instr, CounterKind counter) {
   Agent agent = agentOf(index, counter);
   uint32_t access = group.clocks.issue(agent, instruction(instr));
   return {group.linear, index, agent, access, instruction(instr), false, false};

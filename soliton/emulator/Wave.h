@@ -86,7 +86,7 @@ struct MaskEntry {
 
 /// Shared bytes that a copy_async will write.
 struct PendingCopy {
-  Counter counter = Counter::Vm;
+  CounterKind counter = CounterKind::vm;
   uint32_t access = 0;
   uint32_t bytes = 0;
   std::vector<uint32_t> to;
@@ -179,7 +179,7 @@ struct Wave {
   void report(const Instr &instr, FindingKind kind, std::string message, std::string hint, uint32_t lane,
               int64_t address);
   /// Numbers an access on the wave's own counter.
-  Actor issue(const Instr &instr, Counter counter);
+  Actor issue(const Instr &instr, CounterKind counter);
 
   /// mma_async bookkeeping of slots, where results are queued.
   void checkPending(const Instr &instr);
@@ -330,7 +330,7 @@ void synchronize(Wave &wave, const Instr &instr, const LaneAccess &access, uint3
 /// What an atomic leaves in memory.
 uint64_t combine(AtomicOp op, DType type, uint64_t old, uint64_t value);
 /// Completes what `wait` of that counter has made complete.
-void retire(Wave &wave, Counter counter);
+void retire(Wave &wave, CounterKind counter);
 /// Completes everything that is still in flight when a wave ends.
 void drain(Wave &wave);
 /// Tile copies.

@@ -167,7 +167,7 @@ Program lastOneAdds(uint32_t grid, bool fenced, uint32_t waves = 1) {
       b.add(b.mul(group, b.constant(DType::i32, 128 * waves)), b.mul(b.id(IdKind::Wave), b.constant(DType::i32, 128)));
   b.at({"k.cpp", 1, 1}, "partial");
   b.store(b.add(group, lane), {.region = partials, .lane = b.mul(lane, four), .uniform = mine});
-  b.wait(Counter::Vm, 0);
+  b.wait(CounterKind::vm, 0);
   b.barrier();
   b.beginIf(isWave(b, 0));
   if (fenced)
@@ -303,7 +303,7 @@ TEST(Workgroups, WavesPollSharedMemory) {
     Value zero = b.constant(DType::i32, 0);
     b.beginIf(isWave(b, 1));
     b.store(zero, {.region = flag}, {.mask = firstLaneOnly(b), .order = Order::Relaxed});
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
     b.endIf();
     b.barrier();
     b.beginIf(isWave(b, 0));
@@ -332,7 +332,7 @@ TEST(Workgroups, WavesHandOverThroughAFlagInSharedMemory) {
     Value at = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 4)), zero = b.constant(DType::i32, 0);
     b.beginIf(isWave(b, 0));
     b.store(zero, {.region = flag}, {.mask = firstLaneOnly(b)});
-    b.wait(Counter::Shared, 0);
+    b.wait(CounterKind::shared, 0);
     b.endIf();
     b.barrier();
     b.beginIf(isWave(b, 1));

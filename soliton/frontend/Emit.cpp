@@ -202,6 +202,7 @@ private:
       result = emitElementwise(op);
       break;
     case OpKind::cast:
+    case OpKind::bitcast:
     case OpKind::broadcast:
     case OpKind::permute:
       result = emitView(op);
@@ -329,10 +330,12 @@ private:
     mlir::Location loc = location(op);
     wave::TileType result = resultType(op);
     // `f8` and the target's own type are one type once resolved.
-    if (op.kind == OpKind::cast && operand(op, 0).getType() == result)
+    if (operand(op, 0).getType() == result)
       return operand(op, 0);
     if (op.kind == OpKind::cast)
       return wave::CastOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
+    if (op.kind == OpKind::bitcast)
+      return wave::BitcastOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
     if (op.kind == OpKind::broadcast)
       return wave::BroadcastOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);
     return wave::PermuteOp::create(builder, loc, result, operand(op, 0), tags(op), nullptr);

@@ -426,6 +426,14 @@ TEST_F(ErrorsTest, CastImpossible) {
   expectMistake(DiagId::CastImpossible, "`cast` from `f32` to `i1`", "compare instead, e.g. `x != 0.0`");
 }
 
+TEST_F(ErrorsTest, BitcastWidths) {
+  line = __LINE__ + 1;
+  bitcast(read(a), f16);
+  expectMistake(DiagId::CastImpossible,
+                "`bitcast` from `f32` of 32 bits to `f16` of 16 bits, expected types of the same number of whole bytes",
+                "use `cast` to convert numbers");
+}
+
 TEST_F(ErrorsTest, BroadcastDims) {
   line = __LINE__ + 1;
   broadcast(read(a), {M, K});

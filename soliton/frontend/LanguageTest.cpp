@@ -95,6 +95,12 @@ TEST_F(LanguageOpsTest, ReductionsDropADimension) {
   EXPECT_EQ(min(sum(read(a), M), N).dims(), Dims());
 }
 
+TEST_F(LanguageOpsTest, BitcastKeepsDims) {
+  Value bits = bitcast(read(a), i32);
+  EXPECT_EQ(bits.dims(), (Dims{M, N}));
+  EXPECT_EQ(bits.type(), i32);
+}
+
 TEST_F(LanguageOpsTest, WriteRoundsFloats) {
   write(read(a), b);
   const OpRecord &write = k.program()->ops.back();

@@ -298,6 +298,26 @@ Value lang::cast(const Value &value, ElementType type, OpOptions options, Place 
   return tracer.record({.kind = OpKind::cast}, {tile.dims, type}, options.tag);
 }
 
+Value lang::bitcast(const Value &value, ElementType type, OpOptions options, Place place) {
+  Tracer tracer("bitcast", place, {value});
+  if (!tracer.ok())
+    return tracer.poison();
+  const TileInfo &tile = tracer.tile(0);
+  if (tile.type == type)
+    return value;
+  if (bits(tile.type.resolve()) != bits(type.resolve()) || bits(type.resolve()) % 8 != 0) {
+    auto widthOf = [](ElementType each) {
+      return quoted(lang::toString(each)) + " of " + std::to_string(bits(each.resolve())) + " bits";
+    };
+    tracer.error(DiagId::CastImpossible,
+                 "`bitcast` from " + widthOf(tile.type) + " to " + widthOf(type) +
+                     ", expected types of the same number of whole bytes",
+                 "use `cast` to convert numbers", {tracer.noteOn(0)});
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::bitcast}, {tile.dims, type}, options.tag);
+}
+
 Value lang::broadcast(const Value &value, std::vector<Expr> dims, OpOptions options, Place place) {
   Tracer tracer("broadcast", place, {value});
   if (!tracer.ok() || !checkDims(tracer.program(), DiagId::BroadcastDims, "the result of `broadcast`", dims, place))

@@ -45,6 +45,9 @@ Value min(const Value &source, const Value &init, Expr dim, ReduceOptions option
 
 /// Converts every element: floats round to nearest even, float to integer towards zero, integers wrap.
 Value cast(const Value &value, ElementType type, OpOptions options = {}, Place place = std::source_location::current());
+/// Reads the bits of every element as another type of the same width: `bitcast(x, i32)` of an `f32` tile.
+Value bitcast(const Value &value, ElementType type, OpOptions options = {},
+              Place place = std::source_location::current());
 /// `condition ? ifTrue : ifFalse`, element by element.
 Value select(const Value &condition, Operand ifTrue, Operand ifFalse, OpOptions options = {},
              Place place = std::source_location::current());

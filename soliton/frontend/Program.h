@@ -56,6 +56,7 @@ enum class OpKind : uint8_t {
   compare,
   select,
   cast,
+  bitcast,
   broadcast,
   permute,
   selfIndex,

@@ -4,6 +4,7 @@
 
 #include "soliton/interpreter/Failure.h"
 #include "soliton/interpreter/Numbers.h"
+#include "soliton/support/Float.h"
 
 namespace soliton::interp {
 using namespace wave;
@@ -154,6 +155,35 @@ Tile cast(CastOp op, const Tile &operand, DType type, const Domain &result) {
       auto &target = tile.as<decltype(to)>();
       forEach<1>(result, {&from},
                  [&](size_t at, const auto &offsets) { target[at] = castTo(type, source[offsets[0]], to); });
+    });
+  });
+  return tile;
+}
+
+static uint64_t bitsOf(DType type, double value) {
+  return encode(type, value);
+}
+static uint64_t bitsOf(DType, int64_t value) {
+  return static_cast<uint64_t>(value);
+}
+static double fromBits(DType type, uint64_t bits, double) {
+  return decode(type, bits);
+}
+static int64_t fromBits(DType type, uint64_t bits, int64_t) {
+  return wrap(type, static_cast<int64_t>(bits));
+}
+
+Tile bitcast(BitcastOp op, const Tile &operand, DType type, const Domain &result) {
+  Tile tile(result, type);
+  Alignment from = aligned(op, operand, result);
+  const uint64_t mask = bits(type) == 64 ? ~uint64_t(0) : (uint64_t(1) << bits(type)) - 1;
+  byKind(operand.type, [&](auto from_) {
+    byKind(type, [&](auto to) {
+      const auto &source = operand.as<decltype(from_)>();
+      auto &target = tile.as<decltype(to)>();
+      forEach<1>(result, {&from}, [&](size_t at, const auto &offsets) {
+        target[at] = fromBits(type, bitsOf(operand.type, source[offsets[0]]) & mask, to);
+      });
     });
   });
   return tile;

@@ -17,6 +17,7 @@ Tile unary(wave::UnaryOp op, const Tile &operand, const Domain &result);
 Tile binary(wave::BinaryOp op, const Tile &lhs, const Tile &rhs, const Domain &result);
 Tile compare(wave::CompareOp op, const Tile &lhs, const Tile &rhs, const Domain &result);
 Tile select(wave::SelectOp op, const Tile &condition, const Tile &ifTrue, const Tile &ifFalse, const Domain &result);
+Tile bitcast(wave::BitcastOp op, const Tile &operand, DType type, const Domain &result);
 Tile cast(wave::CastOp op, const Tile &operand, DType type, const Domain &result);
 Tile applyExpr(wave::ApplyExprOp op, sym::Expr expr, const std::vector<const Tile *> &operands, DType type,
                const Domain &result);

@@ -359,6 +359,10 @@ private:
           define(each.getResult(),
                  cast(each, tile(each.getOperand()), typeOf(each.getResult()), domainOf(each.getResult())));
         })
+        .Case([&](BitcastOp each) {
+          define(each.getResult(),
+                 bitcast(each, tile(each.getOperand()), typeOf(each.getResult()), domainOf(each.getResult())));
+        })
         .Case([&](ApplyExprOp each) {
           sym::Expr expr = geometry.bind(each.getExpr().getValue(), op->getLoc());
           define(each.getResult(), applyExpr(each, expr, tilesOf(each.getInputs()), typeOf(each.getResult()),

@@ -220,6 +220,23 @@ wave.kernel @cast attributes {arg_names = ["a", "b"], constraints = [], subs = {
             (std::vector<double>{1 + 0x1p-10, 1}));
 }
 
+TEST_F(Reference, BitcastsKeepBits) {
+  const char *text = R"mlir(
+wave.kernel @bits attributes {arg_names = ["a", "b"], constraints = [], subs = {M = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M"], f16, global>, %b: !wave.memory<["M"], bf16, global>):
+  %0 = wave.read %a : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  %1 = wave.bitcast %0 : !wave.tile<[M], f16> -> !wave.tile<[M], i16>
+  %one = wave.fill 1 : i16 -> !wave.tile<[M], i16>
+  %2 = wave.binary bit_xor %1, %one : !wave.tile<[M], i16>, !wave.tile<[M], i16> -> !wave.tile<[M], i16>
+  %3 = wave.bitcast %2 : !wave.tile<[M], i16> -> !wave.tile<[M], bf16>
+  wave.write %3, %b : !wave.tile<[M], bf16>, !wave.memory<["M"], bf16, global>
+})mlir";
+  std::vector<double> in = {1, -2, 0.333251953125, -0.0}, expected;
+  for (double value : in)
+    expected.push_back(decode(DType::bf16, encode(DType::f16, value) ^ 1));
+  EXPECT_EQ(output(text, DType::bf16, {{encodeAll(DType::f16, in), Bytes(8)}, {}}), expected);
+}
+
 std::string elementwise(const std::string &type, const std::string &body) {
   return R"mlir(
 wave.kernel @each attributes {arg_names = ["a", "b", "c"], constraints = [], subs = {M = 8 : i64}, dynamic = [], form = 0 : i32} {

@@ -82,8 +82,7 @@ private:
   void checkPlaced(mlir::Operation *op);
   void checkMemory(mlir::Operation *op, mlir::Value memory);
   void checkExpanded(mlir::Operation *op);
-  template <typename Op>
-  void checkWidth(Op op, TileType tile);
+  void checkWidth(AccessOpInterface access);
 
   Form form;
 };
@@ -97,14 +96,10 @@ void Checker::checkIndexed(mlir::Operation *op) {
       violation(op) << "its result has no layout";
       break;
     }
-  if (auto read = llvm::dyn_cast<ReadOp>(op); read && !read.getStarts())
-    violation(op) << "it has no `starts`";
-  if (auto write = llvm::dyn_cast<WriteOp>(op); write && !write.getStarts())
-    violation(op) << "it has no `starts`";
-  if (auto copy = llvm::dyn_cast<CopyOp>(op)) {
-    if (!copy.getStarts())
+  if (auto access = llvm::dyn_cast<AccessOpInterface>(op)) {
+    if (!access.getStartsAttr())
       violation(op) << "it has no `starts`";
-    if (!llvm::cast<TileType>(copy.getTile()).hasLayout())
+    if (!access.getMovedValue() && !access.getMovedTile().hasLayout())
       violation(op) << "its tile has no layout";
   }
   if (auto index = llvm::dyn_cast<SelfIndexOp>(op); index && !index.getStart())
@@ -122,9 +117,10 @@ void Checker::checkMemory(mlir::Operation *op, mlir::Value memory) {
 }
 
 void Checker::checkPlaced(mlir::Operation *op) {
+  if (auto access = llvm::dyn_cast<AccessOpInterface>(op))
+    for (const MemoryUse &use : access.getMemoryUses())
+      checkMemory(op, use.memory);
   llvm::TypeSwitch<mlir::Operation *>(op)
-      .Case([&](ReadOp read) { checkMemory(op, read.getMemory()); })
-      .Case([&](WriteOp write) { checkMemory(op, write.getMemory()); })
       .Case([&](CopyOp copy) {
         SharedMapAttr map = copy.getDestination().getType().getMap();
         auto elements = static_cast<int64_t>(copy.getElementsPerThread());
@@ -174,10 +170,10 @@ static int64_t fastestDim(MemoryType memory) {
 }
 
 /// True if the registers of a lane lie one after the other in the memory.
-template <typename Op>
-static bool isContiguous(Op op, TileType tile) {
+static bool isContiguous(AccessOpInterface access) {
+  TileType tile = access.getMovedTile();
   const Layout &layout = tile.layout();
-  MemoryType memory = op.getMemory().getType();
+  auto memory = llvm::cast<MemoryType>(access.getIndexedMemory().getType());
   Coordinates origin = layout.coordinates(0, 0, 0);
   for (int64_t reg = 1; reg < layout.regs(); ++reg) {
     Coordinates here = layout.coordinates(reg, 0, 0);
@@ -186,8 +182,8 @@ static bool isContiguous(Op op, TileType tile) {
       delta.push_back(here[Dim(dim.getValue().str())] - origin[Dim(dim.getValue().str())]);
     for (int64_t k = 0; k < memory.getRank(); ++k) {
       std::optional<int64_t> found = delta[std::min<size_t>(k, delta.size() - 1)];
-      if (op.getIndices())
-        found = indexDifference(llvm::cast<ExprAttr>((*op.getIndices())[k]).getValue(), delta);
+      if (mlir::ArrayAttr indices = access.getIndicesAttr())
+        found = indexDifference(llvm::cast<ExprAttr>(indices[k]).getValue(), delta);
       if (found != (k == fastestDim(memory) ? reg : 0))
         return false;
     }
@@ -195,19 +191,21 @@ static bool isContiguous(Op op, TileType tile) {
   return true;
 }
 
-template <typename Op>
-void Checker::checkWidth(Op op, TileType tile) {
+void Checker::checkWidth(AccessOpInterface access) {
+  TileType tile = access.getMovedTile();
   int64_t width = tile.layout().regs() * bits(*dtypeOf(tile.getElementType()));
   if (width > kMaxAccessBits)
-    violation(op) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;
-  else if (tile.getRank() > 0 && op.getMemory().getType().getRank() > 0 && !isContiguous(op, tile))
-    violation(op) << "its registers do not lie one after the other in memory";
+    violation(access) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;
+  else if (tile.getRank() > 0 && llvm::cast<MemoryType>(access.getIndexedMemory().getType()).getRank() > 0 &&
+           !isContiguous(access))
+    violation(access) << "its registers do not lie one after the other in memory";
 }
 
 /// Ops that belong to whatever uses them, and those that only order others.
 static bool floats(mlir::Operation *op) {
-  return isTime(op) || llvm::isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, BroadcastOp, AllocateOp, WorkgroupIdOp,
-                                 IterateOp, ConditionalOp, YieldOp>(op);
+  auto tileOp = llvm::dyn_cast<TileOpInterface>(op);
+  return !tileOp || llvm::is_contained({TileWork::constant, TileWork::rename, TileWork::region}, tileOp.getWork()) ||
+         llvm::isa<BroadcastOp>(op);
 }
 
 void Checker::checkExpanded(mlir::Operation *op) {
@@ -215,10 +213,9 @@ void Checker::checkExpanded(mlir::Operation *op) {
     violation(op) << "it has no `origin`";
   if (auto mma = llvm::dyn_cast<MmaOp>(op); mma && !mma.getKind())
     violation(op) << "it names no matrix instruction";
-  if (auto read = llvm::dyn_cast<ReadOp>(op); read && read.getResult().getType().hasLayout())
-    checkWidth(read, read.getResult().getType());
-  if (auto write = llvm::dyn_cast<WriteOp>(op); write && write.getValue().getType().hasLayout())
-    checkWidth(write, write.getValue().getType());
+  if (auto access = llvm::dyn_cast<AccessOpInterface>(op);
+      access && access.getMovedValue() && access.getMovedTile().hasLayout())
+    checkWidth(access);
   if (auto copy = llvm::dyn_cast<CopyOp>(op); copy && llvm::cast<TileType>(copy.getTile()).hasLayout()) {
     int64_t regs = llvm::cast<TileType>(copy.getTile()).layout().regs();
     if (regs != static_cast<int64_t>(copy.getElementsPerThread()))

@@ -28,10 +28,49 @@
 #define GET_TYPEDEF_CLASSES
 #include "soliton/ir/WaveTypes.h.inc"
 
-namespace soliton::wave::detail {
+namespace soliton::wave {
+
+/// How an op on tiles is carried out.
+enum class TileWork {
+  constant,  ///< the same in every element: belongs to whatever uses it
+  generate,  ///< made from the elements' places
+  pointwise, ///< register by register, each element by itself
+  rename,    ///< no instruction: the same registers under other names
+  move,      ///< elements change their registers, lanes or waves
+  contract,  ///< by matrix instructions
+  reduce,    ///< elements of one tile are combined
+  access,    ///< memory (AccessOpInterface)
+  region     ///< what its blocks do
+};
+
+/// What an op says about how its tiles lie.
+struct LayoutRelations {
+  /// Tiles of one layout. Where the second lacks dimensions of the first, it is constant along them.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> alike;
+  /// A tile, and one that has further dimensions: the first lies as the second does without them.
+  llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> parts;
+};
+
+/// What an op does to one memory.
+struct MemoryUse {
+  mlir::Value memory;
+  bool isWrite = false;
+};
+using MemoryUses = llvm::SmallVector<MemoryUse, 2>;
+
+/// The op only orders or times others; nothing moves across it.
+template <typename Op>
+class OrdersOthers : public mlir::OpTrait::TraitBase<Op, OrdersOthers> {};
+
+class TileOpInterface;
+
+namespace detail {
 /// Fails where an expression of the op speaks of an index operand that is not there.
 llvm::LogicalResult verifyPlaceholders(mlir::Operation *op);
-} // namespace soliton::wave::detail
+/// Every tile among the operands of a pointwise op or of another name for it lies as the result does.
+void relateByWork(TileOpInterface op, LayoutRelations &relations);
+} // namespace detail
+} // namespace soliton::wave
 
 #include "soliton/ir/WaveInterfaces.h.inc"
 #define GET_OP_CLASSES
@@ -65,7 +104,7 @@ llvm::SmallVector<sym::Expr> exprsOf(mlir::ArrayAttr array);
 
 /// Ops that only order or time others: barriers, waits and hints.
 inline bool isTime(mlir::Operation *op) {
-  return llvm::isa<BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(op);
+  return op->hasTrait<OrdersOthers>();
 }
 
 /// The language's name for an MLIR element type, and back. Nothing for types that are no element types.

@@ -171,6 +171,20 @@ llvm::LogicalResult CastOp::verify() {
   return mlir::success();
 }
 
+llvm::LogicalResult BitcastOp::verify() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  // bitcast_c1
+  if (!sameDims(operand, result))
+    return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
+                         << ", expected the same";
+  // bitcast_c2
+  std::optional<DType> from = dtypeOf(operand.getElementType()), to = dtypeOf(result.getElementType());
+  if (!from || !to || bits(*from) != bits(*to) || bits(*from) % 8 != 0)
+    return emitOpError() << "reads the bits of " << operand.getElementType() << " as " << result.getElementType()
+                         << ", expected types of the same number of whole bytes";
+  return mlir::success();
+}
+
 llvm::LogicalResult ApplyExprOp::verify() {
   // apply_expr_c1
   if (getInputs().empty())

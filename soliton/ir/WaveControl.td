@@ -4,7 +4,7 @@
 
 //===-- Control -------------------------------------------------------------------------------------------------===//
 
-def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, Wave_Says<["getWork", "relateLayouts"]>, AttrSizedOperandSegments, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "a loop along a dimension";
   let description = [{
     Runs its body `count` times; the first argument of its block counts them, 0, 1, …, count − 1, the others are the values that
@@ -41,7 +41,7 @@ def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, AttrSizedOperandSegment
   }];
 }
 
-def Wave_ConditionalOp : Wave_Op<"conditional", [Wave_IndexedOp, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
+def Wave_ConditionalOp : Wave_Op<"conditional", [Wave_IndexedOp, Wave_Says<["getWork", "relateLayouts"]>, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {
   let summary = "one of two blocks, the same one for the whole workgroup";
   let description = [{
     Runs the first block if `condition` is not 0, otherwise the second; the results are the values that it yields. Every wave
@@ -85,7 +85,10 @@ def Wave_YieldOp : Wave_Op<"yield", [Terminator, Pure, ParentOneOf<["IterateOp",
 //===-- Time ----------------------------------------------------------------------------------------------------===//
 
 /// Ops that order or time others: nothing moves across them. They belong to no author's op.
-class Wave_TimeOp<string mnemonic> : Wave_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>]>;
+def Wave_OrdersOthers : NativeOpTrait<"OrdersOthers"> {
+  let cppNamespace = "::soliton::wave";
+}
+class Wave_TimeOp<string mnemonic> : Wave_Op<mnemonic, [MemoryEffects<[MemRead, MemWrite]>, Wave_OrdersOthers]>;
 
 def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
   let summary = "no wave goes on before all have come to a barrier";

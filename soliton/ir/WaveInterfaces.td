@@ -21,4 +21,59 @@ def Wave_IndexedOp : OpInterface<"IndexedOpInterface"> {
   let verify = [{ return ::soliton::wave::detail::verifyPlaceholders($_op); }];
 }
 
+def Wave_AccessOp : OpInterface<"AccessOpInterface", [Wave_IndexedOp]> {
+  let cppNamespace = "::soliton::wave";
+  let description = [{
+    An op that moves a tile to, from or between memories. `starts`, `indices` and `guards` say which places of one of them, the
+    *indexed* memory; where the tile lies in another one follows from its layout.
+
+    | op | indexed memory | tile in registers | memory uses |
+    | --- | --- | --- | --- |
+    | `read` | `memory` | the result | reads `memory` |
+    | `write` | `memory` | `value` | writes `memory` |
+    | `copy` | `source` | none | reads `source`, writes `destination`, later |
+  }];
+  let methods = [
+    InterfaceMethod<"The memory whose places the expressions say.", "::mlir::Value", "getIndexedMemory">,
+    InterfaceMethod<"The type of what is moved.", "::soliton::wave::TileType", "getMovedTile">,
+    InterfaceMethod<"The tile in registers; null where it goes past them.", "::mlir::Value", "getMovedValue">,
+    InterfaceMethod<"Every memory that it touches, the indexed one first.", "::soliton::wave::MemoryUses", "getMemoryUses">,
+    InterfaceMethod<"Whether it goes on after the wave has issued it, until a counter is waited for.", "bool", "isAsync",
+                    (ins), "", "return false;">,
+    InterfaceMethod<"The values of which `indices` and `guards` speak, element by element.", "::mlir::OperandRange",
+                    "getDynamicValues">,
+    InterfaceMethod<"The same, to be replaced.", "::mlir::MutableOperandRange", "getDynamicValuesMutable">,
+    InterfaceMethod<"One expression for each dimension of the indexed memory, or null.", "::mlir::ArrayAttr", "getIndicesAttr">,
+    InterfaceMethod<"One expression for each dimension of the tile, or null.", "::mlir::ArrayAttr", "getStartsAttr">,
+    InterfaceMethod<"What must hold for an element to be touched, or null.", "::mlir::ArrayAttr", "getGuardsAttr">
+  ];
+  let extraSharedClassDeclaration = [{
+    /// Whether the indexed memory is written; otherwise it is read.
+    bool writesIndexed() { return $_op.getMemoryUses().front().isWrite; }
+    /// Whether the indexed memory is a tile that the workgroup shares.
+    bool isIndexedShared() { return ::llvm::cast<::soliton::wave::MemoryType>($_op.getIndexedMemory().getType()).isShared(); }
+  }];
+}
+
+def Wave_TileOp : OpInterface<"TileOpInterface"> {
+  let cppNamespace = "::soliton::wave";
+  let description = [{
+    An op that computes or moves tiles. What it says here is what layouts are chosen by, how it is cut into instructions and what
+    they cost. By default it is pointwise: operands and result lie alike, and each register costs an instruction. WaveTileOps.cpp has
+    what the ops say that are not.
+  }];
+  let methods = [
+    InterfaceMethod<"How it is carried out.", "::soliton::wave::TileWork", "getWork", (ins), "",
+                    "return ::soliton::wave::TileWork::pointwise;">,
+    InterfaceMethod<"How its tiles lie relative to each other.", "void", "relateLayouts",
+                    (ins "::soliton::wave::LayoutRelations &":$relations), "",
+                    "::soliton::wave::detail::relateByWork($_op, relations);">,
+    InterfaceMethod<"The tile whose layout decides what it costs; null where none does.", "::mlir::Value", "getPricedTile",
+                    (ins), "",
+                    "return $_op.getWork() == ::soliton::wave::TileWork::pointwise ? $_op->getResult(0) : ::mlir::Value();">,
+    InterfaceMethod<"Whether its instructions are those of the slower unit for functions.", "bool", "isTranscendental", (ins), "",
+                    "return false;">
+  ];
+}
+
 #endif

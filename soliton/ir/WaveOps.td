@@ -18,6 +18,9 @@ def Wave_Memory : DialectType<Wave_Dialect, CPred<"::llvm::isa<::soliton::wave::
   let cppType = "::soliton::wave::MemoryType";
 }
 
+/// An op on tiles that says the listed things itself, in WaveTileOps.cpp.
+class Wave_Says<list<string> what> : DeclareOpInterfaceMethods<Wave_TileOp, what>;
+
 /// Every op may carry the author's tags and, once expanded, its origin.
 class Wave_Op<string mnemonic, list<Trait> traits = []> : Op<Wave_Dialect, mnemonic, traits>;
 
@@ -82,7 +85,7 @@ def Wave_WorkgroupIdOp : Wave_Op<"workgroup_id", [Pure]> {
 
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
-def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
   let summary = "read a tile of a memory";
   let description = [{
     For each coordinate `c` of the result, with `g[d] = start[d] + c[d]` its place in the whole tensor:
@@ -119,9 +122,15 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, AttrSizedOperandSegments, Mem
   let results = (outs Wave_Tile:$result);
   let assemblyFormat = [{ $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
   let hasVerifier = 1; // read_c1 … read_c5
+  let extraClassDeclaration = [{
+    ::mlir::Value getIndexedMemory() { return getMemory(); }
+    TileType getMovedTile() { return getResult().getType(); }
+    ::mlir::Value getMovedValue() { return getResult(); }
+    MemoryUses getMemoryUses() { return {{getMemory(), /*isWrite=*/false}}; }
+  }];
 }
 
-def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
+def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "write a tile to a memory";
   let description = [{
     For each coordinate `c` of the value, with `g` as for `wave.read`: `memory[indices(g)] = value[c]` where that is a place of
@@ -146,6 +155,12 @@ def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, AttrSizedOperandSegments, M
                        OptionalAttr<Wave_ExprAttr>:$buffer);
   let assemblyFormat = [{ $value `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
   let hasVerifier = 1; // write_c1 … write_c5
+  let extraClassDeclaration = [{
+    ::mlir::Value getIndexedMemory() { return getMemory(); }
+    TileType getMovedTile() { return getValue().getType(); }
+    ::mlir::Value getMovedValue() { return getValue(); }
+    MemoryUses getMemoryUses() { return {{getMemory(), /*isWrite=*/true}}; }
+  }];
 }
 
 def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
@@ -170,7 +185,7 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let hasVerifier = 1; // allocate_c1, allocate_c2
 }
 
-def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, MemoryEffects<[MemRead, MemWrite]>]> {
+def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork"]>, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "copy a tile from global to shared memory, past the registers";
   let description = [{
     For each coordinate `c` of the tile, with `g[d] = start[d] + c[d]` its place in the whole tensor:
@@ -205,6 +220,14 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, MemoryEffects<[MemRead, MemWr
   let extraClassDeclaration = [{
     /// Bytes that one instruction moves in each lane.
     int64_t bytesPerLane();
+
+    ::mlir::Value getIndexedMemory() { return getSource(); }
+    TileType getMovedTile() { return getTile(); }
+    ::mlir::Value getMovedValue() { return {}; }
+    MemoryUses getMemoryUses() { return {{getSource(), /*isWrite=*/false}, {getDestination(), /*isWrite=*/true}}; }
+    bool isAsync() { return true; }
+    ::mlir::OperandRange getDynamicValues() { return getOperation()->getOperands().take_front(0); }
+    ::mlir::MutableOperandRange getDynamicValuesMutable() { return {getOperation(), 0, 0}; }
   }];
 }
 
@@ -214,7 +237,7 @@ class Wave_ComputeOp<string mnemonic, list<Trait> traits = []> : Wave_Op<mnemoni
   dag common = (ins OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
 }
 
-def Wave_FillOp : Wave_ComputeOp<"fill"> {
+def Wave_FillOp : Wave_ComputeOp<"fill", [Wave_Says<["getWork"]>]> {
   let summary = "a tile whose elements are all the same constant";
   let description = [{
     `result[c] = value`.
@@ -233,7 +256,7 @@ def Wave_FillOp : Wave_ComputeOp<"fill"> {
   let hasVerifier = 1; // fill_c1
 }
 
-def Wave_SplatOp : Wave_ComputeOp<"splat"> {
+def Wave_SplatOp : Wave_ComputeOp<"splat", [Wave_Says<["getWork"]>]> {
   let summary = "a tile whose elements are all the same scalar parameter";
   let arguments = !con((ins AnyType:$scalar), common);
   let results = (outs Wave_Tile:$result);
@@ -241,7 +264,7 @@ def Wave_SplatOp : Wave_ComputeOp<"splat"> {
   let hasVerifier = 1; // splat_c1: the element type of the result is the scalar's type
 }
 
-def Wave_MmaOp : Wave_ComputeOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
+def Wave_MmaOp : Wave_ComputeOp<"mma", [Wave_Says<["getWork", "relateLayouts"]>, AllTypesMatch<["acc", "result"]>]> {
   let summary = "multiply two tiles and add a third";
   let description = [{
     Computes `result[m, n] = acc[m, n] + sum_k lhs[m, k] * rhs[n, k]` over the in-bounds `k` that both operands cover (from the form
@@ -270,7 +293,7 @@ def Wave_MmaOp : Wave_ComputeOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   }];
 }
 
-def Wave_UnaryOp : Wave_ComputeOp<"unary"> {
+def Wave_UnaryOp : Wave_ComputeOp<"unary", [Wave_Says<["isTranscendental"]>]> {
   let summary = "apply a function to every element";
   let description = [{
     `result[c] = kind(operand[c])`, rounded to the element type. `logical_not` flips every bit; `round` takes halves away from
@@ -290,7 +313,7 @@ def Wave_UnaryOp : Wave_ComputeOp<"unary"> {
   let hasVerifier = 1; // unary_c1
 }
 
-def Wave_BinaryOp : Wave_ComputeOp<"binary"> {
+def Wave_BinaryOp : Wave_ComputeOp<"binary", [Wave_TileOp]> {
   let summary = "combine two tiles element by element";
   let description = [{
     `result[c] = kind(lhs[c], rhs[c])`; an operand that lacks a dimension of the result is constant along it. Integers wrap; their
@@ -312,7 +335,7 @@ def Wave_BinaryOp : Wave_ComputeOp<"binary"> {
   let hasVerifier = 1; // binary_c1, binary_c2
 }
 
-def Wave_CompareOp : Wave_ComputeOp<"compare"> {
+def Wave_CompareOp : Wave_ComputeOp<"compare", [Wave_TileOp]> {
   let summary = "compare two tiles element by element";
   let description = [{
     `result[c] = lhs[c] predicate rhs[c]`, an `i1`; comparisons with NaN are false except `ne`.
@@ -332,7 +355,7 @@ def Wave_CompareOp : Wave_ComputeOp<"compare"> {
   let hasVerifier = 1; // compare_c1, compare_c2
 }
 
-def Wave_SelectOp : Wave_ComputeOp<"select"> {
+def Wave_SelectOp : Wave_ComputeOp<"select", [Wave_TileOp]> {
   let summary = "choose between two tiles element by element";
   let description = [{
     `result[c] = condition[c] ? ifTrue[c] : ifFalse[c]`.
@@ -352,7 +375,7 @@ def Wave_SelectOp : Wave_ComputeOp<"select"> {
   let hasVerifier = 1; // select_c1, select_c2
 }
 
-def Wave_CastOp : Wave_ComputeOp<"cast"> {
+def Wave_CastOp : Wave_ComputeOp<"cast", [Wave_TileOp]> {
   let summary = "convert every element to another type";
   let description = [{
     Floats round to nearest even; float to integer rounds toward zero; integers wrap, so `i1` takes the low bit; `i1` from a float
@@ -372,7 +395,27 @@ def Wave_CastOp : Wave_ComputeOp<"cast"> {
   let hasVerifier = 1; // cast_c1
 }
 
-def Wave_BroadcastOp : Wave_ComputeOp<"broadcast"> {
+def Wave_BitcastOp : Wave_ComputeOp<"bitcast", [Wave_TileOp]> {
+  let summary = "read the bits of every element as another type";
+  let description = [{
+    `result[c]` is the number whose bits are those of `operand[c]`. Which NaN a NaN is, is not said.
+
+    Constraints:
+      * (C1) operand and result have the same dimensions.
+      * (C2) both element types have the same number of bits, a multiple of 8.
+
+    Example:
+    ```mlir
+    %1 = wave.bitcast %0 : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], i32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // bitcast_c1, bitcast_c2
+}
+
+def Wave_BroadcastOp : Wave_ComputeOp<"broadcast", [Wave_Says<["getWork", "relateLayouts"]>]> {
   let summary = "repeat a tile along further dimensions";
   let description = [{
     `result[c] = operand[c restricted to its dimensions]`.
@@ -391,7 +434,7 @@ def Wave_BroadcastOp : Wave_ComputeOp<"broadcast"> {
   let hasVerifier = 1; // broadcast_c1
 }
 
-def Wave_PermuteOp : Wave_ComputeOp<"permute"> {
+def Wave_PermuteOp : Wave_ComputeOp<"permute", [Wave_Says<["getWork", "relateLayouts"]>]> {
   let summary = "name the dimensions in another order";
   let description = [{
     `result[c] = operand[c]`: coordinates have names, so only the order in which a read or write lists them changes.
@@ -410,7 +453,7 @@ def Wave_PermuteOp : Wave_ComputeOp<"permute"> {
   let hasVerifier = 1; // permute_c1
 }
 
-def Wave_SelfIndexOp : Wave_ComputeOp<"self_index", [Wave_IndexedOp]> {
+def Wave_SelfIndexOp : Wave_ComputeOp<"self_index", [Wave_Says<["getWork"]>, Wave_IndexedOp]> {
   let summary = "each element's own place along a dimension";
   let description = [{
     `result[c] = start + c[dim]`: the place in the whole tensor. `start` is absent before the form `Indexed`.
@@ -429,7 +472,7 @@ def Wave_SelfIndexOp : Wave_ComputeOp<"self_index", [Wave_IndexedOp]> {
   let hasVerifier = 1; // self_index_c1
 }
 
-def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr", [Wave_IndexedOp, AttrSizedOperandSegments]> {
+def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr", [Wave_TileOp, Wave_IndexedOp, AttrSizedOperandSegments]> {
   let summary = "evaluate an index expression on every element";
   let description = [{
     `result[c] = expr[$APPLY_EXPR_ARG_k := inputs[k][c]]` in exact integers, then as the result's element type. An input that
@@ -450,7 +493,7 @@ def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr", [Wave_IndexedOp, AttrSizedOp
   let hasVerifier = 1; // apply_expr_c1
 }
 
-def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_IndexedOp, AttrSizedOperandSegments]> {
+def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, Wave_IndexedOp, AttrSizedOperandSegments]> {
   let summary = "combine a tile along a dimension";
   let description = [{
     `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
@@ -478,7 +521,7 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_IndexedOp, AttrSizedOperandSe
   let hasVerifier = 1; // reduce_c1 … reduce_c3
 }
 
-def Wave_ConvertOp : Wave_ComputeOp<"convert"> {
+def Wave_ConvertOp : Wave_ComputeOp<"convert", [Wave_Says<["getWork"]>]> {
   let summary = "the same tile, held by others";
   let description = [{
     `result[c] = operand[c]`. Only the layout differs. `plan` says how the data moves, once decided.
@@ -497,7 +540,7 @@ def Wave_ConvertOp : Wave_ComputeOp<"convert"> {
   let hasVerifier = 1; // convert_c1
 }
 
-def Wave_SliceOp : Wave_ComputeOp<"slice"> {
+def Wave_SliceOp : Wave_ComputeOp<"slice", [Wave_Says<["getWork"]>]> {
   let summary = "some registers of a tile";
   let description = [{
     `result[c] = operand[c]` for the coordinates that registers `first … first + n` of the operand hold.
@@ -516,7 +559,7 @@ def Wave_SliceOp : Wave_ComputeOp<"slice"> {
   let hasVerifier = 1; // slice_c1
 }
 
-def Wave_JoinOp : Wave_ComputeOp<"join"> {
+def Wave_JoinOp : Wave_ComputeOp<"join", [Wave_Says<["getWork"]>]> {
   let summary = "a tile from pieces, registers in order";
   let description = [{
     The union of its operands: register `r` of the result is the r-th register of the operands laid end to end.

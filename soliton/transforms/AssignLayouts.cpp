@@ -57,7 +57,7 @@ private:
   void insertConverts();
   void convertMma(MmaOp mma, const MmaWay &way);
   void convertReduce(ReduceOp reduce);
-  void convertAccess(Operation *access);
+  void convertAccess(AccessOpInterface access);
   void setStarts();
 
   const Layout &layoutOf(const LayoutProblem::ValueClass &valueClass) const {
@@ -152,30 +152,26 @@ void LayoutAssignment::convertReduce(ReduceOp reduce) {
   convertResult(reduce, natural, wanted);
 }
 
-void LayoutAssignment::convertAccess(Operation *access) {
-  Layout layout = tileOf(access).layout(), own = problem->accessLayout(access, layout, staged);
+void LayoutAssignment::convertAccess(AccessOpInterface access) {
+  Layout layout = access.getMovedTile().layout(), own = problem->accessLayout(access, layout, staged);
   OpBuilder builder(access);
-  auto convertDynamic = [&](mlir::MutableOperandRange values) {
-    for (mlir::OpOperand &value : values)
-      value.set(converted(builder, access->getLoc(), value.get(), own));
+  auto convertOperand = [&](mlir::OpOperand &operand) {
+    operand.set(converted(builder, access->getLoc(), operand.get(), own));
   };
-  if (auto read = dyn_cast<ReadOp>(access)) {
-    convertDynamic(read.getDynamicValuesMutable());
+  for (mlir::OpOperand &value : access.getDynamicValuesMutable())
+    convertOperand(value);
+  if (!access.writesIndexed())
     return convertResult(access, own, layout);
-  }
-  auto write = cast<WriteOp>(access);
-  convertDynamic(write.getDynamicValuesMutable());
-  write.getValueMutable().assign(converted(builder, access->getLoc(), write.getValue(), own));
+  for (mlir::OpOperand &operand : access->getOpOperands())
+    if (operand.get() == access.getMovedValue() && tileType(operand.get()).layout() != own)
+      convertOperand(operand);
 }
 
 void LayoutAssignment::insertConverts() {
   for (const LayoutProblem::Multiplication &mma : problem->multiplications())
     convertMma(mma.op, mma.ways[choice.chosen[mma.node]]);
   SmallVector<Operation *> others;
-  kernel.walk([&](Operation *op) {
-    if (isa<BroadcastOp, ReduceOp, ReadOp, WriteOp>(op))
-      others.push_back(op);
-  });
+  kernel.walk([&](TileOpInterface op) { others.push_back(op); });
   for (Operation *op : others) {
     if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
       OpBuilder builder(op);
@@ -183,8 +179,8 @@ void LayoutAssignment::insertConverts() {
       broadcast.getOperandMutable().assign(converted(builder, op->getLoc(), broadcast.getOperand(), wanted));
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       convertReduce(reduce);
-    } else {
-      convertAccess(op);
+    } else if (auto access = dyn_cast<AccessOpInterface>(op)) {
+      convertAccess(access);
     }
   }
 }
@@ -198,7 +194,7 @@ void LayoutAssignment::setStarts() {
   };
   kernel.walk([&](Operation *op) {
     auto startOf = [&](Dim dim) { return sym::simplify(geometry.start(dim, op), geometry.factsAt(op)); };
-    if (isa<ReadOp, WriteOp>(op)) {
+    if (isa<AccessOpInterface>(op)) {
       SmallVector<sym::Expr> starts =
           llvm::map_to_vector(dimsOf(tileOf(op)), [&](Dim dim) { return soliton::startOf(op, dim, geometry); });
       bindStart(cast<IndexedOpInterface>(op), [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");

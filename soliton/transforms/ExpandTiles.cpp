@@ -262,24 +262,37 @@ void Expander::expandYield(Operation *yield, ArrayRef<int64_t> granules, OriginA
   YieldOp::create(builder, yield->getLoc(), yielded);
 }
 
-LogicalResult Expander::expand(Operation *op) {
+LogicalResult Expander::expandAccess(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return expandRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return expandWrite(write); })
-      .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); })
-      .Case<MmaOp>([&](MmaOp mma) { return expandMma(mma), success(); })
-      .Case<ReduceOp>([&](ReduceOp reduce) { return expandReduce(reduce), success(); })
-      .Case<IterateOp>([&](IterateOp loop) { return expandLoop(loop); })
-      .Case<ConditionalOp>([&](ConditionalOp conditional) { return expandConditional(conditional); })
-      .Case<FillOp, SplatOp, SelfIndexOp>([&](Operation *) { return expandGenerated(op), success(); })
-      .Case<BroadcastOp, ConvertOp>([&](Operation *) { return expandRemap(op), success(); })
-      .Case<UnaryOp, BinaryOp, CompareOp, SelectOp, CastOp, PermuteOp, ApplyExprOp>(
-          [&](Operation *) { return expandElementwise(op), success(); })
-      .Case<AllocateOp, BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
-          [&](Operation *) { return builder.clone(*op), success(); })
-      .Default([&](Operation *) {
-        return report(op->getLoc(), DiagId::NotSupportedHere) << "`" << op->getName() << "` has no expansion";
-      });
+      .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); });
+}
+
+LogicalResult Expander::expand(Operation *op) {
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  if (!tileOp)
+    return builder.clone(*op), success();
+  switch (tileOp.getWork()) {
+  case TileWork::constant:
+  case TileWork::generate:
+    return expandGenerated(op), success();
+  case TileWork::pointwise:
+    return expandElementwise(op), success();
+  case TileWork::rename:
+  case TileWork::move:
+    // A permutation has one operand and the registers that it had.
+    return isa<PermuteOp>(op) ? expandElementwise(op) : expandRemap(op), success();
+  case TileWork::contract:
+    return expandMma(cast<MmaOp>(op)), success();
+  case TileWork::reduce:
+    return expandReduce(cast<ReduceOp>(op)), success();
+  case TileWork::access:
+    return expandAccess(op);
+  case TileWork::region:
+    return isa<IterateOp>(op) ? expandLoop(cast<IterateOp>(op)) : expandConditional(cast<ConditionalOp>(op));
+  }
+  llvm_unreachable("no such work");
 }
 
 /// Allocations and index values keep their names, since accesses use them.

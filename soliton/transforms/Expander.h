@@ -23,6 +23,7 @@ private:
   LogicalResult expandLoop(wave::IterateOp loop);
   LogicalResult expandConditional(wave::ConditionalOp op);
   void expandYield(Operation *yield, ArrayRef<int64_t> granules, wave::OriginAttr at);
+  LogicalResult expandAccess(Operation *op);
   LogicalResult expandRead(wave::ReadOp read);
   LogicalResult expandWrite(wave::WriteOp write);
   /// Registers that one instruction of a read or write moves.

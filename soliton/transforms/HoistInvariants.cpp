@@ -24,10 +24,7 @@ namespace soliton {
 using namespace wave;
 
 static bool isWritten(Value memory) {
-  return llvm::any_of(memory.getUsers(), [&](Operation *user) {
-    auto write = dyn_cast<WriteOp>(user);
-    return write && write.getMemory() == memory;
-  });
+  return llvm::any_of(memory.getUsers(), [&](Operation *user) { return writes(user, memory); });
 }
 
 static bool isInvariant(Operation *op, IterateOp loop) {
@@ -35,8 +32,8 @@ static bool isInvariant(Operation *op, IterateOp loop) {
       op->getOperands(), [&](Value operand) { return !loop->isAncestor(operand.getParentBlock()->getParentOp()); });
   if (!operandsOutside)
     return false;
-  if (auto read = dyn_cast<ReadOp>(op))
-    return !isWritten(read.getMemory());
+  if (auto access = dyn_cast<AccessOpInterface>(op))
+    return access.getMemoryUses().size() == 1 && !isWritten(access.getIndexedMemory());
   return op->getNumRegions() == 0 && mlir::isPure(op);
 }
 

@@ -25,7 +25,7 @@ Layout restricted(Layout wide, TileType narrow) {
 }
 
 static bool isShared(Operation *access) {
-  return cast<MemoryType>(memoryOf(access).getType()).isShared();
+  return cast<AccessOpInterface>(access).isIndexedShared();
 }
 
 static auto unknownExtent(Location loc, TileType type) {
@@ -38,10 +38,6 @@ static auto unknownExtent(Location loc, TileType type) {
 // Classes
 //===----------------------------------------------------------------------===//
 
-static bool isElementwise(Operation *op) {
-  return isa<UnaryOp, CastOp, PermuteOp, BinaryOp, CompareOp, SelectOp, ApplyExprOp>(op);
-}
-
 void LayoutProblem::joinClasses() {
   llvm::EquivalenceClasses<void *> equal;
   auto join = [&](Value a, Value b) { equal.unionSets(a.getAsOpaquePointer(), b.getAsOpaquePointer()); };
@@ -53,40 +49,19 @@ void LayoutProblem::joinClasses() {
     for (Value result : op->getResults())
       if (isa<TileType>(result.getType()))
         add(result);
-    if (isElementwise(op))
-      for (Value operand : op->getOperands())
-        if (isa<TileType>(operand.getType()))
-          join(op->getResult(0), operand);
-    // Each element of a gathered tile is where the values of its own say.
-    if (auto read = dyn_cast<ReadOp>(op))
-      for (Value value : read.getDynamicValues())
-        join(read.getResult(), value);
-    if (auto write = dyn_cast<WriteOp>(op))
-      for (Value value : write.getDynamicValues())
-        join(write.getValue(), value);
-    if (auto mma = dyn_cast<MmaOp>(op))
-      join(mma.getResult(), mma.getAcc());
-    if (auto reduce = dyn_cast<ReduceOp>(op)) {
-      if (reduce.getInit())
-        join(reduce.getResult(), reduce.getInit());
-      parts.push_back({reduce.getResult(), reduce.getSource(), op});
-    }
-    if (auto broadcast = dyn_cast<BroadcastOp>(op))
-      parts.push_back({broadcast.getOperand(), broadcast.getResult(), op});
-    if (auto branches = dyn_cast<ConditionalOp>(op))
-      for (Block *block : {&branches.thenBlock(), &branches.elseBlock()})
-        for (auto [result, yielded] : llvm::zip(branches.getResults(), block->getTerminator()->getOperands()))
-          join(result, yielded);
-    if (auto loop = dyn_cast<IterateOp>(op)) {
-      Operation *yield = loop.block().getTerminator();
-      for (auto [init, argument, yielded, result] :
-           llvm::zip(loop.getInits(), loop.carried(), yield->getOperands(), loop.getResults())) {
-        add(argument);
-        join(init, argument);
-        join(argument, yielded);
-        join(argument, result);
-      }
-    }
+    for (mlir::Region &region : op->getRegions())
+      for (Value argument : region.getArguments())
+        if (isa<TileType>(argument.getType()))
+          add(argument);
+    auto tileOp = dyn_cast<TileOpInterface>(op);
+    if (!tileOp)
+      return;
+    LayoutRelations relations;
+    tileOp.relateLayouts(relations);
+    for (auto [a, b] : relations.alike)
+      join(a, b);
+    for (auto [narrow, wide] : relations.parts)
+      parts.push_back({narrow, wide, op});
   });
   llvm::DenseMap<void *, size_t> numbers;
   for (Value value : tiles) {
@@ -151,9 +126,7 @@ void LayoutProblem::collectWays() {
 LogicalResult LayoutProblem::collectAccesses() {
   bool ok = true;
   SmallVector<std::pair<Value, Operation *>> reads, explicitReads, writes;
-  kernel.walk([&](Operation *op) {
-    if (!isa<ReadOp, WriteOp>(op))
-      return;
+  kernel.walk([&](AccessOpInterface op) {
     auto elements = op->getAttrOfType<mlir::IntegerAttr>("elements_per_thread");
     FailureOr<Layout> layout = coalescedLayout(op, geometry, /*allWaves=*/false, elements ? elements.getInt() : 0);
     if (failed(layout)) {
@@ -162,10 +135,8 @@ LogicalResult LayoutProblem::collectAccesses() {
       return;
     }
     coalescedLayouts.try_emplace(op, *layout);
-    if (isa<WriteOp>(op))
-      writes.emplace_back(op->getOperand(0), op);
-    else
-      (elements ? explicitReads : reads).emplace_back(op->getResult(0), op);
+    auto &list = op.writesIndexed() ? writes : elements ? explicitReads : reads;
+    list.emplace_back(op.getMovedValue(), op);
   });
   if (!ok)
     return failure();
@@ -236,14 +207,9 @@ FailureOr<LayoutProblem> LayoutProblem::of(KernelOp kernel, const Geometry &geom
   if (failed(problem.collectCandidates()))
     return failure();
   problem.users.resize(problem.all.size());
-  kernel.walk([&](Operation *op) {
-    auto pays = [&](Value value) { problem.users[problem.classNumbers.lookup(value)].push_back(op); };
-    if (isElementwise(op) || isa<ReadOp>(op))
-      pays(op->getResult(0));
-    else if (auto reduce = dyn_cast<ReduceOp>(op))
-      pays(reduce.getSource());
-    else if (isa<WriteOp>(op))
-      pays(op->getOperand(0));
+  kernel.walk([&](TileOpInterface op) {
+    if (Value priced = op.getPricedTile())
+      problem.users[problem.classNumbers.lookup(priced)].push_back(op);
   });
   return problem;
 }
@@ -257,7 +223,8 @@ Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool
   if (!stage || isShared(access) || isRename(plain, layout))
     return layout;
   TileType type = tileOf(access);
-  const Layout &from = isa<ReadOp>(access) ? plain : layout, &to = isa<ReadOp>(access) ? layout : plain;
+  bool writes = cast<AccessOpInterface>(access).writesIndexed();
+  const Layout &from = writes ? layout : plain, &to = writes ? plain : layout;
   ChoiceCost staged = costs.access(access, plain) + costs.convert(type, from, to);
   return staged < costs.access(access, layout) ? plain : layout;
 }
@@ -267,30 +234,45 @@ ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &layout, bo
   ChoiceCost cost = costs.access(access, own);
   if (isRename(own, layout))
     return cost;
-  return cost + (isa<ReadOp>(access) ? costs.convert(tileOf(access), own, layout)
-                                     : costs.convert(tileOf(access), layout, own));
+  bool writes = cast<AccessOpInterface>(access).writesIndexed();
+  return cost + (writes ? costs.convert(tileOf(access), layout, own) : costs.convert(tileOf(access), own, layout));
 }
 
 /// An access whose place no loop moves leaves it later.
 static int64_t tripsOf(Operation *op, const Geometry &geometry) {
-  if (!isa<ReadOp>(op))
+  auto access = dyn_cast<AccessOpInterface>(op);
+  if (!access || access.writesIndexed())
     return LayoutCosts::trips(op, geometry);
   return LayoutCosts::trips(op, geometry, [&](IterateOp loop) { return tileOf(op).hasDim(loop.getAxis()); });
+}
+
+ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool stage) const {
+  switch (op.getWork()) {
+  case TileWork::reduce: {
+    auto reduce = cast<ReduceOp>(op);
+    return costs.reduce(reduce.getSource().getType(), layout, dimOf(reduce.getDim()));
+  }
+  case TileWork::access:
+    return accessCost(op, layout, stage);
+  case TileWork::pointwise:
+  case TileWork::generate:
+  case TileWork::move:
+    return costs.compute(layout);
+  case TileWork::constant:
+  case TileWork::rename:
+  case TileWork::contract:
+  case TileWork::region:
+    return 0;
+  }
+  llvm_unreachable("no such work");
 }
 
 std::vector<ChoiceCost> LayoutProblem::ownCosts(const ValueClass &valueClass, bool stage) const {
   std::vector<ChoiceCost> result;
   for (const Layout &layout : valueClass.candidates) {
     ChoiceCost cost = 0;
-    for (Operation *op : users[classNumbers.lookup(valueClass.first)]) {
-      int64_t trips = tripsOf(op, geometry);
-      if (auto reduce = dyn_cast<ReduceOp>(op))
-        cost += trips * costs.reduce(reduce.getSource().getType(), layout, dimOf(reduce.getDim()));
-      else if (isa<ReadOp, WriteOp>(op))
-        cost += trips * accessCost(op, layout, stage);
-      else if (!isa<PermuteOp>(op))
-        cost += trips * costs.compute(layout);
-    }
+    for (TileOpInterface op : users[classNumbers.lookup(valueClass.first)])
+      cost += tripsOf(op, geometry) * priceOf(op, layout, stage);
     result.push_back(cost);
   }
   return result;
@@ -356,11 +338,12 @@ int64_t LayoutProblem::stagedBytes(const Choice &choice) const {
   int64_t bytes = 0;
   for (const ValueClass &valueClass : all) {
     const Layout &layout = valueClass.candidates[choice.chosen[valueClass.node]];
-    for (Operation *op : users[classNumbers.lookup(valueClass.first)]) {
-      if (!isa<ReadOp, WriteOp>(op))
+    for (TileOpInterface user : users[classNumbers.lookup(valueClass.first)]) {
+      auto op = dyn_cast<AccessOpInterface>(user.getOperation());
+      if (!op)
         continue;
       Layout own = accessLayout(op, layout, /*stage=*/true);
-      bool fromOwn = isa<ReadOp>(op);
+      bool fromOwn = !op.writesIndexed();
       if (costs.goesThroughShared(tileOf(op), fromOwn ? own : layout, fromOwn ? layout : own))
         bytes += tileBytes(tileOf(op), geometry);
     }
@@ -370,9 +353,9 @@ int64_t LayoutProblem::stagedBytes(const Choice &choice) const {
 
 int64_t LayoutProblem::promotedBytes() const {
   int64_t bytes = 0;
-  kernel->walk([&](Operation *op) {
-    if (isa<ReadOp, WriteOp>(op) && isShared(op))
-      bytes += tileBytes(tileOf(op), geometry);
+  kernel->walk([&](AccessOpInterface op) {
+    if (op.isIndexedShared())
+      bytes += tileBytes(op.getMovedTile(), geometry);
   });
   return bytes;
 }

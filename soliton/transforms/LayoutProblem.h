@@ -79,6 +79,7 @@ private:
   void addCandidate(Value value, Layout layout);
   std::vector<ChoiceCost> ownCosts(const ValueClass &valueClass, bool stage) const;
   void addRelations(ChoiceProblem &problem) const;
+  ChoiceCost priceOf(wave::TileOpInterface op, const Layout &layout, bool stage) const;
   ChoiceCost accessCost(Operation *access, const Layout &layout, bool stage) const;
 
   wave::KernelOp kernel;
@@ -89,7 +90,7 @@ private:
   llvm::DenseMap<Value, size_t> classNumbers;
   std::vector<Multiplication> mmas;
   /// Ops by the class whose layout they pay for.
-  std::vector<SmallVector<Operation *>> users;
+  std::vector<SmallVector<wave::TileOpInterface>> users;
   /// Narrow value, wide value, the op between them.
   struct Part {
     Value narrow, wide;

@@ -10,11 +10,11 @@ using namespace wave;
 using sched::OpKind;
 
 bool floatsToItsUsers(Operation *op) {
-  if (auto convert = dyn_cast<ConvertOp>(op); convert && convert.getPlan() != ConvertPlanKind::rename)
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  if (!tileOp || (tileOp.getWork() != TileWork::constant && tileOp.getWork() != TileWork::rename))
     return false;
   // A value that is handed on has a time of its own, since the next iteration may be elsewhere.
-  bool handedOn = llvm::any_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
-  return !handedOn && isa<FillOp, SplatOp, SliceOp, JoinOp, PermuteOp, ConvertOp>(op);
+  return llvm::none_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
 }
 
 namespace {
@@ -34,7 +34,7 @@ public:
   FailureOr<LoopProblem> build() {
     addMachine();
     for (Operation &op : loop.block().without_terminator()) {
-      if (isa<IterateOp>(op) || op.getNumRegions())
+      if (op.getNumRegions())
         return report(op.getLoc(), DiagId::NotSupportedHere).hint("schedule the inner loop, or unroll it")
                << "a loop that contains `" << op.getName() << "` can't be scheduled as a whole";
       if (!floatsToItsUsers(&op))
@@ -122,25 +122,52 @@ static bool exchangesLanes(ReduceOp reduce) {
               .lanes.empty();
 }
 
+/// How elements get from the operand's registers to the result's.
+static ConvertPlan movePlan(Operation *op) {
+  auto from = cast<TileType>(op->getOperand(0).getType()), to = cast<TileType>(op->getResult(0).getType());
+  return planConvert(from.layout(), to.layout(),
+                     {.elementBits = static_cast<int>(elementBits(from.getElementType())), .trusted = true});
+}
+
+static OpKind accessKind(AccessOpInterface access) {
+  if (access.isAsync())
+    return OpKind::CopyAsync;
+  if (access.isIndexedShared())
+    return access.writesIndexed() ? OpKind::SharedStore : OpKind::SharedLoad;
+  return access.writesIndexed() ? OpKind::GlobalStore : OpKind::GlobalLoad;
+}
+
 OpKind ProblemBuilder::kindOf(Operation *op) const {
-  auto inShared = [](Operation *access) { return cast<MemoryType>(memoryOf(access).getType()).isShared(); };
-  return llvm::TypeSwitch<Operation *, OpKind>(op)
-      .Case<ReadOp>([&](Operation *) { return inShared(op) ? OpKind::SharedLoad : OpKind::GlobalLoad; })
-      .Case<WriteOp>([&](Operation *) { return inShared(op) ? OpKind::SharedStore : OpKind::GlobalStore; })
-      .Case<CopyOp>([](Operation *) { return OpKind::CopyAsync; })
-      .Case<MmaOp>([](Operation *) { return OpKind::Mma; })
-      .Case<ConvertOp>([](ConvertOp convert) {
-        return convert.getPlan() == ConvertPlanKind::rename ? OpKind::Valu : OpKind::Shuffle;
-      })
-      .Case<ReduceOp>([](ReduceOp reduce) { return exchangesLanes(reduce) ? OpKind::Shuffle : OpKind::Valu; })
-      .Case<BarrierOp>([](Operation *) { return OpKind::Barrier; })
-      .Case<WaitOp>([](Operation *) { return OpKind::Wait; })
-      .Default([](Operation *) { return OpKind::Valu; });
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  if (!tileOp)
+    return isa<BarrierOp>(op) ? OpKind::Barrier : isa<WaitOp>(op) ? OpKind::Wait : OpKind::Valu;
+  switch (tileOp.getWork()) {
+  case TileWork::access:
+    return accessKind(cast<AccessOpInterface>(op));
+  case TileWork::contract:
+    return OpKind::Mma;
+  case TileWork::move:
+    return movePlan(op).kind == ConvertKind::rename ? OpKind::Valu : OpKind::Shuffle;
+  case TileWork::reduce:
+    return exchangesLanes(cast<ReduceOp>(op)) ? OpKind::Shuffle : OpKind::Valu;
+  case TileWork::pointwise:
+  case TileWork::generate:
+  case TileWork::constant:
+  case TileWork::rename:
+  case TileWork::region:
+    return OpKind::Valu;
+  }
+  llvm_unreachable("no such work");
 }
 
 /// 32-bit registers of a lane that a tile takes.
 static int64_t registersOf(TileType type) {
   return std::max<int64_t>(1, llvm::divideCeil(type.layout().regs() * elementBits(type.getElementType()), 32));
+}
+
+static bool isTranscendental(Operation *op) {
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  return tileOp && tileOp.isTranscendental();
 }
 
 Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
@@ -169,12 +196,10 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
     return {vmem, cycles(costs.globalService16), cycles(costs.globalLatencyMemory), cycles(costs.globalLatencyL1)};
   case OpKind::Shuffle: {
     int64_t busy = 1;
-    if (auto convert = dyn_cast<ConvertOp>(op)) {
-      TileType from = convert.getOperand().getType();
-      int bits = static_cast<int>(elementBits(from.getElementType()));
-      ConvertPlan plan =
-          planConvert(from.layout(), convert.getResult().getType().layout(), {.elementBits = bits, .trusted = true});
-      ShuffleWork work = workOf(plan, from.layout().regs(), bits);
+    if (!isa<ReduceOp>(op)) {
+      auto from = cast<TileType>(op->getOperand(0).getType());
+      ShuffleWork work =
+          workOf(movePlan(op), from.layout().regs(), static_cast<int>(elementBits(from.getElementType())));
       busy = std::max<int64_t>(1, work.selects + work.exchanges);
     }
     return {valu, busy, busy + cycles(costs.shuffleLatency)};
@@ -185,7 +210,8 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
       registers = reduce.getSource().getType().layout().regs() - 1;
     for (Type type : op->getResultTypes())
       registers = std::max(registers, registersOf(cast<TileType>(type)));
-    return {valu, registers * cycles(isa<UnaryOp>(op) ? costs.transcendentalIssue : costs.valuIssue), 2 * registers};
+    return {valu, registers * cycles(isTranscendental(op) ? costs.transcendentalIssue : costs.valuIssue),
+            2 * registers};
   }
   default:
     return {-1, 0, 0};
@@ -206,7 +232,8 @@ sched::Origin ProblemBuilder::originOf(Operation *op) const {
   if (attribute.getPiece())
     for (mlir::NamedAttribute piece : attribute.getPiece())
       origin.piece[piece.getName().str()] = cast<mlir::IntegerAttr>(piece.getValue()).getInt();
-  origin.required = !isa<SelfIndexOp>(op);
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  origin.required = !tileOp || tileOp.getWork() != TileWork::generate;
   return origin;
 }
 
@@ -298,7 +325,7 @@ bool ProblemBuilder::writesByRows(AllocateOp tile) {
 void ProblemBuilder::addSharedAccess(Operation *op, AllocateOp tile, sched::Operation &entry) {
   sched::Access access;
   access.region = tileRegion(tile);
-  access.write = !isa<ReadOp>(op);
+  access.write = cast<AccessOpInterface>(op).getMemoryUses().back().isWrite;
   bool completesAtBarrier = entry.kind != OpKind::CopyAsync && target().barrierCompletesShared;
   access.counter = entry.ticks.empty() || completesAtBarrier ? -1 : entry.ticks.front().counter;
   ArrayRef<Operation *> all = writers[tile.getResult()];
@@ -332,7 +359,7 @@ void ProblemBuilder::addSharedAccess(Operation *op, AllocateOp tile, sched::Oper
 void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
   Value memory = memoryOf(op);
   bool written =
-      llvm::any_of(memory.getUsers(), [&](Operation *user) { return isa<WriteOp>(user) && loop->isAncestor(user); });
+      llvm::any_of(memory.getUsers(), [&](Operation *user) { return writes(user, memory) && loop->isAncestor(user); });
   if (!written)
     return;
   auto [found, isNew] = memories.try_emplace(memory, static_cast<int>(problem().regions.size()));
@@ -348,7 +375,7 @@ void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
   }
   sched::Access access;
   access.region = found->second;
-  access.write = isa<WriteOp>(op);
+  access.write = writes(op, memory);
   entry.accesses.push_back(access);
 }
 
@@ -390,7 +417,7 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
       return failure();
   if (AllocateOp tile = sharedTileOf(op))
     addSharedAccess(op, tile, entry);
-  if (isa<ReadOp, WriteOp, CopyOp>(op) && !cast<MemoryType>(memoryOf(op).getType()).isShared())
+  if (auto access = dyn_cast<AccessOpInterface>(op); access && !access.isIndexedShared())
     addGlobalAccess(op, entry);
   for (Value value : op->getResults()) {
     sched::Access access;

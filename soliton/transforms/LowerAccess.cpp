@@ -40,7 +40,7 @@ MachineLowering::Address MachineLowering::sharedAddress(Operation *op, Value mem
   auto start = static_cast<int64_t>(*allocation.getOffset());
   // A tile that ends where immediates do not reach has its start in the lane's part, once for all its accesses.
   bool reaches = start + bytesPerBuffer(allocation) <= geometry.target().maxSharedImmediate;
-  bool perLane = !reaches && !isa<CopyOp>(op);
+  bool perLane = !reaches && !cast<AccessOpInterface>(op).isAsync();
   sym::AffineTerms terms = sym::affineTerms(perLane ? offset : offset + buffer);
   int64_t constant = std::exchange(terms.constant, 0);
   (reaches ? constant : terms.constant) += start;
@@ -180,7 +180,7 @@ FailureOr<MachineLowering::Address> MachineLowering::globalAddress(Operation *op
 sym::Substitution MachineLowering::bindDynamic(const Access &access, Operation *op, sym::Facts &facts) {
   sym::Substitution fresh;
   for (size_t k = 0; k < access.dynamicCount(); ++k) {
-    Value tile = isa<ReadOp>(op) ? cast<ReadOp>(op).getDynamicValues()[k] : cast<WriteOp>(op).getDynamicValues()[k];
+    Value tile = cast<AccessOpInterface>(op).getDynamicValues()[k];
     Value element = mlir::vector::ExtractOp::create(builder, op->getLoc(), vector(tile), 0);
     unsigned bits = cast<mlir::IntegerType>(element.getType()).getWidth();
     if (bits < 32)

@@ -200,6 +200,11 @@ static bool isSmallFloat(Type type) {
   return isa<mlir::FloatType>(type) && type.getIntOrFloatBitWidth() < 16;
 }
 
+void MachineLowering::lowerBitcast(BitcastOp op) {
+  mlir::VectorType to = vectorType(op.getResult().getType());
+  define(op.getResult(), mlir::vector::BitCastOp::create(builder, op.getLoc(), to, vector(op.getOperand())));
+}
+
 LogicalResult MachineLowering::lowerCast(CastOp op) {
   Location loc = op.getLoc();
   Value x = vector(op.getOperand());

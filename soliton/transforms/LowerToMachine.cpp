@@ -218,6 +218,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
       .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })
       .Case<BinaryOp>([&](BinaryOp binary) { return lowerBinary(binary); })
+      .Case<BitcastOp>([&](BitcastOp bitcast) { return lowerBitcast(bitcast), success(); })
       .Case<CastOp>([&](CastOp cast) { return lowerCast(cast); })
       .Case<ApplyExprOp>([&](ApplyExprOp apply) { return lowerApplyExpr(apply); })
       .Case<BroadcastOp, ConvertOp>([&](Operation *remap) { return lowerRemap(remap); })

@@ -60,6 +60,7 @@ private:
   // LowerCompute.cpp
   LogicalResult lowerUnary(wave::UnaryOp op);
   LogicalResult lowerBinary(wave::BinaryOp op);
+  void lowerBitcast(wave::BitcastOp op);
   LogicalResult lowerCast(wave::CastOp op);
   LogicalResult lowerApplyExpr(wave::ApplyExprOp op);
   void lowerCompare(wave::CompareOp op);

@@ -33,19 +33,6 @@ static void widen(mlir::OpOperand &operand, TileType wide) {
     operand.set(BroadcastOp::create(builder, op->getLoc(), to, operand.get(), ArrayAttr(), OriginAttr()));
 }
 
-/// The operands that are combined element by element, and the tile whose elements they are combined for.
-static std::pair<mlir::MutableArrayRef<mlir::OpOperand>, TileType> combinedOperands(Operation *op) {
-  if (isa<BinaryOp, CompareOp, SelectOp>(op))
-    return {op->getOpOperands(), cast<TileType>(op->getResult(0).getType())};
-  if (auto apply = dyn_cast<ApplyExprOp>(op))
-    return {op->getOpOperands().take_front(apply.getInputs().size()), apply.getResult().getType()};
-  if (auto read = dyn_cast<ReadOp>(op))
-    return {op->getOpOperands().slice(1, read.getDynamicValues().size()), read.getResult().getType()};
-  if (auto write = dyn_cast<WriteOp>(op))
-    return {op->getOpOperands().slice(2, write.getDynamicValues().size()), write.getValue().getType()};
-  return {};
-}
-
 namespace {
 struct MakeBroadcastsExplicitPass final : impl::MakeBroadcastsExplicitPassBase<MakeBroadcastsExplicitPass> {
   using Base::Base;
@@ -53,10 +40,16 @@ struct MakeBroadcastsExplicitPass final : impl::MakeBroadcastsExplicitPassBase<M
   void runOnOperation() override {
     if (failed(requireForm(getOperation(), Form::Traced)))
       return signalPassFailure();
-    getOperation().walk([](Operation *op) {
-      auto [operands, wide] = combinedOperands(op);
-      for (mlir::OpOperand &operand : operands)
-        widen(operand, wide);
+    getOperation().walk([](TileOpInterface op) {
+      // Both tiles of an op that names dimensions in another order are as they should be.
+      if (op.getWork() == TileWork::rename)
+        return;
+      LayoutRelations relations;
+      op.relateLayouts(relations);
+      for (auto [wide, narrow] : relations.alike)
+        for (mlir::OpOperand &operand : op->getOpOperands())
+          if (operand.get() == narrow)
+            widen(operand, cast<TileType>(wide.getType()));
     });
   }
 };

@@ -235,7 +235,7 @@ struct MaskAccessesPass final : impl::MaskAccessesPassBase<MaskAccessesPass> {
         maskContraction(mma, *geometry);
     }
     for (Operation *op : ops)
-      if (isa<ReadOp, WriteOp>(op))
+      if (isa<AccessOpInterface>(op))
         guardAccess(op, *geometry);
   }
 };

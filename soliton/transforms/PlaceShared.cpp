@@ -38,7 +38,8 @@ static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
     for (auto [k, name] : llvm::enumerate(tile.getDims()))
       places.setRange(placeSymbol(k), {0, tile.layout().extent(Dim(name.getValue().str())) - 1});
     // Those of a copy are its source's.
-    auto indices = isa<CopyOp>(user) ? ArrayAttr() : user->getAttrOfType<ArrayAttr>("indices");
+    auto access = cast<AccessOpInterface>(user);
+    ArrayAttr indices = access.isIndexedShared() ? access.getIndicesAttr() : ArrayAttr();
     for (auto [k, dim] : llvm::enumerate(map.dims)) {
       sym::Expr index = indices ? cast<ExprAttr>(indices[k]).getValue() : placeSymbol(k);
       std::optional<int64_t> last = sym::rangeOf(index, places).hi, most = extents[k].constantValue();
@@ -56,7 +57,7 @@ static SharedAccessPattern patternOf(Operation *user, const Geometry &geometry) 
     return {copy.getTile().layout(), static_cast<int64_t>(copy.getElementsPerThread()), BankModel()};
   Access access(user, geometry);
   int64_t elements = std::max<int64_t>(1, access.width(geometry.target().maxAccessBytes));
-  const SharedAccess &service = geometry.target().sharedAccess(access.bytesOf(elements), isa<WriteOp>(user));
+  const SharedAccess &service = geometry.target().sharedAccess(access.bytesOf(elements), writes(user, memoryOf(user)));
   return {layoutInMemory(user), elements, service.model};
 }
 

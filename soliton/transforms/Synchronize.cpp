@@ -16,6 +16,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/schedule/WholeSync.h"
@@ -46,9 +47,7 @@ static void insert(KernelOp kernel, const WholeKernel &whole, const whole::Inser
     builder.setInsertionPoint(whole.ops[insertion.before]);
     loc = whole.ops[insertion.before]->getLoc();
   }
-  auto counter = [&] {
-    return static_cast<wave::Counter>(*parseCounterKind(whole.kernel.counters[insertion.counter].name));
-  };
+  auto counter = [&] { return toWave(*parseCounterKind(whole.kernel.counters[insertion.counter].name)); };
   if (insertion.kind == whole::NodeKind::Barrier)
     BarrierOp::create(builder, loc, ArrayAttr());
   else if (insertion.kind == whole::NodeKind::Wait)
@@ -75,7 +74,9 @@ struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
     whole::Verdict verdict;
     if (!whole.unproven)
       verdict = whole::verify(derived.kernel);
-    if (failed(say(derived.remarks)) | failed(say(verdict.diagnostics)))
+    // All that was found is said, whichever of the two fails.
+    LogicalResult remarked = say(derived.remarks), judged = say(verdict.diagnostics);
+    if (failed(remarked) || failed(judged))
       return signalPassFailure();
     for (const whole::Insertion &insertion : derived.insertions)
       insert(kernel, whole, insertion);

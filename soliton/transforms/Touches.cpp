@@ -4,11 +4,11 @@ namespace soliton {
 using namespace wave;
 
 AllocateOp sharedTileOf(Operation *op) {
-  if (auto copy = dyn_cast<CopyOp>(op))
-    return copy.getDestination().getDefiningOp<AllocateOp>();
-  if (!isa<ReadOp, WriteOp>(op))
-    return {};
-  return memoryOf(op).getDefiningOp<AllocateOp>();
+  if (auto access = dyn_cast<AccessOpInterface>(op))
+    for (const MemoryUse &use : access.getMemoryUses())
+      if (auto tile = use.memory.getDefiningOp<AllocateOp>())
+        return tile;
+  return {};
 }
 
 namespace {
@@ -22,10 +22,11 @@ struct RowIndex {
 
 static std::optional<RowIndex> rowIndexOf(Operation *op) {
   RowIndex row;
+  auto access = cast<AccessOpInterface>(op);
   // A copy's layout says where it writes; its `indices` and `starts` are those of the source.
-  if (isa<CopyOp>(op))
+  if (!access.isIndexedShared())
     return row;
-  if (auto mapping = op->getAttrOfType<ArrayAttr>("indices")) {
+  if (ArrayAttr mapping = access.getIndicesAttr()) {
     sym::Expr index = exprsOf(mapping).front();
     if (index.kind() == sym::Kind::floordiv) {
       std::optional<int64_t> divisor = index.operand(1).constantValue();
@@ -40,7 +41,7 @@ static std::optional<RowIndex> rowIndexOf(Operation *op) {
     if (row.k == rank)
       return std::nullopt;
   }
-  if (auto starts = op->getAttrOfType<ArrayAttr>("starts")) {
+  if (ArrayAttr starts = access.getStartsAttr()) {
     std::optional<int64_t> start = exprsOf(starts)[row.k].constantValue();
     if (!start)
       return std::nullopt;
@@ -75,11 +76,12 @@ std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
 }
 
 std::optional<CounterKind> tickedBy(Operation *op, const Target &target) {
-  if (isa<CopyOp>(op))
-    return target.asyncCopyCounter;
-  if (!isa<ReadOp, WriteOp>(op))
+  auto access = dyn_cast<AccessOpInterface>(op);
+  if (!access)
     return std::nullopt;
-  return cast<MemoryType>(memoryOf(op).getType()).isShared() ? CounterKind::shared : CounterKind::vm;
+  if (access.isAsync())
+    return target.asyncCopyCounter;
+  return access.isIndexedShared() ? CounterKind::shared : CounterKind::vm;
 }
 
 } // namespace soliton

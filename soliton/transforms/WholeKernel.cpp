@@ -1,6 +1,7 @@
 #include "soliton/transforms/WholeKernel.h"
 
 #include "soliton/analysis/WaveFunction.h"
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/Touches.h"
 
@@ -100,13 +101,13 @@ private:
     }
     if (auto wait = dyn_cast<WaitOp>(op)) {
       whole::Node node = newNode(whole::NodeKind::Wait, op);
-      node.counter = counterOf(static_cast<CounterKind>(wait.getCounter()));
+      node.counter = counterOf(kindOf(wait.getCounter()));
       node.value = static_cast<int>(wait.getCount());
       return node;
     }
     if (auto commit = dyn_cast<CommitOp>(op)) {
       whole::Node node = newNode(whole::NodeKind::Commit, op);
-      node.counter = counterOf(static_cast<CounterKind>(commit.getCounter()));
+      node.counter = counterOf(kindOf(commit.getCounter()));
       return node;
     }
     if (auto loop = dyn_cast<IterateOp>(op))
@@ -117,8 +118,8 @@ private:
       node.bodies.push_back(sequenceOf(conditional.elseBlock()));
       return node;
     }
-    if (isa<ReadOp, WriteOp, CopyOp>(op))
-      return instructionNode(op);
+    if (auto access = dyn_cast<AccessOpInterface>(op))
+      return instructionNode(access);
     return std::nullopt;
   }
 
@@ -156,19 +157,18 @@ private:
 
   //===-- Accesses ---------------------------------------------------------------------------------===//
 
-  whole::Node instructionNode(Operation *op) {
+  whole::Node instructionNode(AccessOpInterface op) {
     whole::Node node = newNode(whole::NodeKind::Instruction, op);
     std::optional<CounterKind> ticked = tickedBy(op, target());
     int counter = ticked ? counterOf(*ticked) : -1;
     if (counter >= 0)
       node.ticks.push_back({counter, 1});
     // An ordinary access is complete for others wherever a barrier is passed, on targets that promise it.
-    bool plain = !isa<CopyOp>(op);
-    int completes = plain && target().barrierCompletesShared ? -1 : counter;
+    int completes = !op.isAsync() && target().barrierCompletesShared ? -1 : counter;
     if (AllocateOp tile = sharedTileOf(op))
       addShared(op, tile, completes, node);
-    if (Value memory = memoryOf(op); !cast<MemoryType>(memory.getType()).isShared())
-      node.accesses.push_back(accessOf(op, memory, isa<WriteOp>(op), completes, false));
+    if (!op.isIndexedShared())
+      node.accesses.push_back(accessOf(op, op.getIndexedMemory(), op.writesIndexed(), completes, false));
     return node;
   }
 
@@ -209,12 +209,13 @@ private:
     return text;
   }
 
-  void addShared(Operation *op, AllocateOp tile, int counter, whole::Node &node) {
+  void addShared(AccessOpInterface op, AllocateOp tile, int counter, whole::Node &node) {
     if (tile->hasAttr("unproven")) {
       result.unproven = true;
       return;
     }
-    whole::Access access = accessOf(op, tile.getResult(), !isa<ReadOp>(op), counter, isa<CopyOp>(op));
+    whole::Access access =
+        accessOf(op, tile.getResult(), op.getMemoryUses().back().isWrite, counter, !op.isIndexedShared());
     if (auto instance = op->getAttrOfType<InstanceAttr>("instance")) {
       access.clock = static_cast<int>(instance.getPipeline());
       access.phase = static_cast<int>(instance.getIteration());

@@ -75,9 +75,12 @@ std::vector<Named> binaries() {
           {"ne", [](Value x, Value y) { return select(x != y, x, y); }}};
 }
 
-/// Casts to every type and back.
+/// Casts to every type and back, and bits as an integer and back.
 std::vector<Named> casts() {
   std::vector<Named> list;
+  for (DType to : {DType::i8, DType::i16, DType::i32, DType::i64})
+    list.push_back(
+        {"bits as " + std::string(name(to)), [to](Value x, Value) { return bitcast(bitcast(x, to) ^ 1, x.type()); }});
   for (DType to : allDTypes())
     if (to != DType::f8e8m0fnu)
       list.push_back(

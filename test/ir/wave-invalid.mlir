@@ -323,6 +323,22 @@ func.func @cast_c1(%a: !wave.tile<[M], f32>) {
 
 // -----
 
+func.func @bitcast_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{turns dimensions [M] into [N], expected the same}}
+  %0 = wave.bitcast %a : !wave.tile<[M], f32> -> !wave.tile<[N], i32>
+  return
+}
+
+// -----
+
+func.func @bitcast_c2(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{reads the bits of 'f32' as 'f16', expected types of the same number of whole bytes}}
+  %0 = wave.bitcast %a : !wave.tile<[M], f32> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
 func.func @broadcast_c1(%a: !wave.tile<[M], f32>) {
   // expected-error@+1 {{turns dimensions [M] into [N], expected the result to have all of the operand's}}
   %0 = wave.broadcast %a : !wave.tile<[M], f32> -> !wave.tile<[N], f32>

@@ -62,6 +62,8 @@ wave.kernel @traced attributes {
   %chosen = wave.select %less, %add, %row : !wave.tile<[M, N], i1>, !wave.tile<[M, N], f32>, !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
   // CHECK: wave.cast %{{.*}} : <[M, N], f32> -> <[M, N], bf16>
   %cast = wave.cast %chosen : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], bf16>
+  // CHECK: wave.bitcast %{{.*}} : <[M, N], bf16> -> <[M, N], i16>
+  %bits = wave.bitcast %cast : !wave.tile<[M, N], bf16> -> !wave.tile<[M, N], i16>
   // CHECK: wave.permute %{{.*}} : <[M, N], bf16> -> <[N, M], bf16>
   %turned = wave.permute %cast : !wave.tile<[M, N], bf16> -> !wave.tile<[N, M], bf16>
   // CHECK: wave.self_index "M" : <[M], i32>

@@ -22,15 +22,8 @@ static emu::Rules rulesOf(const Target &target) {
   emu::Rules rules;
   rules.barrierCompletesShared = target.barrierCompletesShared;
   rules.globalTicksVm = target.counter(CounterKind::vm) != nullptr;
-  auto limit = [&](emu::Counter counter, CounterKind kind) {
-    if (const Counter *row = target.counter(kind))
-      rules.counterMax[static_cast<size_t>(counter)] = static_cast<uint32_t>(row->maxPending);
-  };
-  limit(emu::Counter::Shared, CounterKind::shared);
-  limit(emu::Counter::Vm, CounterKind::vm);
-  limit(emu::Counter::CpAsync, CounterKind::cpAsync);
-  limit(emu::Counter::Bulk, CounterKind::bulk);
-  limit(emu::Counter::Mma, CounterKind::mma);
+  for (const Counter &counter : target.counters)
+    rules.counterMax[static_cast<size_t>(counter.kind)] = static_cast<uint32_t>(counter.maxPending);
   rules.banks = static_cast<uint32_t>(target.sharedAccess(4, false).model.banks);
   return rules;
 }

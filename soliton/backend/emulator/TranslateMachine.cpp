@@ -2,6 +2,7 @@
 
 #include "soliton/backend/emulator/Translator.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 
 #include <set>
@@ -98,22 +99,6 @@ FailureOr<uint32_t> EmulatorTranslator::matrixKind(Operation *op, StringRef name
   return kinds[name.str()] = build.matrixKind(kind);
 }
 
-static emu::Counter counterOf(machine::Counter counter) {
-  switch (counter) {
-  case machine::Counter::vm:
-    return emu::Counter::Vm;
-  case machine::Counter::shared:
-    return emu::Counter::Shared;
-  case machine::Counter::cp_async:
-    return emu::Counter::CpAsync;
-  case machine::Counter::bulk:
-    return emu::Counter::Bulk;
-  case machine::Counter::mma:
-    return emu::Counter::Mma;
-  }
-  return emu::Counter::Vm;
-}
-
 static emu::AtomicOp atomicOf(AtomicKind kind, DType type) {
   switch (kind) {
   case AtomicKind::add:
@@ -201,7 +186,7 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         bool vm = target.asyncCopyCounter == CounterKind::vm;
         build.copyAsync(static_cast<uint32_t>(copy.getBytes()),
                         globalOrShared(copy.getBuffer(), copy.getLane(), copy.getUniform(), copy.getImmediate()), to,
-                        vm ? emu::Counter::Vm : emu::Counter::CpAsync, copy.getLaneScatter(),
+                        vm ? CounterKind::vm : CounterKind::cpAsync, copy.getLaneScatter(),
                         copy.getMask() ? value(copy.getMask()) : emu::Value{}, /*zeroFill=*/true);
         return success();
       })
@@ -270,13 +255,13 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         build.barrier(static_cast<uint32_t>(barrier.getId()), static_cast<uint32_t>(barrier.getWaves().value_or(0)));
         return success();
       })
-      .Case<CommitOp>([&](CommitOp commit) { return build.commit(counterOf(commit.getCounter())), success(); })
+      .Case<CommitOp>([&](CommitOp commit) { return build.commit(kindOf(commit.getCounter())), success(); })
       .Case<WaitOp>([&](WaitOp wait) {
         std::vector<emu::Value> pending;
         for (Value v : wait.getValues())
           pending.push_back(value(v));
         std::vector<emu::Value> ready =
-            build.wait(counterOf(wait.getCounter()), static_cast<uint32_t>(wait.getCount()), pending);
+            build.wait(kindOf(wait.getCounter()), static_cast<uint32_t>(wait.getCount()), pending);
         for (auto [result, slot] : llvm::zip(wait.getResults(), ready))
           define(result, slot);
         return success();
