@@ -2,19 +2,26 @@
 """Checks and times everything on a GPU, in one call, and prints tables.
 
   python3 scripts/device_check.py --soliton build/bin/soliton --out bench/results/h200.md
-  python3 scripts/device_check.py --soliton dist/bin/soliton --launch-bench dist/bin/launch-overhead
+  python3 scripts/device_check.py --soliton dist/bin/soliton --launch-bench dist/bin/launch-overhead --only timing,kernels
+  python3 scripts/device_check.py --soliton dist/bin/soliton --large --out bench/results/h200.md   adds tensors above 4 GiB
 
 Every kernel of the library runs at all its sizes (aligned, odd, 1x1, larger than a tile, dynamic) and is compared with
-its reference, and so does GEMM under every schedule; GEMM is timed beside cuBLAS (through torch) in the same run, cuBLAS and ours
-taking turns; compute-sanitizer checks one size of each kernel, and GEMM under schedules, where the tool is found.
+its reference, and so does GEMM under every schedule and with padded rows; copy, transpose and GEMM are timed beside torch and cuBLAS
+by the protocol of bench/device/timing.py; compute-sanitizer checks one size of each kernel, and GEMM under schedules, where the tool
+is found. Timing comes first, alone on the machine; the checks run several at a time.
 """
 import argparse
+import concurrent.futures
 import datetime
 import json
+import os
 import shutil
 import subprocess
 import sys
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "device"))
+import timing
 
 SIZES = {
     ("M",): ["M=4096", "M=813", "M=1", "M=100003"],
@@ -36,11 +43,12 @@ SCHEDULES = [("prefetch", "off", ""), ("four_stage", "off", ""), ("list", "off",
              ("cp_async_multistage", "on", "")]
 SCHEDULE_SIZES = [("M=256,N=256,K=512", ""), ("M=256,N=128,K=32", ""), ("M=128,N=256,K=96", ""), ("M=130,N=70,K=264", ""), ("M=257,N=300,K=512", "M,N")]
 SCHEDULE_SIZES_OF_REGISTERS = [("M=127,N=131,K=77", ""), ("M=127,N=131,K=20", "M,N,K"), ("M=300,N=200,K=200", "M,N,K")]
-# What is timed: schedule, direct copies, tile.
-TIMED = [("none", "off", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("prefetch", "off", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"),
-         ("modulo", "off", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("cp_async_multistage", "on", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"),
-         ("modulo", "on", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("modulo", "on", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=32,WAVES_M=2,WAVES_N=4"),
-         ("modulo", "on", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=2,WAVES_N=4")]
+# Rows that are not aligned, read from padded copies: kernel, sizes, dynamic ones.
+PADDED = [(kernel, size, dynamic) for kernel in ("gemm", "gemm_nn") for size, dynamic in
+          (("M=127,N=131,K=77", ""), ("M=300,N=201,K=333", ""), ("M=257,N=129,K=65", "M,N,K"), ("M=1,N=1,K=1", ""), ("M=129,N=264,K=131", "K"))]
+
+# Tensors above 4 GiB: a base beyond 32 bits, rows of one tile that lie 64 MiB apart, waves that do.
+LARGE = [("copy", "f64", "M=65536,N=8256"), ("transpose", "i32", "M=16777280,N=64"), ("row_sum", "f32", "M=16,N=67108928")]
 
 
 def call(command, timeout=300):
@@ -49,84 +57,79 @@ def call(command, timeout=300):
     return done.returncode, (json.loads(lines[-1]) if lines else {}), done.stderr
 
 
+def right(command):
+    """Whether a run is right, its report, and what went wrong."""
+    code, report, err = call(command)
+    if code == 0 and report.get("ok"):
+        return True, report, None
+    return False, report, (" ".join(command[1:]), code, (err or json.dumps(report))[:400])
+
+
+def check_all(groups):
+    """{group: commands} -> rows (group, right, wrong, largest error / bound) and the list of what is wrong."""
+    rows, wrong = [], []
+    with concurrent.futures.ThreadPoolExecutor(max(2, min(8, (os.cpu_count() or 2) // 2))) as pool:
+        runs = {group: [pool.submit(right, command) for command in commands] for group, commands in groups.items()}
+        for group, futures in runs.items():
+            results = [future.result() for future in futures]
+            worst = max([0.0] + [r["max_abs_error"] / r["error_bound"] for ok, r, _ in results if ok and r["error_bound"] > 0])
+            passed = sum(ok for ok, _, _ in results)
+            rows.append((*group, passed, len(results) - passed, worst))
+            wrong += [problem for _, _, problem in results if problem]
+            print(f"  {' '.join(group):40} {passed} right, {len(results) - passed} wrong", flush=True)
+    return rows, wrong
+
+
 def check_kernels(soliton):
     _, listing, _ = call([soliton, "kernels", "--json"])
-    rows, wrong = [], []
+    groups = {}
     for kernel in listing["kernels"]:
         names = tuple(kernel["sizes"])
+        runs = [(size, []) for size in SIZES[names]] + [(size, ["--dynamic", ",".join(names)]) for size in DYNAMIC_SIZES[names]]
         for dtype in kernel["dtypes"]:
-            passed = failed = 0
-            worst = 0.0
-            runs = [(size, []) for size in SIZES[names]] + [(size, ["--dynamic", ",".join(names)]) for size in DYNAMIC_SIZES[names]]
-            for size, dynamic in runs:
-                command = [soliton, "run", kernel["name"], "--device", "cuda", "--dtype", dtype, "--size", size, "--json", *dynamic]
-                code, report, err = call(command)
-                if code == 0 and report.get("ok"):
-                    passed += 1
-                    if report["error_bound"] > 0:
-                        worst = max(worst, report["max_abs_error"] / report["error_bound"])
-                else:
-                    failed += 1
-                    wrong.append((" ".join(command[1:]), code, (err or json.dumps(report))[:400]))
-            rows.append((kernel["name"], dtype, passed, failed, worst))
-            print(f"  {kernel['name']:12} {dtype:10} {passed} right, {failed} wrong", flush=True)
-    return rows, wrong
+            groups[kernel["name"], dtype] = [[soliton, "run", kernel["name"], "--device", "cuda", "--dtype", dtype, "--size", size, "--json", *dynamic]
+                                             for size, dynamic in runs]
+    return check_all(groups)
 
 
 def check_schedules(soliton):
-    rows, wrong = [], []
+    groups = {}
     for schedule, copies, tile in SCHEDULES:
-        passed = failed = 0
-        for size, dynamic in SCHEDULE_SIZES + (SCHEDULE_SIZES_OF_REGISTERS if copies == "off" else []):
-            command = [soliton, "run", "gemm", "--device", "cuda", "--size", size, "--schedule", schedule, "--direct-copies", copies, "--json"]
-            command += (["--set", tile] if tile else []) + (["--dynamic", dynamic] if dynamic else [])
-            code, report, err = call(command)
-            if code == 0 and report.get("ok"):
-                passed += 1
-            else:
-                failed += 1
-                wrong.append((" ".join(command[1:]), code, (err or json.dumps(report))[:400]))
-        rows.append((schedule, copies, passed, failed))
-        print(f"  {schedule:32} copies {copies:4} {passed} right, {failed} wrong", flush=True)
+        groups[schedule, copies] = [
+            [soliton, "run", "gemm", "--device", "cuda", "--size", size, "--schedule", schedule, "--direct-copies", copies, "--json"]
+            + (["--set", tile] if tile else []) + (["--dynamic", dynamic] if dynamic else [])
+            for size, dynamic in SCHEDULE_SIZES + (SCHEDULE_SIZES_OF_REGISTERS if copies == "off" else [])]
+    for copies in ("off", "on"):
+        groups["modulo, padded rows", copies] = [
+            [soliton, "run", kernel, "--device", "cuda", "--size", size, "--schedule", "modulo", "--direct-copies", copies, "--padded-rows", "on", "--json"]
+            + (["--dynamic", dynamic] if dynamic else []) for kernel, size, dynamic in PADDED]
+    return check_all(groups)
+
+
+def check_large(soliton):
+    """Each takes 30 to 50 GiB of the host's memory, for the numbers in f64 that the result is compared with."""
+    rows, wrong = [], []
+    for kernel, dtype, size in LARGE:
+        command = [soliton, "run", kernel, "--device", "cuda", "--dtype", dtype, "--size", size, "--json"]
+        code, report, err = call(command, timeout=590)
+        ok = code == 0 and report.get("ok", False)
+        if not ok:
+            wrong.append((" ".join(command[1:]), code, (err or json.dumps(report))[:400]))
+        rows.append((kernel, dtype, size, ok))
+        print(f"  {kernel:12} {dtype:10} {size} {'right' if ok else 'WRONG'}", flush=True)
     return rows, wrong
 
 
-def cublas_us(n, samples=30):
-    import torch
-
-    a, b = (torch.randn(n, n, device="cuda", dtype=torch.float16) for _ in range(2))
-    for _ in range(5):
-        torch.matmul(a, b.T)
-    times = []
-    for _ in range(samples):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        torch.matmul(a, b.T)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1e3)
-    return sorted(times)[samples // 2]
-
-
-def time_gemm(soliton):
-    """Three rounds in which cuBLAS and ours take turns; the medians of each."""
-    rows = []
-    for n in (2048, 4096, 8192):
-        for schedule, copies, tile in TIMED:
-            ours, theirs, report = [], [], {}
-            for _ in range(3):
-                theirs.append(cublas_us(n))
-                code, report, err = call([soliton, "bench", "gemm", "--device", "cuda", "--size", f"M={n},N={n},K={n}", "--set", tile,
-                                          "--schedule", schedule, "--direct-copies", copies, "--json"])
-                if code != 0:
-                    break
-                ours.append(report["median_us"])
-            name = f"{schedule}{', direct copies' if copies == 'on' else ''} | {'x'.join(v.split('=')[1] for v in tile.split(',')[:3])}"
-            if code != 0:
-                rows.append((n, name, None, theirs[0], None, err.strip()[:200]))
-            else:
-                rows.append((n, name, sorted(ours)[1], sorted(theirs)[1], report["registers"], report["local_bytes"]))
-    return rows
+def report_large(arguments):
+    rows, wrong = check_large(arguments.soliton)
+    lines = ["Tensors above 4 GiB:", "", "| kernel | dtype | size | right |", "| --- | --- | --- | --- |"]
+    lines += [f"| {k} | {d} | {s} | {'yes' if ok else 'NO'} |" for k, d, s, ok in rows]
+    lines += [""] + [f"- WRONG `{c}` (exit {code}): {text}" for c, code, text in wrong]
+    print("\n".join(lines))
+    if arguments.out:
+        with open(arguments.out, "a") as file:
+            file.write("\n".join(["", *lines]) + "\n")
+    return wrong
 
 
 def sanitize(soliton):
@@ -134,58 +137,73 @@ def sanitize(soliton):
     if not tool:
         return None
     _, listing, _ = call([soliton, "kernels", "--json"])
-    rows = []
     runs = [(kernel["name"], SIZES[tuple(kernel["sizes"])][1], []) for kernel in listing["kernels"]]
     runs += [("gemm", "M=130,N=70,K=264", ["--schedule", schedule, "--direct-copies", copies] + (["--set", tile] if tile else []))
              for schedule, copies, tile in SCHEDULES if schedule not in ("list", "seed000", "gemm_prefetch", "gemm_pipeline_then_unroll")]
-    for kernel, size, words in runs:
-        for check in ("memcheck", "racecheck"):
-            done = subprocess.run([tool, "--tool", check, "--error-exitcode", "9", soliton, "run", kernel, "--device", "cuda", "--size", size, *words],
-                                  capture_output=True, text=True, timeout=300)
-            name = kernel + ("" if not words else f" ({words[1]}, direct copies {words[3]})")
-            rows.append((name, check, size, done.returncode == 0, done.stdout[-300:] if done.returncode else ""))
+    def clean(kernel, size, words, check):
+        done = subprocess.run([tool, "--tool", check, "--error-exitcode", "9", soliton, "run", kernel, "--device", "cuda", "--size", size, *words],
+                              capture_output=True, text=True, timeout=300)
+        name = kernel + ("" if not words else f" ({words[1]}, direct copies {words[3]})")
+        return name, check, size, done.returncode == 0, done.stdout[-300:] if done.returncode else ""
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        futures = [pool.submit(clean, kernel, size, words, check) for kernel, size, words in runs for check in ("memcheck", "racecheck")]
+        rows = [future.result() for future in futures]
     return rows
+
+
+def table_of(head, rows):
+    lines = ["", "| " + " | ".join(head) + " |", "| " + " | ".join("---" for _ in head) + " |"]
+    return lines + ["| " + " | ".join(f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row) + " |" for row in rows]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--soliton", default="build/bin/soliton")
     parser.add_argument("--launch-bench", default="")
+    parser.add_argument("--only", default="timing,kernels,schedules,sanitize", help="which parts, separated by commas")
+    parser.add_argument("--images", default="", help="what bench/device/timing.py --prepare has compiled; otherwise it is compiled here")
     parser.add_argument("--out", default="", help="also write the tables to this Markdown file")
+    parser.add_argument("--large", action="store_true", help="tensors above 4 GiB, and nothing else")
     arguments = parser.parse_args()
+    parts = arguments.only.split(",")
     begin = time.time()
+    if arguments.large:
+        return 1 if report_large(arguments) else 0
     clock = subprocess.run(["nvidia-smi", "--query-gpu=name,clocks.sm,clocks.max.sm,driver_version", "--format=csv,noheader"], capture_output=True, text=True).stdout.strip()
     lines = [f"# On the GPU: {clock}", "", f"{datetime.date.today()}; command: `{' '.join(sys.argv)}`", ""]
-    rows, wrong = check_kernels(arguments.soliton)
-    lines += ["| kernel | dtype | right | wrong | largest error / bound |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {k} | {d} | {p} | {f} | {w:.3f} |" for k, d, p, f, w in rows]
-    lines += [""] + [f"- WRONG `{c}` (exit {code}): {text}" for c, code, text in wrong]
-    print(f"kernels done after {time.time() - begin:.0f} s", flush=True)
-    scheduled, more = check_schedules(arguments.soliton)
-    wrong += more
-    lines += ["", "GEMM under every schedule (static and dynamic sizes, from one iteration on):", "",
-              "| schedule | direct copies | right | wrong |", "| --- | --- | --- | --- |"]
-    lines += [f"| {s} | {c} | {p} | {f} |" for s, c, p, f in scheduled]
-    lines += [""] + [f"- WRONG `{c}` (exit {code}): {text}" for c, code, text in more]
-    print(f"schedules done after {time.time() - begin:.0f} s", flush=True)
-    lines += ["", "f16 GEMM with f32 sums, beside cuBLAS (f16 out) in the same run, taking turns:", "",
-              "| n | schedule | tile | us | TFLOP/s | cuBLAS TFLOP/s | ratio | registers | local bytes |", "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
-    for n, tile, us, cublas, registers, local in time_gemm(arguments.soliton):
-        flops = 2.0 * n**3
-        if us is None:
-            lines.append(f"| {n} | {tile} | failed: {local} |")
-        else:
-            lines.append(f"| {n} | {tile} | {us:.1f} | {flops / us / 1e6:.0f} | {flops / cublas / 1e6:.0f} | {cublas / us:.3f} | {registers} | {local} |")
+    rows, wrong = [], []
+
+    def done(part):
+        print(f"{part} done after {time.time() - begin:.0f} s", flush=True)
+
+    if "timing" in parts:
+        timed, problems = timing.tables(timing.Compiler(arguments.soliton, arguments.images))
+        lines += timed
+        wrong += [(problem, 1, "") for problem in problems]
+        print("\n".join(timed), flush=True)
+        done("timing")
+    if "kernels" in parts:
+        checked, more = check_kernels(arguments.soliton)
+        rows, wrong = rows + checked, wrong + more
+        lines += table_of(("kernel", "dtype", "right", "wrong", "largest error / bound"), checked)
+        done("kernels")
+    if "schedules" in parts:
+        checked, more = check_schedules(arguments.soliton)
+        rows, wrong = rows + checked, wrong + more
+        lines += ["", "GEMM under every schedule (static and dynamic sizes, from one iteration on):"]
+        lines += table_of(("schedule", "direct copies", "right", "wrong", "largest error / bound"), checked)
+        done("schedules")
     if arguments.launch_bench:
-        done = subprocess.run([arguments.launch_bench], capture_output=True, text=True, timeout=120)
-        lines += ["", "Launch overhead:", "", "```", done.stdout.strip() + done.stderr.strip(), "```"]
-    checked = sanitize(arguments.soliton)
-    if checked is None:
+        run = subprocess.run([arguments.launch_bench], capture_output=True, text=True, timeout=120)
+        lines += ["", "Launch overhead:", "", "```", run.stdout.strip() + run.stderr.strip(), "```"]
+    sanitized = sanitize(arguments.soliton) if "sanitize" in parts else None
+    if sanitized:
+        lines += table_of(("kernel", "compute-sanitizer", "size", "clean"), [(k, t, s, "yes" if ok else "NO: " + text) for k, t, s, ok, text in sanitized])
+    elif "sanitize" in parts:
         lines += ["", "compute-sanitizer: not found on this machine, not run."]
-    else:
-        lines += ["", "| kernel | compute-sanitizer | size | clean |", "| --- | --- | --- | --- |"]
-        lines += [f"| {k} | {t} | {s} | {'yes' if ok else 'NO: ' + text} |" for k, t, s, ok, text in checked]
-    lines += ["", f"{sum(r[2] for r in rows + scheduled)} right, {sum(r[3] for r in rows + scheduled)} wrong; {time.time() - begin:.0f} s in all."]
+    lines += [""] + [f"- WRONG `{c}` (exit {code}): {text}" for c, code, text in wrong]
+    lines += ["", f"{sum(r[2] for r in rows)} right, {sum(r[3] for r in rows)} wrong; {time.time() - begin:.0f} s in all."]
     text = "\n".join(lines)
     print(text)
     if arguments.out:

@@ -1,6 +1,8 @@
 #include "soliton/analysis/Access.h"
 
+#include "soliton/ir/MatrixLoad.h"
 #include "soliton/layout/Blocked.h"
+#include "soliton/layout/MatrixRows.h"
 
 #include <numeric>
 
@@ -35,7 +37,7 @@ std::vector<sym::Expr> memoryExtents(Value memory, const Geometry &geometry) {
   for (ExprAttr extent : type.getShape()) {
     sym::Substitution tiles;
     for (sym::Expr symbol : sym::symbolsOf(extent.getValue()))
-      if (std::optional<int64_t> tile = geometry[Dim(std::string(symbol.symbolName()))].tile())
+      if (Dim dim(std::string(symbol.symbolName())); std::optional<int64_t> tile = geometry[dim].part())
         tiles.set(symbol, *tile);
     extents.push_back(sym::simplify(geometry.bind(sym::substitute(extent.getValue(), tiles)), geometry.facts()));
   }
@@ -79,6 +81,8 @@ void Access::read(Operation *op) {
   int64_t bits = memoryBits(tile.getElementType()), unit = std::gcd<int64_t>(bits, 8);
   size = bits / unit;
   unitsPerByte = 8 / unit;
+  if (std::vector<sym::Expr> extents = memoryExtents(memoryOf(op), geometry); !extents.empty())
+    rowExtent = extents.back();
   for (StringAttr dim : tile.getDims())
     dims.push_back(Dim(dim.getValue().str()));
   ValueRange symbols = access.getSymbols();
@@ -151,7 +155,7 @@ std::optional<std::vector<sym::Expr>> Access::memoryStrides() const {
   for (size_t i = dims.size(); i-- > 0;) {
     strides[i] = stride;
     // Before it is placed a tile has rows without padding, which is what widths may rely on.
-    stride *= map ? map->dims[i].extent : geometry[dims[i]].tile().value_or(1);
+    stride *= map ? map->dims[i].extent : geometry[dims[i]].part().value_or(1);
     if (map && i + 1 == dims.size())
       stride += map->padding * size;
   }
@@ -201,6 +205,10 @@ int64_t Access::registerPart(size_t k, int64_t reg) const {
 sym::Expr Access::byteOffset(int64_t reg) const {
   sym::Expr units = unitOffset(reg);
   return unitsPerByte == 1 ? units : sym::simplify(sym::floordiv(units, unitsPerByte), facts);
+}
+
+sym::Expr Access::placeInByte(int64_t reg) const {
+  return unitsPerByte == 1 ? sym::Expr(0) : sym::simplify(sym::mod(unitOffset(reg), unitsPerByte), facts);
 }
 
 sym::Expr Access::unitOffset(int64_t reg) const {
@@ -285,8 +293,16 @@ bool Access::holdsAlike(sym::Expr guard, int64_t first, int64_t width) const {
   return step.isConstant(-1) && sym::divisorOf(begin + 1, facts) % width == 0;
 }
 
+/// Whether the guard ends a row of the memory. What lies beyond it in the row's last byte is nobody's.
+bool Access::isEndOfRow(sym::Expr guard) const {
+  return guard.kind() == sym::Kind::lt &&
+         sym::simplify(guard.operand(0) - guard.operand(1), facts) == sym::simplify(indices.back() - rowExtent, facts);
+}
+
 bool Access::guardsFallBetweenGroups(int64_t first, int64_t width) const {
-  return llvm::all_of(guards, [&](sym::Expr guard) { return holdsAlike(guard, first, width); });
+  bool oneByte = isWrite && width * size == unitsPerByte;
+  return llvm::all_of(
+      guards, [&](sym::Expr guard) { return holdsAlike(guard, first, width) || (oneByte && isEndOfRow(guard)); });
 }
 
 bool Access::groupsAreByStrides(int64_t width) const {
@@ -338,7 +354,7 @@ static bool isAccessSize(int64_t bytes) {
 }
 
 int64_t Access::width(int64_t maxBytes) const {
-  int64_t best = unitsPerByte == 1 ? 1 : 0;
+  int64_t best = unitsPerByte == 1 || (!isWrite && unitsPerByte % size == 0) ? 1 : 0;
   for (int64_t width = 2; bytesOf(width) <= maxBytes && groupsAre(width); width *= 2)
     // What one instruction moves must be whole bytes, and a layout of its own.
     if (width * size % unitsPerByte == 0 && isAccessSize(bytesOf(width)) && tileLayout.splits(width))
@@ -382,6 +398,18 @@ Layout layoutInMemory(Operation *op) {
     }
   }
   return layout;
+}
+
+const MatrixAccess *matrixAccessOf(Operation *op, const Target &target) {
+  auto name = op->getAttrOfType<StringAttr>(kMatrixLoad);
+  return name ? target.matrixAccess(name.getValue().str()) : nullptr;
+}
+
+Layout matrixRowsOf(Operation *op, const Target &target) {
+  const MatrixAccess *access = matrixAccessOf(op, target);
+  auto shape = cast<MemoryType>(memoryOf(op).getType()).getShape();
+  Dim along(std::string(shape.back().getValue().symbolName()));
+  return *matrixRows({access->result, access->contiguous}, tileOf(op).layout(), along);
 }
 
 /// The tile's dimensions with the part of each that one wave has.

@@ -27,10 +27,12 @@ public:
   wave::MemoryType memory() const { return memoryType; }
   const Layout &layout() const { return tileLayout; }
   /// Bytes that so many elements side by side take.
-  int64_t bytesOf(int64_t elements) const { return elements * size / unitsPerByte; }
+  int64_t bytesOf(int64_t elements) const { return (elements * size + unitsPerByte - 1) / unitsPerByte; }
 
   /// Offset of register `reg`'s element from the start of the memory (global) or of the tile (shared), in bytes.
   sym::Expr byteOffset(int64_t reg) const;
+  /// Which of the elements that share its byte register `reg`'s is; 0 where elements have bytes of their own.
+  sym::Expr placeInByte(int64_t reg) const;
   /// Where register `reg`'s element lies along the k-th dimension of the tile, in the whole tensor.
   sym::Expr place(size_t k, int64_t reg) const;
   /// Holds where the guards allow register `reg`'s element and this lane is the one that writes it; 1 if always.
@@ -42,7 +44,8 @@ public:
   size_t dynamicCount() const { return varying.size(); }
 
   /// Registers that one instruction moves: the largest power of two, at most `maxBytes` bytes, for which every group is
-  /// contiguous, aligned and bounded alike. 0 where not even the least does, since a lane would touch parts of bytes.
+  /// contiguous, aligned and bounded alike. 0 where not even the least does, since a lane would write a part of a byte,
+  /// or read an element that lies in two.
   int64_t width(int64_t maxBytes) const;
 
 private:
@@ -53,6 +56,7 @@ private:
   bool groupsAreByStrides(int64_t width) const;
   bool guardsFallBetweenGroups(int64_t first, int64_t width) const;
   bool holdsAlike(sym::Expr guard, int64_t first, int64_t width) const;
+  bool isEndOfRow(sym::Expr guard) const;
   /// The places and dynamic values of register `reg`, for the placeholders of indices and guards.
   sym::Substitution placesOf(int64_t reg) const;
   sym::Expr replicaMask() const;
@@ -69,6 +73,8 @@ private:
   SmallVector<Dim> dims;
   SmallVector<sym::Expr> starts;
   SmallVector<sym::Expr> indices;
+  /// Of the memory's last dimension, along which elements share bytes.
+  sym::Expr rowExtent;
   /// Of each dynamic value: the dimensions along which it differs.
   SmallVector<SmallVector<size_t>> varying;
   /// What must hold for an element to be touched.
@@ -105,6 +111,11 @@ std::vector<sym::Expr> memoryExtents(Value memory, const Geometry &geometry);
 
 /// Bytes from one buffer of a placed shared tile to the next.
 int64_t bytesPerBuffer(wave::AllocateOp allocation);
+
+/// The collective load that a read is, as the target's table has it, or null.
+const MatrixAccess *matrixAccessOf(Operation *op, const Target &target);
+/// Where the lanes of a collective load point: the registers are those of a row, then of further loads.
+Layout matrixRowsOf(Operation *op, const Target &target);
 
 /// The tile that an access moves.
 wave::TileType tileOf(Operation *op);

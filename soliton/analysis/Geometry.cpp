@@ -1,24 +1,18 @@
 #include "soliton/analysis/Geometry.h"
 
 #include "soliton/ir/Diagnose.h"
-#include "soliton/layout/Blocked.h"
 
 namespace soliton {
 using namespace wave;
 
-std::optional<int64_t> Distribution::tile() const {
-  if (loopTile)
-    return loopTile;
-  if (workgroupTile)
-    return workgroupTile;
-  std::optional<int64_t> whole = size.constantValue();
-  return whole ? std::optional(wholeTile(*whole)) : std::nullopt;
+std::optional<int64_t> Distribution::part() const {
+  return loopTile ? loopTile : workgroupTile ? workgroupTile : size.constantValue();
 }
 
 const Distribution &Geometry::operator[](Dim dim) const {
   if (auto found = places.find(dim); found != places.end())
     return list[found->second];
-  static const Distribution none{Dim("?"), 1, {}, 0, 0, {}, 0, 1, "?", 0, 1, Dim("?")};
+  static const Distribution none{Dim("?"), 1, {}, 0, 0, {}, 0, 1, "?", 0, 1, Dim("?"), 1};
   return none;
 }
 
@@ -29,7 +23,7 @@ void Geometry::read(GeometryAttr attribute) {
     list.push_back({Dim(dim.getDim().str()), dim.getSize().getValue(), number(dim.getWorkgroupTile()),
                     dim.getWorkgroupDim(), dim.getStart().getValue(), number(dim.getLoopTile()),
                     dim.getLoopStart().getValue(), dim.getLoopCount().getValue(), dim.getAxis().str(),
-                    dim.getWaveTile(), dim.getWaves(), Dim(dim.getWavesOf().str())});
+                    dim.getWaveTile(), dim.getWaves(), Dim(dim.getWavesOf().str()), dim.getTile()});
   }
   for (auto [to, from] : llvm::zip(gridSizes, attribute.getGrid().getAsRange<ExprAttr>()))
     to = from.getValue();

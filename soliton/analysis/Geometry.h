@@ -35,9 +35,14 @@ struct Distribution {
   int64_t waves = 1;
   /// The dimension whose waves these are: itself, or the one that it is an alias of.
   Dim wavesOf;
+  /// Elements that tiles hold; 0 for a size that is not known.
+  int64_t held = 0;
 
-  /// Elements of this dimension in a workgroup's tile; nothing for a size that is not known.
-  std::optional<int64_t> tile() const;
+  /// Elements of this dimension that a workgroup has at a time; nothing for a size that is not known.
+  std::optional<int64_t> part() const;
+  /// Those that its tiles hold: an odd number is held with places beyond the part's end, which nothing touches.
+  std::optional<int64_t> tile() const { return held ? std::optional(held) : std::nullopt; }
+  bool hasPlacesBeyond() const { return tile() != part(); }
 };
 
 /// Reads the constraints of a kernel; reports what is wrong with them at the kernel.

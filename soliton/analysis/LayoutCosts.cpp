@@ -1,5 +1,7 @@
 #include "soliton/analysis/LayoutCosts.h"
 
+#include "soliton/layout/Blocked.h"
+
 namespace soliton {
 using namespace wave;
 
@@ -65,7 +67,7 @@ ChoiceCost LayoutCosts::convert(TileType type, const Layout &from, const Layout 
 
 ChoiceCost LayoutCosts::reduce(TileType type, const Layout &layout, Dim dim) const {
   ReducePlan plan = planReduce(layout, dim);
-  ChoiceCost cost = priceOf(plan, static_cast<int>(elementBits(type.getElementType())), prices);
+  ChoiceCost cost = soliton::priceOf(plan, static_cast<int>(elementBits(type.getElementType())), prices);
   if (plan.waves.empty())
     return cost;
   // Partial results of the waves meet in shared memory.
@@ -74,30 +76,50 @@ ChoiceCost LayoutCosts::reduce(TileType type, const Layout &layout, Dim dim) con
   return cost + registers * (1 + plan.wavePartials()) * each + 2 * costs.barrier + 2 * costs.sharedLatency;
 }
 
-/// Lines of 64 bytes that a wave's first access touches, rows of the memory lying far apart.
-static int64_t linesOf(const Layout &layout, const std::vector<DimExtent> &order, int64_t width, int64_t bytes) {
-  std::set<std::vector<int64_t>> lines;
-  int64_t lanes = layout.lanes();
-  for (int64_t lane = 0; lane < lanes; ++lane) {
-    std::vector<int64_t> place;
-    for (const DimExtent &dim : order)
-      place.push_back(layout.coordinate(dim.dim, 0, lane, 0));
-    int64_t first = place.back() * bytes / 64, last = ((place.back() + width) * bytes - 1) / 64;
-    for (place.back() = first; place.back() <= last; ++place.back())
-      lines.insert(place);
+/// Where the tile's elements lie, by dimension; nothing where an index of the memory is no plain dimension.
+static std::optional<MemoryRows> rowsOf(Operation *op, const Geometry &geometry) {
+  std::optional<std::vector<DimExtent>> order = memoryOrder(op, geometry);
+  MemoryShape shape = shapeOf(cast<MemoryType>(memoryOf(op).getType()), geometry);
+  if (!order || order->size() != shape.strides.size())
+    return std::nullopt;
+  MemoryRows rows{{}, soliton::elementBytes(tileOf(op).getElementType())};
+  for (auto [dim, stride] : llvm::zip(*order, shape.strides)) {
+    std::optional<int64_t> elements = stride.constantValue();
+    rows.strides[dim.dim] = elements ? *elements * rows.elementBytes : MemoryRows::kFar;
   }
-  return static_cast<int64_t>(lines.size());
+  return rows;
 }
 
 ChoiceCost LayoutCosts::globalAccess(Operation *op, const Layout &layout) const {
-  int64_t bytes = soliton::elementBytes(tileOf(op).getElementType());
+  const Target &target = geometry.target();
   int64_t width = Access(op, geometry, layout).width(geometry.maxBytesPerAccess());
   if (width == 0)
     return kForbidden;
-  std::optional<std::vector<DimExtent>> order = memoryOrder(op, geometry);
-  // A mapped access has no order: every lane touches a line of its own.
-  int64_t lines = order && !order->empty() ? linesOf(layout, *order, width, bytes) : geometry.waveSize();
-  return layout.regs() / width * (geometry.target().costs.memoryIssue + lines);
+  // Of a mapped access nothing is known: every lane touches a sector of its own.
+  int64_t instructions = layout.regs() / width, each = geometry.waveSize() * instructions;
+  Traffic traffic{instructions, each, each};
+  if (std::optional<MemoryRows> rows = rowsOf(op, geometry))
+    traffic = trafficOf(layout, width, *rows, {target.sectorBytes, target.cacheLineBytes});
+  return priceOf(traffic);
+}
+
+ChoiceCost LayoutCosts::priceOf(const Traffic &traffic) const {
+  const Costs &costs = geometry.target().costs;
+  return traffic.instructions * costs.memoryIssue + traffic.sectors * costs.globalSector +
+         traffic.lines * costs.globalLine;
+}
+
+ChoiceCost LayoutCosts::stagedRead(ReadOp read, int64_t elements) const {
+  const Target &target = geometry.target();
+  std::optional<std::vector<DimExtent>> tile = memoryOrder(read, geometry);
+  std::optional<MemoryRows> rows = rowsOf(read, geometry);
+  if (!tile || !rows)
+    return kForbidden;
+  int64_t width = bestElementsPerLane(*tile, geometry.waveSize(), geometry.waveCount(), elements);
+  std::optional<Layout> layout = coalesced(*tile, geometry.waveSize(), geometry.waveCount(), width).layout;
+  if (!layout)
+    return kForbidden;
+  return priceOf(trafficOf(*layout, width, *rows, {target.sectorBytes, target.cacheLineBytes}));
 }
 
 ChoiceCost LayoutCosts::access(Operation *op, const Layout &layout) const {

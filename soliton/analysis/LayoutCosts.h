@@ -1,10 +1,10 @@
 //===- LayoutCosts.h - What a layout costs where it is used ---------------------------===//
 //
 // Clocks of one wave, from the target's table, for the instructions that follow from a choice of layouts: accesses by
-// their width and the lines they touch, conversions and reductions by their plans.
+// their width and the sectors they touch, conversions and reductions by their plans.
 //
-//   access(write, acc)   16 f16 of a 16x16 accumulator, row by row      4 stores of 2 bytes, 4 lines each
-//                        the same, transposed                           1 store of 8 bytes, 16 lines
+//   access(write, acc)   16x16 f16 as an accumulator lies, row by row   4 stores of 2 bytes, 4 sectors each
+//                        the same, transposed                           1 store of 8 bytes, 16 sectors
 //
 // Everything here is an estimate for comparing candidates; nothing relies on it for being right.
 //
@@ -14,6 +14,7 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/layout/Choose.h"
 #include "soliton/layout/Route.h"
+#include "soliton/layout/Traffic.h"
 
 namespace soliton {
 
@@ -33,6 +34,9 @@ public:
   ChoiceCost reduce(wave::TileType type, const Layout &layout, Dim dim) const;
   /// The accesses of a read or write in that layout. Of a parameter in the shared space: those of the shared tile.
   ChoiceCost access(Operation *op, const Layout &layout) const;
+  /// What all waves together read from global memory, `elements` at a time a lane: a wave's share of a tile that goes
+  /// through shared memory. kForbidden where an index is no plain dimension.
+  ChoiceCost stagedRead(wave::ReadOp read, int64_t elements) const;
   /// One instruction per register.
   ChoiceCost compute(const Layout &layout, int64_t instructions = 1) const;
 
@@ -44,6 +48,7 @@ public:
 private:
   ChoiceCost sharedAccess(const Layout &layout, Dim fastest, int64_t elementBytes, bool write) const;
   ChoiceCost globalAccess(Operation *op, const Layout &layout) const;
+  ChoiceCost priceOf(const Traffic &traffic) const;
 
   const Geometry &geometry;
   MovePrices prices;

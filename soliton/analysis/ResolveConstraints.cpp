@@ -64,8 +64,11 @@ struct Entry {
   bool primary = false, appliesFunction = false;
   std::string axis, wavesOf;
 
-  int64_t tile() const {
-    return loopTile ? loopTile : workgroupTile ? workgroupTile : wholeTile(size.constantValue().value_or(0));
+  /// Elements that its tiles hold: `part()`, or more.
+  int64_t held = 0;
+
+  int64_t part() const {
+    return loopTile ? loopTile : workgroupTile ? workgroupTile : size.constantValue().value_or(0);
   }
 };
 
@@ -83,8 +86,10 @@ public:
           for (StringAttr dim : tile.getDims())
             (void)entry(dim.getValue());
     });
-    if (failed(readWavesPerBlock()) || failed(readGrid()))
+    if (failed(readWavesPerBlock()) || failed(checkVectorShapes()))
       return failure();
+    readGrid();
+    holdOddTiles();
     return build();
   }
 
@@ -99,8 +104,12 @@ private:
   LogicalResult readAliases();
   LogicalResult readAlias(SymbolicAliasAttr alias);
   LogicalResult readWavesPerBlock();
-  LogicalResult readGrid();
+  LogicalResult checkVectorShapes();
+  LogicalResult checkVectorShape(StringRef dim, sym::Expr shape);
+  void readGrid();
   void reorderWorkgroups();
+  void holdOddTiles();
+  void roundUpSmall(TileType tile);
   bool needsLinearLaunch() const;
   GeometryAttr build();
 
@@ -309,20 +318,12 @@ LogicalResult Resolver::readAlias(SymbolicAliasAttr alias) {
 
 //===-- The grid ----------------------------------------------------------------------------------------------===//
 
-LogicalResult Resolver::readGrid() {
-  std::array<const Entry *, kMaxGridDims> counted = {};
-  for (const Entry &dim : list) {
-    if (!dim.primary)
-      continue;
-    const Entry *&first = counted[dim.workgroupDim];
-    if (first)
-      return report(kernel.getLoc(), DiagId::WorkgroupDimShared)
-                 .hint("use another workgroup dimension, or `{.primary = false}` for the one that does not count "
-                       "workgroups")
-             << "`" << first->name << "` and `" << dim.name << "` both take workgroup dimension " << dim.workgroupDim;
-    first = &dim;
-    grid[dim.workgroupDim] = dim.count;
-  }
+void Resolver::readGrid() {
+  // Dimensions that share a workgroup dimension multiply its workgroups; each takes its part by the whole number, or by
+  // what its function makes of it.
+  for (const Entry &dim : list)
+    if (dim.primary)
+      grid[dim.workgroupDim] = grid[dim.workgroupDim] * dim.count;
   for (Attribute attribute : kernel.getConstraints())
     if (auto fixed = dyn_cast<GridConstraintAttr>(attribute)) {
       // A persistent kernel says itself where its tiles start.
@@ -331,7 +332,6 @@ LogicalResult Resolver::readGrid() {
         dim.start = 0;
     }
   reorderWorkgroups();
-  return success();
 }
 
 void Resolver::reorderWorkgroups() {
@@ -344,6 +344,66 @@ void Resolver::reorderWorkgroups() {
   for (Entry &dim : list)
     for (sym::Expr *expr : {&dim.start, &dim.loopStart, &dim.loopCount})
       *expr = sym::substitute(*expr, reordered);
+}
+
+/// How many elements of a dimension a wave takes at a time changes no result, and layouts are chosen by their cost.
+/// Only 0 says more: the dimension has one element in a workgroup's tile.
+LogicalResult Resolver::checkVectorShape(StringRef dim, sym::Expr shape) {
+  std::optional<int64_t> value = sym::simplify(bind(shape)).constantValue();
+  if (!value)
+    return report(kernel.getLoc(), DiagId::SymbolUnbound).hint("bind its symbols in `subs`")
+           << "the vector shape of `" << dim << "` is `" << sym::toString(shape)
+           << "`, expected a number at compile time";
+  if (*value < 0)
+    return report(kernel.getLoc(), DiagId::SizeNotPositive)
+           << "the vector shape of `" << dim << "` is " << *value << ", expected 0 or a positive number";
+  auto found = places.find(dim.str());
+  if (*value > 0 || found == places.end() || list[found->second].part() == 1)
+    return success();
+  return report(kernel.getLoc(), DiagId::HardwareValue)
+             .hint("give it a workgroup tile of 1, or the vector shape " + std::to_string(list[found->second].part()))
+         << "the vector shape 0 of `" << dim << "` means one element in a workgroup, its tile has "
+         << list[found->second].part();
+}
+
+LogicalResult Resolver::checkVectorShapes() {
+  for (Attribute attribute : kernel.getConstraints()) {
+    auto hardware = dyn_cast<HardwareConstraintAttr>(attribute);
+    if (!hardware || !hardware.getVectorShapes())
+      continue;
+    for (mlir::NamedAttribute entry : hardware.getVectorShapes())
+      if (failed(checkVectorShape(entry.getName(), cast<ExprAttr>(entry.getValue()).getValue())))
+        return failure();
+  }
+  return success();
+}
+
+/// Lanes share a tile evenly along powers of two. A tile of an odd extent is held with places beyond its end, which
+/// nothing touches; of waves that share a dimension each would reach into the next one's part.
+void Resolver::holdOddTiles() {
+  for (Entry &dim : list)
+    dim.held = dim.waves > 1 ? dim.part() : wholeTile(dim.part());
+  kernel.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<TileType>(type))
+        roundUpSmall(tile);
+  });
+}
+
+/// Extents of 3, 5, 6 or 7 are rounded up too, where lanes would hold the same elements otherwise and these are many.
+void Resolver::roundUpSmall(TileType tile) {
+  int64_t elements = 1, apart = 1;
+  for (StringAttr name : tile.getDims()) {
+    const Entry &dim = entry(name.getValue());
+    int64_t held = dim.waves > 1 ? dim.waveTile : std::max<int64_t>(dim.held, 1);
+    elements *= held;
+    apart *= held & -held;
+  }
+  if (apart >= chip->waveSize || elements < chip->waveSize)
+    return;
+  for (StringAttr name : tile.getDims())
+    if (Entry &dim = entry(name.getValue()); dim.waves == 1 && dim.held > 0 && dim.held < 8)
+      dim.held = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(dim.held)));
 }
 
 /// More than three dimensions, or one that is not known to fit what a launch takes.
@@ -363,8 +423,8 @@ GeometryAttr Resolver::build() {
   SmallVector<Attribute> dims, sizes, assumptions;
   for (Entry &dim : list) {
     if (!dim.waveTile)
-      dim.waveTile = std::max<int64_t>(dim.tile(), 1);
-    dims.push_back(DimensionAttr::get(context, attr(dim.name), attr(dim.size), dim.tile(), dim.workgroupTile,
+      dim.waveTile = std::max<int64_t>(dim.held, 1);
+    dims.push_back(DimensionAttr::get(context, attr(dim.name), attr(dim.size), dim.held, dim.workgroupTile,
                                       dim.workgroupDim, attr(dim.start), dim.loopTile, attr(dim.loopStart),
                                       attr(dim.loopCount), attr(dim.axis), dim.waveTile, dim.waves, attr(dim.wavesOf)));
   }

@@ -27,10 +27,12 @@ public:
       return std::nullopt;
     if (!geometry.target().lanesInLockstep && !readDigits(Axis::lane))
       return std::nullopt;
+    function.who = function.text;
     for (auto [k, start] : llvm::enumerate(starts))
-      function.text += "; start " + std::to_string(k) + " " + sym::toString(sym::simplify(start, facts));
+      function.text += startText(k, start);
     findApart();
     function.isOneWorkgroup = isOneWorkgroup();
+    nameWho();
     return std::move(function);
   }
 
@@ -113,24 +115,70 @@ private:
     return map && map.getValue().swizzle.phases > 1 && k + 1 == dims.size();
   }
 
-  /// Different values of `symbol` move the whole tile off itself along some dimension that no symbol of `others` moves.
+  /// A start says where along the memory's dimension; which of the tile's that is, is the access's own matter.
+  std::string startText(size_t k, sym::Expr start) const {
+    return "; start " + (memoryDim[k] < 0 ? "beside" : std::to_string(memoryDim[k])) + " " +
+           sym::toString(sym::simplify(start, facts));
+  }
+
+  /// How many elements along the k-th dimension the tile covers while all of `others` take all of their values.
+  std::optional<int64_t> reachOf(size_t k, ArrayRef<sym::Expr> others) const {
+    std::optional<int64_t> reach = geometry[dims[k]].part();
+    for (sym::Expr other : others) {
+      if (!reach || !sym::contains(starts[k], other))
+        continue;
+      std::optional<int64_t> stride = sym::strideAlong(starts[k], other, facts);
+      sym::Range range = sym::rangeOf(other, facts);
+      // Places are below 2^31 and so are counts: what does not fit reaches everywhere.
+      bool isKnown = stride && range.lo && range.hi && *range.hi - *range.lo <= INT32_MAX &&
+                     std::abs(*stride) <= INT32_MAX && *reach <= INT64_MAX / 4;
+      reach = isKnown ? std::optional(*reach + std::abs(*stride) * (*range.hi - *range.lo)) : std::nullopt;
+    }
+    return reach;
+  }
+
+  /// Different values of `symbol` move the tile off all that it covers while `others` change too.
   bool movesOff(sym::Expr symbol, ArrayRef<sym::Expr> others) const {
     for (auto [k, start] : llvm::enumerate(starts)) {
-      std::optional<int64_t> tile = geometry[dims[k]].tile();
-      bool alone = llvm::none_of(others, [&](sym::Expr other) { return sym::contains(start, other); });
-      if (memoryDim[k] < 0 || !tile || !alone || !sym::contains(start, symbol))
+      if (memoryDim[k] < 0 || !sym::contains(start, symbol))
         continue;
-      std::optional<int64_t> stride = sym::strideAlong(start, symbol, facts);
-      if (stride && std::abs(*stride) >= *tile)
+      std::optional<int64_t> reach = reachOf(k, others), stride = sym::strideAlong(start, symbol, facts);
+      if (stride && reach && std::abs(*stride) >= *reach)
         return true;
     }
     return false;
   }
 
+  sym::Expr iterationOf(IterateOp loop) const { return geometry.symbols().symbol(loop.iteration()); }
+
+  /// An iteration of a loop runs all of those inside it.
   void findApart() {
-    for (IterateOp loop : loops)
-      if (movesOff(geometry.symbols().symbol(loop.iteration()), {}))
+    SmallVector<sym::Expr> inside;
+    for (IterateOp loop : loops) {
+      if (movesOff(iterationOf(loop), inside))
         function.apart.push_back(loop);
+      inside.push_back(iterationOf(loop));
+    }
+  }
+
+  /// Starts at their least over all iterations: the elements of a workgroup begin there, and waves do not depend on
+  /// iterations anyway.
+  void nameWho() {
+    for (auto [k, start] : llvm::enumerate(starts)) {
+      sym::Expr least = start;
+      for (IterateOp loop : loops) {
+        sym::Expr iteration = iterationOf(loop);
+        if (memoryDim[k] < 0 || !sym::contains(start, iteration))
+          continue;
+        std::optional<int64_t> stride = sym::strideAlong(start, iteration, facts);
+        std::optional<int64_t> last = sym::rangeOf(iteration, facts).hi;
+        if (!stride || (*stride < 0 && !last))
+          return function.who.clear();
+        least = sym::substitute(least, {{iteration, sym::Expr(*stride < 0 ? *last : 0)}});
+      }
+      if (memoryDim[k] >= 0)
+        function.who += startText(k, least);
+    }
   }
 
   bool isOneWorkgroup() const {
@@ -141,6 +189,8 @@ private:
       for (int64_t h = 0; h < wave::kMaxGridDims; ++h)
         if (h != g)
           others.push_back(workgroupSymbol(h));
+      for (IterateOp loop : loops)
+        others.push_back(iterationOf(loop));
       if (!movesOff(workgroupSymbol(g), others))
         return false;
     }

@@ -20,6 +20,9 @@ namespace soliton {
 struct WaveFunction {
   /// Equal texts are equal functions, for accesses of one memory.
   std::string text;
+  /// The same without iterations: equal texts give an element to the same wave, in whatever iteration. Empty: not
+  /// known.
+  std::string who;
   /// Each element has one wave. Not so for a read of what several waves hold; of a write one of them writes.
   bool isOneWave = true;
   /// And one workgroup of the launch.

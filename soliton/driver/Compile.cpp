@@ -9,11 +9,13 @@
 
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
+#include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/LaunchInfo.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/driver/SharedReport.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
+#include "soliton/transforms/PadRows.h"
 #include "soliton/transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
@@ -82,6 +84,12 @@ private:
   }
 
   mlir::LogicalResult run(mlir::ModuleOp module);
+  mlir::LogicalResult compileOne(mlir::ModuleOp module);
+  mlir::LogicalResult compilePlan(mlir::ModuleOp module, const PaddingPlan &plan);
+  mlir::LogicalResult addStep(mlir::ModuleOp module, std::vector<CompileResult> &steps);
+  mlir::FailureOr<std::vector<CompileResult>> compileVersions(mlir::ModuleOp module, const PaddingPlan &plan,
+                                                              rt::LaunchExpr &pays);
+  void noteMissingVersion(std::string_view what);
   mlir::LogicalResult runPasses(mlir::ModuleOp module, llvm::function_ref<void(mlir::OpPassManager &)> build);
   mlir::LogicalResult translate(machine::KernelOp kernel, const Target &target);
   mlir::LogicalResult translateToBinary(machine::KernelOp kernel, const Target &target);
@@ -101,6 +109,8 @@ private:
   std::vector<Diagnostic> early;
   CompileResult result;
   Clock::time_point last;
+  /// That the verifiers of forms took, in the midst of the passes.
+  double formsMs = 0;
 };
 
 void Compilation::keepText(Artefact artefact, mlir::Operation *op) {
@@ -125,7 +135,11 @@ mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module,
     manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, chosen, /*printModuleScope=*/true,
                              /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
   }
-  return manager.run(module);
+  FormVerifier::Verdict forms;
+  manager.addInstrumentation(std::make_unique<FormVerifier>(forms));
+  bool done = mlir::succeeded(manager.run(module));
+  formsMs += forms.ms;
+  return mlir::success(done && !forms.violated);
 }
 
 /// The alignment and the widths that the machine form relies on become what the launch checks.
@@ -223,27 +237,161 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     return report(module.getLoc(), DiagId::InvalidIr)
            << "the module has " << std::distance(kernels.begin(), kernels.end())
            << " kernels of the wave dialect, expected 1";
+  wave::KernelOp kernel = *kernels.begin();
   if (options.directCopies)
-    (*kernels.begin()).setDirectCopies(true);
+    kernel.setDirectCopies(true);
+  PaddingPlan plan = planPadding(kernel, options.paddedRows);
+  return plan.isUsed() ? compilePlan(module, plan) : compileOne(module);
+}
+
+/// A kernel of a plan: left out of the launches for which `used` does not hold.
+static void useWhere(rt::KernelImage &image, const rt::LaunchExpr &used) {
+  image.grid[0] = rt::LaunchExpr::apply(rt::LaunchOp::select, {used, image.grid[0], 0});
+  for (rt::LaunchCheck &check : image.checks)
+    check.predicate = rt::LaunchExpr::apply(rt::LaunchOp::logicalOr,
+                                            {rt::LaunchExpr::apply(rt::LaunchOp::logicalNot, {used}), check.predicate});
+}
+
+mlir::LogicalResult Compilation::addStep(mlir::ModuleOp module, std::vector<CompileResult> &steps) {
+  result = {};
+  if (mlir::failed(compileOne(module)))
+    return mlir::failure();
+  steps.push_back(std::move(result));
+  return mlir::success();
+}
+
+/// One launch after the other: those of `steps`, of which the last is what the kernel is known by.
+static CompileResult asOne(std::vector<CompileResult> steps) {
+  CompileResult all = std::move(steps.back());
+  auto step = [](rt::KernelImage &image) {
+    return rt::LaunchStep{image.entry, std::move(image.code),   image.threads,           image.cluster,
+                          image.grid,  image.staticSharedBytes, image.dynamicSharedBytes};
+  };
+  all.image.further.push_back(step(all.image));
+  for (size_t i = steps.size() - 1; i-- > 0;) {
+    rt::KernelImage &image = steps[i].image;
+    all.image.further.insert(all.image.further.begin(), step(image));
+    all.image.checks.insert(all.image.checks.end(), image.checks.begin(), image.checks.end());
+    for (auto [to, from] : llvm::zip(all.image.arguments, image.arguments)) {
+      to.alignment = std::max(to.alignment, from.alignment);
+      to.isRead |= from.isRead;
+      to.isOutput |= from.isOutput;
+    }
+    all.phases.insert(all.phases.begin(), steps[i].phases.begin(), steps[i].phases.end());
+  }
+  rt::LaunchStep first = std::move(all.image.further.front());
+  all.image.further.erase(all.image.further.begin());
+  all.image.entry = first.entry;
+  all.image.code = std::move(first.code);
+  all.image.threads = first.threads;
+  all.image.grid = first.grid;
+  all.image.staticSharedBytes = first.staticSharedBytes;
+  all.image.dynamicSharedBytes = first.dynamicSharedBytes;
+  return all;
+}
+
+/// What kept a version from being compiled is no error while there is the other one.
+void Compilation::noteMissingVersion(std::string_view what) {
+  for (Diagnostic &diagnostic : collector.take())
+    if (diagnostic.severity != Severity::error)
+      early.push_back(std::move(diagnostic));
+    else
+      early.push_back({Severity::remark,
+                       DiagId::LayoutChoice,
+                       diagnostic.place,
+                       std::string(what) + ": " + diagnostic.message,
+                       "",
+                       {}});
+}
+
+static wave::KernelOp kernelOf(mlir::ModuleOp module) {
+  return *module.getOps<wave::KernelOp>().begin();
+}
+
+/// The kernel that reads the copies and, where only the launch knows whether they pay, the one that does not. Where one
+/// of these cannot be compiled every launch uses the other.
+mlir::FailureOr<std::vector<CompileResult>> Compilation::compileVersions(mlir::ModuleOp module, const PaddingPlan &plan,
+                                                                         rt::LaunchExpr &pays) {
+  std::vector<CompileResult> versions;
+  mlir::OwningOpRef<mlir::ModuleOp> padded(module.clone());
+  addWorkspace(kernelOf(*padded), plan, /*read=*/true);
+  if (!plan.isAlwaysUsed())
+    kernelOf(*padded).setSymName((kernelOf(*padded).getSymName() + "_on_rows").str());
+  mlir::LogicalResult onRows = addStep(*padded, versions);
+  if (plan.isAlwaysUsed())
+    return mlir::failed(onRows) ? mlir::FailureOr<std::vector<CompileResult>>() : std::move(versions);
+  if (mlir::failed(onRows)) {
+    noteMissingVersion("rows are never padded, since the kernel that reads them cannot be compiled");
+    pays = 0;
+  } else {
+    addWorkspace(kernelOf(module), plan, /*read=*/false);
+  }
+  if (mlir::succeeded(addStep(module, versions)))
+    return versions;
+  if (mlir::failed(onRows))
+    return mlir::failure();
+  noteMissingVersion("rows are padded in every launch, since the kernel cannot be compiled without");
+  pays = 1;
+  return versions;
+}
+
+/// Copies of tensors whose rows are not aligned, then the kernel that reads them; where only the launch knows whether
+/// they pay, the kernel as it is, too.
+mlir::LogicalResult Compilation::compilePlan(mlir::ModuleOp module, const PaddingPlan &plan) {
+  std::string name = kernelOf(module).getSymName().str();
+  std::vector<rt::SymbolSpec> symbols;
+  for (mlir::StringAttr symbol : kernelOf(module).getDynamic().getAsRange<mlir::StringAttr>())
+    symbols.push_back({symbol.getValue().str(), std::nullopt, 0});
+  rt::LaunchExpr pays = launchExpr(plan.pays, symbols), bytes = launchExpr(plan.workspaceBytes, symbols);
+  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> copies;
+  for (size_t i = 0; i < plan.tensors.size(); ++i)
+    copies.push_back(paddingKernel(kernelOf(module), plan, i));
+  mlir::FailureOr<std::vector<CompileResult>> versions = compileVersions(module, plan, pays);
+  if (mlir::failed(versions))
+    return mlir::failure();
+  std::vector<CompileResult> steps;
+  bool padded = pays != rt::LaunchExpr(0), both = versions->size() == 2;
+  for (size_t i = 0; i < copies.size() && padded; ++i)
+    if (mlir::failed(addStep(*copies[i], steps)))
+      return mlir::failure();
+  std::move(versions->begin(), versions->end(), std::back_inserter(steps));
+  for (size_t i = 0; both && i < steps.size(); ++i)
+    useWhere(steps[i].image, i + 1 < steps.size() ? pays : rt::LaunchExpr::apply(rt::LaunchOp::logicalNot, {pays}));
+  result = asOne(std::move(steps));
+  result.image.kernel = name;
+  if (padded)
+    result.image.workspace.bytes = both ? rt::LaunchExpr::apply(rt::LaunchOp::select, {pays, bytes, 0}) : bytes;
+  return mlir::success();
+}
+
+/// All passes and the back end, for the one kernel of a module.
+mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
+  formsMs = 0;
   mlir::LogicalResult transformed =
       runPasses(module, [&](mlir::OpPassManager &pm) { buildScheduledPipeline(pm, schedule, options.explainLayouts); });
   result.loops = std::move(*schedule.reports);
   if (mlir::failed(transformed))
     return mlir::failure();
   lap("transform");
+  result.phases.back().ms -= formsMs;
   wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
   if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())))
     return mlir::failure();
   const Target &target = geometry->target();
-  result.image = describeLaunch(kernel, *geometry);
+  WholeKernel whole = makeWholeKernel(kernel, *geometry);
+  if (mlir::failed(proveAgain(kernel, whole)))
+    return mlir::failure();
+  lap("verify");
+  result.phases.back().ms += formsMs;
+  result.image = describeLaunch(kernel, *geometry, whole);
   if (options.countBankConflicts)
     result.bankConflicts = countSharedConflicts(kernel, *geometry);
   keepText(Artefact::wave, module);
   lap("describe");
-  if (mlir::failed(runPasses(module, buildMachinePipeline)))
+  if (mlir::failed(runPasses(module, [&](auto &pm) { buildMachinePipeline(pm, options.wideOffsets); })))
     return mlir::failure();
   machine::KernelOp lowered = *module.getOps<machine::KernelOp>().begin();
   describeMachine(lowered);
@@ -262,9 +410,16 @@ double CompileResult::totalMs() const {
   return total;
 }
 
-CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind) {
+/// The options with the line of the call, unless they have one.
+static CompileOptions placed(CompileOptions options, const Place &call) {
+  if (!options.place.known())
+    options.place = call;
+  return options;
+}
+
+CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
   sym::ThrowMistakes scope; // the author's thread collects them
-  return Compilation(options, kind).fromKernel(kernel);
+  return Compilation(placed(options, place), kind).fromKernel(kernel);
 }
 
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
@@ -326,11 +481,11 @@ static void judgeSpills(CompileOutcome &outcome, const CompileOptions &options) 
     outcome.kernel.reset();
 }
 
-CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
+CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options, Place place) {
   CompileOutcome outcome;
   try {
     rt::Device &device = chooseDevice(options, findTarget(options.target));
-    CompileOptions complete = options;
+    CompileOptions complete = placed(options, place);
     if (complete.target.empty())
       complete.target = targetOf(device);
     CompileAttempt attempt = compileImage(kernel, complete, imageKindFor(device));
@@ -345,8 +500,8 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options) {
   return outcome;
 }
 
-CompiledKernel compile(const Kernel &kernel, const CompileOptions &options) {
-  CompileOutcome outcome = tryCompile(kernel, options);
+CompiledKernel compile(const Kernel &kernel, const CompileOptions &options, Place place) {
+  CompileOutcome outcome = tryCompile(kernel, options, place);
   if (!outcome)
     throw CompileError(std::move(outcome.diagnostics));
   return std::move(*outcome.kernel);

@@ -14,6 +14,7 @@
 #include "soliton/driver/BankConflicts.h"
 #include "soliton/frontend/Kernel.h"
 #include "soliton/runtime/Device.h"
+#include "soliton/support/RowPadding.h"
 
 #include <functional>
 #include <memory>
@@ -38,6 +39,11 @@ struct CompileOptions {
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.
   bool directCopies = false;
+  /// Tensors whose rows are not aligned are copied before each launch, where that pays, so that tiles are read wide.
+  RowPadding paddedRows = RowPadding::automatic;
+  /// Sizes that are known at launch may place what a workgroup touches of a tensor more than 2 GiB apart. Without it
+  /// offsets that only such sizes make large have 32 bits, and a launch that needs more is refused.
+  bool wideOffsets = false;
   /// Registers that do not fit and are spilled, and asynchronous matrix instructions that the assembler had to run one
   /// after another, are errors on NVIDIA unless these say otherwise.
   bool allowSpills = false, allowSerialization = false;
@@ -47,7 +53,8 @@ struct CompileOptions {
   bool explainLayouts = false;
   /// Prints the program after this pass, or after `all`, to standard error.
   std::string printAfter = {};
-  Place place = std::source_location::current();
+  /// Where what is said of no op in particular points to; empty: the line of the call that compiles.
+  Place place = {};
 };
 
 /// How long one step of a compilation took. Steps of LLVM start with `llvm`; the assembler's is `ptxas`.
@@ -84,7 +91,8 @@ struct CompileAttempt {
 };
 
 /// `kind` is what the image holds. Errors are returned, never thrown.
-CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind);
+CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind,
+                            Place place = std::source_location::current());
 /// The same for the text of a module in form `Traced` that binds its symbols. `options.target`, if there, replaces the
 /// target that it names; `kind` says what the image holds for a target.
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
@@ -121,7 +129,9 @@ struct CompileOutcome {
   explicit operator bool() const { return kernel.has_value(); }
 };
 
-CompiledKernel compile(const Kernel &kernel, const CompileOptions &options);
-CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options);
+CompiledKernel compile(const Kernel &kernel, const CompileOptions &options,
+                       Place place = std::source_location::current());
+CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options,
+                          Place place = std::source_location::current());
 
 } // namespace soliton

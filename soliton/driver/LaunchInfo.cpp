@@ -1,6 +1,6 @@
 #include "soliton/driver/LaunchInfo.h"
 
-#include "soliton/analysis/Access.h"
+#include "soliton/schedule/WholeFacts.h"
 
 namespace soliton {
 using namespace wave;
@@ -95,17 +95,36 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
     return spec;
   }
   spec.dtype = dtypeOf(memory.getElementType()).value_or(DType::f32);
+  spec.byteLimit = 0; // what offsets rely on is among the checks
   for (ExprAttr extent : memory.getShape())
     spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
-  for (Operation *user : argument.getUsers())
-    spec.isOutput |= writes(user, argument);
   return spec;
+}
+
+/// Which arguments are read and written, and which pairs may be one array. Two that are written never may: the order of
+/// their writes is nobody's promise.
+static void describeAccesses(const WholeKernel &whole, rt::KernelImage &image) {
+  for (rt::ArgumentSpec &argument : image.arguments)
+    argument.isRead = argument.kind == rt::ArgumentKind::scalar;
+  auto argumentOf = [&](int region) { return cast<BlockArgument>(whole.memories[region]).getArgNumber(); };
+  // What lies in the workspace is nobody's argument.
+  auto isGiven = [&](int region) { return argumentOf(region) < image.arguments.size(); };
+  sched::whole::forEachNode(whole.kernel.body, [&](const sched::whole::Node &node) {
+    for (const sched::whole::Access &access : node.accesses)
+      if (whole.kernel.regions[access.region].space == sched::Space::Global && isGiven(access.region)) {
+        rt::ArgumentSpec &argument = image.arguments[argumentOf(access.region)];
+        (access.write ? argument.isOutput : argument.isRead) = true;
+      }
+  });
+  for (const sched::whole::Aliasing &pair : sched::whole::findAliasing(whole.kernel))
+    if (isGiven(pair.read) && isGiven(pair.written) && pair.inPlace && !image.arguments[argumentOf(pair.read)].isOutput)
+      image.mayAliasExactly.push_back({argumentOf(pair.read), argumentOf(pair.written)});
 }
 
 /// Where a dynamic symbol's value comes from: the first argument that has it as an extent.
 static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, const Geometry &geometry) {
   rt::SymbolSpec spec{name, std::nullopt, 0};
-  for (auto [i, argument] : llvm::enumerate(kernel.block().getArguments()))
+  for (auto [i, argument] : llvm::enumerate(kernel.block().getArguments().take_front(kernel.numGivenParameters())))
     if (auto memory = dyn_cast<MemoryType>(argument.getType()))
       for (auto [d, extent] : llvm::enumerate(memory.getShape()))
         if (!spec.argument && geometry.bind(extent.getValue()) == sym::Expr::symbol(name)) {
@@ -115,7 +134,7 @@ static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, c
   return spec;
 }
 
-rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
+rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const WholeKernel &whole) {
   std::vector<std::string> dynamic;
   for (Attribute name : kernel.getDynamic())
     dynamic.push_back(cast<StringAttr>(name).getValue().str());
@@ -126,8 +145,10 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
   image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
   for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
     to = exprs.convert(sym::simplify(size, geometry.facts()));
-  for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames()))
+  auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
+  for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));
+  describeAccesses(whole, image);
   for (const std::string &name : exprs.symbols())
     image.symbols.push_back(describeSymbol(name, kernel, geometry));
   for (ExprAttr assumption : kernel.getGeometryAttr().getAssumptions().getAsRange<ExprAttr>()) {
@@ -137,18 +158,22 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry) {
   return image;
 }
 
+rt::LaunchExpr launchExpr(sym::Expr expr, const std::vector<rt::SymbolSpec> &symbols) {
+  std::vector<std::string> names;
+  for (const rt::SymbolSpec &symbol : symbols)
+    names.push_back(symbol.name);
+  return LaunchExprs(std::move(names)).convert(expr);
+}
+
 void addLimits(rt::KernelImage &image, machine::KernelOp kernel) {
   auto limits = kernel->getAttrOfType<ArrayAttr>(machine::kLimits);
   if (!limits)
     return;
-  std::vector<std::string> names;
-  for (const rt::SymbolSpec &symbol : image.symbols)
-    names.push_back(symbol.name);
-  LaunchExprs exprs(std::move(names));
   for (StringRef limit : limits.getAsValueRange<StringAttr>())
     image.checks.push_back(
-        {exprs.convert(sym::parse(limit)),
-         "one workgroup touches parts of a tensor that lie less than 2 GiB apart: `" + limit.str() + "`"});
+        {launchExpr(sym::parse(limit), image.symbols),
+         "it was compiled for tensors of which one workgroup touches parts less than 2 GiB apart, `" + limit.str() +
+             "`; `wideOffsets` compiles it for any"});
 }
 
 } // namespace soliton

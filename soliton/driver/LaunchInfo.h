@@ -4,11 +4,15 @@
 #include "soliton/analysis/Geometry.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/runtime/KernelImage.h"
+#include "soliton/transforms/WholeKernel.h"
 
 namespace soliton {
 
-/// Name, target, arguments, symbols, grid, threads and checks of a kernel whose symbols are bound; no code yet.
-rt::KernelImage describeLaunch(wave::KernelOp kernel, const Geometry &geometry);
+/// Name, target, arguments, symbols, grid, threads and checks of a kernel in its final order; no code yet.
+rt::KernelImage describeLaunch(wave::KernelOp kernel, const Geometry &geometry, const WholeKernel &whole);
+
+/// What a launch evaluates for an expression of the symbols that it binds.
+rt::LaunchExpr launchExpr(sym::Expr expr, const std::vector<rt::SymbolSpec> &symbols);
 
 /// Adds what the lowered kernel's addresses rely on to what launches check.
 void addLimits(rt::KernelImage &image, machine::KernelOp kernel);

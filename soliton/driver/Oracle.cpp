@@ -145,47 +145,40 @@ interp::Inputs Oracle::absolute(const interp::Inputs &inputs) const {
   return result;
 }
 
-LogicalResult Oracle::addTrial(KernelOp kernel, bool integers) {
-  auto run = [&](const interp::Inputs &inputs) -> FailureOr<std::vector<Bytes>> {
-    interp::Result result = interp::run(kernel, inputs);
-    if (result.ok())
-      return result.arguments;
-    return report(kernel.getLoc(), DiagId::PassChangedMeaning)
-           << "the traced program has no meaning to compare with: " << format(result.diagnostics);
-  };
-  Trial trial;
-  trial.inputs = makeInputs(kernel, integers);
-  FailureOr<std::vector<Bytes>> expected = run(trial.inputs);
-  if (failed(expected))
+static FailureOr<std::vector<Bytes>> runTraced(KernelOp kernel, const interp::Inputs &inputs) {
+  interp::Result result = interp::run(kernel, inputs);
+  if (result.ok())
+    return result.arguments;
+  return report(kernel.getLoc(), DiagId::PassChangedMeaning)
+         << "the traced program has no meaning to compare with: " << format(result.diagnostics);
+}
+
+LogicalResult Oracle::addTolerance(KernelOp kernel, Trial &trial) const {
+  FailureOr<std::vector<Bytes>> magnitude = runTraced(kernel, absolute(trial.inputs));
+  if (failed(magnitude))
     return failure();
-  trial.expected = *expected;
-  if (!integers || !exact) {
-    FailureOr<std::vector<Bytes>> magnitude = run(absolute(trial.inputs));
-    if (failed(magnitude))
-      return failure();
-    for (auto [a, argument] : llvm::enumerate(arguments)) {
-      std::vector<double> &tolerance = trial.tolerance.emplace_back();
-      for (size_t i = 0; i < argument.packing.elements() && isFloat(argument.type); ++i) {
-        double value = argument.get(trial.expected[a], i), size = std::abs(argument.get((*magnitude)[a], i));
-        double bound = 2 * roundings * roundoff * std::max(size, std::abs(value));
-        double ulp = std::max(decode(argument.type, 1),
-                              epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
-        tolerance.push_back(bound + ulp);
-      }
+  for (auto [a, argument] : llvm::enumerate(arguments)) {
+    std::vector<double> &tolerance = trial.tolerance.emplace_back();
+    for (size_t i = 0; i < argument.packing.elements() && isFloat(argument.type); ++i) {
+      double value = argument.get(trial.expected[a], i), size = std::abs(argument.get((*magnitude)[a], i));
+      double bound = 2 * roundings * roundoff * std::max(size, std::abs(value));
+      double ulp = std::max(decode(argument.type, 1),
+                            epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
+      tolerance.push_back(bound + ulp);
     }
   }
-  trials.push_back(std::move(trial));
   return success();
 }
 
-LogicalResult Oracle::addGivenTrial(KernelOp kernel) {
+LogicalResult Oracle::addTrial(KernelOp kernel, interp::Inputs inputs, bool mayDiffer) {
   Trial trial;
-  trial.inputs = {options.arguments, symbols};
-  interp::Result result = interp::run(kernel, trial.inputs);
-  if (!result.ok())
-    return report(kernel.getLoc(), DiagId::PassChangedMeaning)
-           << "the traced program has no meaning to compare with: " << format(result.diagnostics);
-  trial.expected = std::move(result.arguments);
+  trial.inputs = std::move(inputs);
+  FailureOr<std::vector<Bytes>> expected = runTraced(kernel, trial.inputs);
+  if (failed(expected))
+    return failure();
+  trial.expected = *expected;
+  if (mayDiffer && failed(addTolerance(kernel, trial)))
+    return failure();
   trials.push_back(std::move(trial));
   return success();
 }
@@ -196,11 +189,12 @@ FailureOr<Oracle> Oracle::of(KernelOp kernel, const OracleOptions &options) {
   try {
     if (failed(oracle.prepare(kernel)))
       return failure();
-    LogicalResult added = options.arguments.empty() ? success(succeeded(oracle.addTrial(kernel, true)) &&
-                                                              succeeded(oracle.addTrial(kernel, false)))
-                                                    : oracle.addGivenTrial(kernel);
-    if (failed(added))
+    bool isGiven = !options.arguments.empty();
+    if (isGiven && failed(oracle.addTrial(kernel, {options.arguments, oracle.symbols}, options.mayDiffer)))
       return failure();
+    for (bool integers : {true, false})
+      if (!isGiven && failed(oracle.addTrial(kernel, oracle.makeInputs(kernel, integers), !integers || !oracle.exact)))
+        return failure();
   } catch (const sym::ExprError &error) {
     return report(kernel.getLoc(), DiagId::ExpressionInvalid) << "a size of the kernel has no value: " << error.what();
   }

@@ -32,8 +32,9 @@ struct OracleOptions {
   std::map<std::string, int64_t> symbols = {};
   /// How the emulator interleaves waves, one run each.
   std::vector<uint64_t> interleavings = {1, 7};
-  /// If not empty: the one set of inputs, for which bits must agree.
+  /// If not empty: the one set of inputs, for which bits must agree, or, where sums may differ, numbers within bounds.
   std::vector<interp::Bytes> arguments = {};
+  bool mayDiffer = false;
 };
 
 class Oracle {
@@ -57,8 +58,8 @@ private:
 
   mlir::LogicalResult prepare(wave::KernelOp kernel);
   mlir::LogicalResult chooseSymbols(wave::KernelOp kernel);
-  mlir::LogicalResult addTrial(wave::KernelOp kernel, bool integers);
-  mlir::LogicalResult addGivenTrial(wave::KernelOp kernel);
+  mlir::LogicalResult addTrial(wave::KernelOp kernel, interp::Inputs inputs, bool mayDiffer);
+  mlir::LogicalResult addTolerance(wave::KernelOp kernel, Trial &trial) const;
   interp::Inputs makeInputs(wave::KernelOp kernel, bool integers) const;
   interp::Inputs absolute(const interp::Inputs &inputs) const;
   std::optional<std::string> compare(const Trial &trial, const std::vector<interp::Bytes> &found) const;

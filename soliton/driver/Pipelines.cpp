@@ -11,11 +11,12 @@
 
 namespace soliton {
 
-void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
+void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
   mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
 
   // Who computes what. After this every value has a layout and every access a start: `Indexed`.
   kernel.addPass(createBindSymbolsPass());
+  kernel.addPass(createDropUnusedPass());
   kernel.addPass(createMakeBroadcastsExplicitPass());
   kernel.addPass(createAssignLayoutsPass({explainLayouts}));
 
@@ -29,28 +30,35 @@ void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleReques
   kernel.addPass(createUseDirectCopiesPass());
   kernel.addPass(createPlaceSharedPass()); // `Placed`
 
-  // The one expansion into instructions: `Expanded`.
-  kernel.addPass(createExpandTilesPass());
+  // The one expansion into instructions: `Expanded`. Pieces that nobody uses are no instructions.
+  kernel.addPass(createExpandTilesPass({.keepOutside = !schedule.file.empty()}));
+  kernel.addPass(createDropUnusedPass());
 
-  // When things happen: `Scheduled`. Barriers and waits are derived last, and the whole is proven: `Synchronized`.
+  // When things happen: `Scheduled`.
   kernel.addPass(createScheduleLoopsPass(schedule));
-  kernel.addPass(createSynchronizePass({.strict = schedule.strict}));
+}
+
+void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
+  buildOrderedPipeline(pm, schedule, explainLayouts);
+  // Barriers and waits are derived last, and the whole is proven: `Synchronized`.
+  pm.nest<wave::KernelOp>().addPass(createSynchronizePass({.strict = schedule.strict}));
 }
 
 void buildWavePipeline(mlir::OpPassManager &pm) {
   buildScheduledPipeline(pm, {});
 }
 
-void buildMachinePipeline(mlir::OpPassManager &pm) {
+void buildMachinePipeline(mlir::OpPassManager &pm, bool wideOffsets) {
   // How it is said: one lane's program.
-  pm.addPass(createLowerToMachinePass());
+  pm.addPass(createLowerToMachinePass({wideOffsets}));
   pm.addPass(mlir::createCSEPass());
 }
 
 void registerPipelines() {
   registerSolitonPasses();
   mlir::PassPipelineRegistration<>("wave-pipeline", "from `Traced` to `Synchronized`", buildWavePipeline);
-  mlir::PassPipelineRegistration<>("machine-pipeline", "from `Synchronized` to the machine form", buildMachinePipeline);
+  mlir::PassPipelineRegistration<>("machine-pipeline", "from `Synchronized` to the machine form",
+                                   [](mlir::OpPassManager &pm) { buildMachinePipeline(pm); });
 }
 
 } // namespace soliton

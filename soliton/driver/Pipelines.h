@@ -7,14 +7,16 @@
 
 namespace soliton {
 
+/// From `Traced` to `Scheduled`: all but the barriers and waits that the whole kernel still lacks.
+void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts = false);
 /// From `Traced` to `Synchronized`: everything that is decided on tiles and instructions.
 /// `explainLayouts`: remarks say what was chosen.
 void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule,
                             bool explainLayouts = false);
 /// The same, loops as they were written.
 void buildWavePipeline(mlir::OpPassManager &pm);
-/// From `Synchronized` to the machine form.
-void buildMachinePipeline(mlir::OpPassManager &pm);
+/// From `Synchronized` to the machine form. `wideOffsets`: for launches of any size.
+void buildMachinePipeline(mlir::OpPassManager &pm, bool wideOffsets = false);
 /// Makes the passes and both pipelines known to the command line of `soliton-opt`.
 void registerPipelines();
 

@@ -218,7 +218,7 @@ void GlobalChecker::conflict(Reporter &reporter, const std::string &buffer, uint
   bool scoped = a.atomic && b.atomic;
   finding.hint = warning  ? "let one workgroup write it"
                  : scoped ? "make both atomic for the whole device"
-                          : "give each workgroup its own elements, use `atomic`, or order them by release and acquire";
+                          : "give each workgroup its own elements, or touch them in launches one after the other";
   reporter.add(std::move(finding));
 }
 

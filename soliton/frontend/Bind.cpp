@@ -60,6 +60,8 @@ std::vector<Use> collectUses(const Program &program) {
     add(op.elementsPerThread, op.place, "`elements_per_thread`", Use::tile);
     if (op.kind == OpKind::applyExpr)
       add(op.expr, op.place, "the expression of `apply_expr`");
+    if (op.kind == OpKind::conditional)
+      add(op.expr, op.place, "the condition");
     // A loop whose constraint counts its iterations needs no size.
     if (op.kind == OpKind::iterate) {
       auto *tiling = program.findFor<TilingConstraint>(op.expr);

@@ -192,7 +192,8 @@ private:
 
   void check(const DeviceConstraint &constraint, size_t) { unsupported(constraint.place, "`DeviceConstraint`"); }
 
-  /// Workgroup dimensions are 0, 1, …; each has one primary constraint that counts its workgroups.
+  /// Workgroup dimensions are 0, 1, …. Dimensions that count workgroups along the same one multiply them, and functions
+  /// take the number apart; without any, both would have the same part.
   void checkWorkgroupDims() {
     std::map<int, const WorkgroupConstraint *> primary;
     std::map<int, const WorkgroupConstraint *> first;
@@ -204,11 +205,13 @@ private:
       if (!workgroup->options.primary)
         continue;
       auto [slot, inserted] = primary.try_emplace(workgroup->workgroup_dim, workgroup);
-      if (!inserted)
+      bool takesApart = workgroup->options.apply_fn || slot->second->options.apply_fn;
+      if (!inserted && !takesApart)
         error(DiagId::WorkgroupDimShared, workgroup->place,
               quoted(slot->second->dim) + " and " + quoted(workgroup->dim) + " both take workgroup dimension " +
                   std::to_string(workgroup->workgroup_dim),
-              "use another workgroup dimension, or `{.primary = false}` for the one that does not count workgroups",
+              "use another workgroup dimension, `{.primary = false}` for the one that does not count workgroups, or "
+              "`apply_fn` to say which part a workgroup has",
               {{slot->second->place, "the first one"}});
     }
     int expected = 0;

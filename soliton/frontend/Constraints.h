@@ -91,7 +91,8 @@ struct HardwareConstraint {
   std::vector<int64_t> workgroups_per_cluster = {};
   /// The matrix instruction of every `mma` that names no other.
   std::optional<MmaType> mma = {};
-  /// Elements of a dimension that one wave takes at a time; for kernels without matrix instructions.
+  /// Elements of a dimension that one wave takes at a time. They change no result, and layouts are chosen by cost; 0
+  /// says that a workgroup has one element of the dimension, and is refused where its tile has more.
   DimMap vector_shapes = {};
   int64_t max_bits_per_load = 128;
   /// Waves that only move data. Not supported by this version.

@@ -144,7 +144,8 @@ private:
     return wave::KernelOp::create(builder, location(program.place), builder.getStringAttr(program.name), strings(names),
                                   builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
                                   strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
-                                  /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr);
+                                  /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
+                                  /*workspace=*/nullptr);
   }
 
   void emitParameters(wave::KernelOp kernel) {
@@ -182,6 +183,8 @@ private:
       return emitWrite(op);
     case OpKind::iterate:
       return emitIterate(op);
+    case OpKind::conditional:
+      return emitConditional(op);
     case OpKind::read:
       result = emitRead(op);
       break;
@@ -365,6 +368,29 @@ private:
       yields.push_back(values[id]);
     wave::YieldOp::create(builder, location(region.place), yields);
     for (auto [id, result] : llvm::zip(op.results, loop.getResults()))
+      values[id] = result;
+  }
+
+  void emitConditional(const OpRecord &op) {
+    llvm::SmallVector<mlir::Type> types;
+    for (ValueId id : op.results)
+      types.push_back(type(program.values[id].tile));
+    llvm::SmallVector<mlir::Value> symbols;
+    wave::ExprAttr condition = bound(op.expr, symbols);
+    auto conditional = wave::ConditionalOp::create(builder, location(op), types, condition, symbols);
+    conditional.setTagsAttr(tags(op));
+    for (auto [region, block] :
+         {std::pair(op.body, &conditional.thenBlock()), {op.otherwise, &conditional.elseBlock()}}) {
+      mlir::OpBuilder::InsertionGuard guard(builder);
+      block->clear();
+      builder.setInsertionPointToEnd(block);
+      emitRegion(region);
+      llvm::SmallVector<mlir::Value> yields;
+      for (ValueId id : program.regions[region].yields)
+        yields.push_back(values[id]);
+      wave::YieldOp::create(builder, location(program.regions[region].place), yields);
+    }
+    for (auto [id, result] : llvm::zip(op.results, conditional.getResults()))
       values[id] = result;
   }
 

@@ -56,7 +56,16 @@ TEST_F(ErrorsTest, WorkgroupDimShared) {
   line = __LINE__ + 1;
   Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 0)}};
   expectMistake(bad.diagnostics(), DiagId::WorkgroupDimShared, "`M` and `N` both take workgroup dimension 0",
-                "use another workgroup dimension, or `{.primary = false}` for the one that does not count workgroups");
+                "use another workgroup dimension, `{.primary = false}` for the one that does not count workgroups, or "
+                "`apply_fn` to say which part a workgroup has");
+}
+
+TEST_F(ErrorsTest, WorkgroupDimSharedByAFunctionIsAllowed) {
+  Kernel good{"good",
+              {WorkgroupConstraint(M, BM, 0, {.apply_fn = [this](Expr wg) { return BM * floordiv(wg, 4); }}),
+               WorkgroupConstraint(N, BN, 0, {.apply_fn = [this](Expr wg) { return BN * mod(wg, 4); }})}};
+  for (const Diagnostic &each : good.diagnostics())
+    EXPECT_NE(each.id, DiagId::WorkgroupDimShared);
 }
 
 TEST_F(ErrorsTest, ConstraintDim) {
@@ -424,6 +433,30 @@ TEST_F(ErrorsTest, CastImpossible) {
   line = __LINE__ + 1;
   cast(read(a), i1);
   expectMistake(DiagId::CastImpossible, "`cast` from `f32` to `i1`", "compare instead, e.g. `x != 0.0`");
+}
+
+TEST_F(ErrorsTest, BranchesOfDifferentTypes) {
+  line = __LINE__ + 1;
+  k.conditional(sym::lt(M, 3), [&] { return read(a); }, [&] { return cast(read(a), f16); });
+  expectMistake(DiagId::ConditionalBranches,
+                "one branch returns `f32[M, N]` and the other `f16[M, N]`, expected the same",
+                "`cast` or `broadcast` one of them");
+}
+
+TEST_F(ErrorsTest, BranchesOfDifferentCounts) {
+  line = __LINE__ + 1;
+  k.conditional(sym::lt(M, 3), [&] { return std::vector<Value>{read(a)}; }, [&] { return std::vector<Value>(); });
+  expectMistake(DiagId::ConditionalBranches, "one branch returns 1 values and the other 0, expected as many");
+}
+
+TEST_F(ErrorsTest, ValueOutOfABranch) {
+  Value inside;
+  k.conditional(sym::lt(M, 3), [&] { inside = read(a); });
+  line = __LINE__ + 1;
+  -inside;
+  expectMistake(DiagId::ValueOutOfLoop,
+                "`-` uses the tile of `a`, which exists only inside a branch of a `conditional`",
+                "return it from both branches and use the conditional's result");
 }
 
 TEST_F(ErrorsTest, BitcastWidths) {

@@ -237,3 +237,84 @@ std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32
   }
   return results;
 }
+
+//===- Conditionals ---------------------------------------------------------------------===//
+
+Value Kernel::poisoned(const Place &place) const {
+  return poisonedValue(owner, place);
+}
+
+uint32_t Kernel::traceBranch(const BranchBody &body, const Place &place, std::vector<Value> &yields) {
+  auto inner = static_cast<RegionId>(owner->regions.size());
+  owner->regions.push_back({.parent = owner->current, .place = place});
+  RegionScope scope(*owner, inner);
+  yields = body();
+  return inner;
+}
+
+/// Whether both branches return tiles of the same types, made where they may be.
+static bool checkBranches(Program &program, const std::vector<Value> (&yields)[2], const RegionId (&regions)[2],
+                          const Place &place) {
+  if (yields[0].size() != yields[1].size()) {
+    report(program, DiagId::ConditionalBranches, place,
+           "one branch returns " + std::to_string(yields[0].size()) + " values and the other " +
+               std::to_string(yields[1].size()) + ", expected as many");
+    return false;
+  }
+  for (size_t i = 0; i != yields[0].size(); ++i) {
+    const TileInfo *tiles[2] = {};
+    for (int branch : {0, 1}) {
+      const Value &value = yields[branch][i];
+      if (value.program().get() != &program) {
+        report(program, DiagId::UndefinedValue, place, "a branch returns a value that this kernel did not make");
+        return false;
+      }
+      const ValueInfo &info = program.values[value.id()];
+      if (info.poisoned)
+        return false;
+      if (!program.encloses(info.region, regions[branch])) {
+        report(program, DiagId::ValueOutOfLoop, place,
+               "a branch returns " + describe(program, value.id()) + ", which exists only inside another region",
+               "return it from that region", {{info.place, "it is made here"}});
+        return false;
+      }
+      tiles[branch] = &info.tile;
+    }
+    if (*tiles[0] != *tiles[1]) {
+      report(program, DiagId::ConditionalBranches, place,
+             "one branch returns " + quoted(toString(*tiles[0])) + " and the other " + quoted(toString(*tiles[1])) +
+                 ", expected the same",
+             "`cast` or `broadcast` one of them");
+      return false;
+    }
+  }
+  return true;
+}
+
+std::vector<Value> Kernel::conditionalAll(Expr condition, const BranchBody &then, const BranchBody &otherwise,
+                                          const OpOptions &options, const Place &place) {
+  Tracer tracer("conditional", place, owner);
+  bool good = tracer.checkDefined("the condition", condition);
+  // Branches are traced even if the condition is wrong, so that their own mistakes are found too.
+  std::vector<Value> yields[2];
+  const RegionId regions[2] = {traceBranch(then, place, yields[0]), traceBranch(otherwise, place, yields[1])};
+  good = checkBranches(*owner, yields, regions, place) && good;
+  std::vector<Value> results;
+  if (!good) {
+    for (size_t i = 0; i != yields[0].size(); ++i)
+      results.push_back(tracer.poison());
+    return results;
+  }
+  for (int branch : {0, 1})
+    for (const Value &value : yields[branch])
+      owner->regions[regions[branch]].yields.push_back(value.id());
+  uint32_t index = tracer.recordEffect(
+      {.kind = OpKind::conditional, .expr = condition, .body = regions[0], .otherwise = regions[1]}, options.tag);
+  for (const Value &value : yields[0]) {
+    TileInfo tile = owner->values[value.id()].tile;
+    ValueId id = addValue(*owner, {.tile = std::move(tile), .region = owner->current, .place = place, .op = index});
+    owner->ops[index].results.push_back(id);
+    results.push_back({owner, id});
+  }
+  return results;
+}

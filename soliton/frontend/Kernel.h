@@ -86,6 +86,31 @@ public:
     iterateAll(axis, {}, call, options, place);
   }
 
+  /// One of two branches, for the whole workgroup at once: `condition` speaks of sizes, `workgroup_id` and `iteration`.
+  /// What both return is the result: `Value x = k.conditional(lt(iteration(K), 3), [&] { return a; }, [&] { return b;
+  /// })`.
+  template <typename Then, typename Else>
+    requires(!std::is_void_v<std::invoke_result_t<Then>>)
+  auto conditional(Expr condition, Then &&then, Else &&otherwise, OpOptions options = {},
+                   Place place = std::source_location::current()) {
+    std::vector<Value> values =
+        conditionalAll(condition, [&] { return pack(then()); }, [&] { return pack(otherwise()); }, options, place);
+    return unpack<std::invoke_result_t<Then>>(values, place);
+  }
+  /// Branches that act through what they write.
+  template <typename Then, typename Else>
+    requires std::is_void_v<std::invoke_result_t<Then>> && std::is_void_v<std::invoke_result_t<Else>>
+  void conditional(Expr condition, Then &&then, Else &&otherwise, OpOptions options = {},
+                   Place place = std::source_location::current()) {
+    conditionalAll(condition, withoutValues(then), withoutValues(otherwise), options, place);
+  }
+  /// A branch, or nothing.
+  template <typename Then>
+    requires std::is_void_v<std::invoke_result_t<Then>>
+  void conditional(Expr condition, Then &&then, OpOptions options = {}, Place place = std::source_location::current()) {
+    conditionalAll(condition, withoutValues(then), [] { return std::vector<Value>(); }, options, place);
+  }
+
   const std::string &name() const;
   /// The mistakes found so far; what needs bound symbols or a target is found at compile.
   const std::vector<Diagnostic> &diagnostics() const;
@@ -98,6 +123,34 @@ private:
                                 const Place &place);
   std::vector<Value> closeLoop(frontend::Tracer &tracer, Expr axis, uint32_t body, const std::vector<Value> &inits,
                                const std::vector<Value> &yields, bool good, const OpOptions &options);
+
+  using BranchBody = std::function<std::vector<Value>()>;
+  /// One result for each value that the first branch returns, poisoned where the conditional is wrong.
+  std::vector<Value> conditionalAll(Expr condition, const BranchBody &then, const BranchBody &otherwise,
+                                    const OpOptions &options, const Place &place);
+  uint32_t traceBranch(const BranchBody &body, const Place &place, std::vector<Value> &yields);
+
+  template <typename Body>
+  static BranchBody withoutValues(Body &body) {
+    return [&body] {
+      body();
+      return std::vector<Value>();
+    };
+  }
+  /// The results in the form in which the branches return them.
+  template <typename Result>
+  Result unpack(const std::vector<Value> &values, const Place &place) const {
+    if constexpr (std::is_same_v<Result, Value>) {
+      return values.size() == 1 ? values[0] : poisoned(place);
+    } else if constexpr (std::is_same_v<Result, std::vector<Value>>) {
+      return values;
+    } else {
+      return [&]<size_t... I>(std::index_sequence<I...>) {
+        return Result{(I < values.size() ? values[I] : poisoned(place))...};
+      }(std::make_index_sequence<std::tuple_size_v<Result>>());
+    }
+  }
+  Value poisoned(const Place &place) const;
 
   static std::vector<Value> pack(Value value) { return {std::move(value)}; }
   static std::vector<Value> pack(std::vector<Value> values) { return values; }

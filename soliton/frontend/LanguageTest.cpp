@@ -95,6 +95,18 @@ TEST_F(LanguageOpsTest, ReductionsDropADimension) {
   EXPECT_EQ(min(sum(read(a), M), N).dims(), Dims());
 }
 
+TEST_F(LanguageOpsTest, ConditionalsReturnOneSeveralOrNoValue) {
+  Value one = k.conditional(sym::lt(M, 3), [&] { return read(a); }, [&] { return -read(a); });
+  EXPECT_EQ(one.dims(), (Dims{M, N}));
+  auto [x, y] =
+      k.conditional(sym::lt(M, 3), [&] { return std::tuple{one, read(v)}; }, [&] { return std::tuple{-one, read(v)}; });
+  EXPECT_EQ(x.dims(), (Dims{M, N}));
+  EXPECT_EQ(y.dims(), (Dims{M}));
+  k.conditional(sym::lt(M, 3), [&] { write(x, a); });
+  k.conditional(sym::lt(M, 3), [&] { write(x, a); }, [&] { write(one, a); });
+  EXPECT_TRUE(k.diagnostics().empty()) << format(k.diagnostics());
+}
+
 TEST_F(LanguageOpsTest, BitcastKeepsDims) {
   Value bits = bitcast(read(a), i32);
   EXPECT_EQ(bits.dims(), (Dims{M, N}));

@@ -52,6 +52,8 @@ std::string frontend::describe(const Program &program, ValueId id) {
     return "the result of `mma`";
   case OpKind::iterate:
     return "the result of the loop over " + quoted(op.expr);
+  case OpKind::conditional:
+    return "the result of the conditional";
   default:
     return "the value";
   }

@@ -62,7 +62,8 @@ enum class OpKind : uint8_t {
   selfIndex,
   applyExpr,
   reduce,
-  iterate
+  iterate,
+  conditional
 };
 
 /// One op. Which fields mean something depends on the kind.
@@ -87,12 +88,14 @@ struct OpRecord {
   std::variant<int64_t, double> constant = int64_t(0);
   /// mma.
   std::optional<std::string> mma = {};
-  /// reduce, selfIndex, iterate: the dimension. applyExpr: the expression.
+  /// reduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional: the condition.
   Expr expr = {};
   /// reduce: the second operand is where it starts.
   bool hasInit = false;
-  /// iterate.
+  /// iterate; conditional, where the condition holds.
   RegionId body = 0;
+  /// conditional, where it does not hold.
+  RegionId otherwise = 0;
 };
 
 struct Region {
@@ -100,7 +103,7 @@ struct Region {
   std::vector<ValueId> arguments = {};
   std::vector<ValueId> yields = {};
   RegionId parent = 0;
-  /// The dimension of the loop; unset for the kernel's own region.
+  /// The dimension of the loop; unset for the kernel's own region and the branches of conditionals.
   std::optional<Expr> axis = {};
   Place place = {};
 };

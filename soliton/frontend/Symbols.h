@@ -53,6 +53,15 @@ inline Expr symbol(std::string_view name) {
   return Expr::symbol(name);
 }
 
+/// This workgroup's place along a dimension of the grid, 0 to 4: what a `conditional`, mapping or bound may speak of.
+inline Expr workgroup_id(int dim) {
+  return symbol("$WG" + std::to_string(dim));
+}
+/// The number of the iteration, from 0, of the innermost loop over `axis`.
+inline Expr iteration(Expr axis) {
+  return symbol("$ARG_" + std::string(axis.symbolName()));
+}
+
 /// One symbol per name, for structured bindings.
 template <Names names>
 std::array<Expr, names.count()> symbols() {

@@ -70,11 +70,13 @@ void Tracer::checkOperand(const Value &operand) {
     return;
   }
   if (!owner->encloses(value.region, owner->current)) {
-    const Region &loop = owner->regions[value.region];
+    const Region &inside = owner->regions[value.region];
+    std::string where = inside.axis ? "the loop over " + quoted(*inside.axis) : "a branch of a `conditional`";
     error(DiagId::ValueOutOfLoop,
-          "`" + op + "` uses " + describe(*owner, operand.id()) + ", which exists only inside the loop over " +
-              quoted(*loop.axis),
-          "return it from the loop's body and use the loop's result", {{value.place, "it is made here"}});
+          "`" + op + "` uses " + describe(*owner, operand.id()) + ", which exists only inside " + where,
+          inside.axis ? "return it from the loop's body and use the loop's result"
+                      : "return it from both branches and use the conditional's result",
+          {{value.place, "it is made here"}});
   }
 }
 

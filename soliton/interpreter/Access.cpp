@@ -63,6 +63,11 @@ void Access::readBounds(bool isArgument, Geometry &geometry) {
       addGuard(geometry.bind(llvm::cast<ExprAttr>(condition).getValue(), op->getLoc()));
     return;
   }
+  // What a layout holds beyond the dimension's part belongs to nobody here.
+  for (size_t d = 0; d < tile.rank(); ++d) {
+    int64_t end = starts[d] + geometry.extent(tile.dims[d], op->getLoc());
+    restrict(d, [&](int64_t place) { return place < end; });
+  }
   for (size_t d = 0; d < tile.rank() && isArgument; ++d) {
     ExprAttr bound = bounds ? llvm::dyn_cast<ExprAttr>(bounds[d]) : ExprAttr();
     if (bounds && !bound)

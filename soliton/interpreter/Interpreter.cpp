@@ -158,8 +158,10 @@ private:
     bool holds = geometry.evaluate(op.getCondition().getValue(), op.getLoc()) != 0;
     mlir::Block &taken = holds ? op.thenBlock() : op.elseBlock();
     runBlock(taken);
-    for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands()))
-      tiles[result] = tiles.at(value);
+    for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands())) {
+      TilePtr yielded = tiles.at(value); // a new entry may move the others
+      tiles[result] = yielded;
+    }
   }
 
   //===-- Memory --------------------------------------------------------------===//
@@ -310,13 +312,14 @@ private:
     define(op.getResult(), std::move(result));
   }
 
-  /// Which coordinates along `dim` are within its size; from `Placed` on only where `start` is stated.
+  /// Which coordinates along `dim` are within its size and the workgroup's part; from `Placed` on only where `start` is
+  /// stated.
   std::function<bool(int64_t)> insideOf(mlir::Operation *op, Dim dim, std::optional<ExprAttr> start) {
     if (!start && geometry.form() >= Form::Placed)
       return [](int64_t) { return true; };
     int64_t first = start ? geometry.evaluate(start->getValue(), op->getLoc()) : geometry.start(dim, op);
-    int64_t size = geometry.size(dim, op->getLoc());
-    return [=](int64_t place) { return first + place >= 0 && first + place < size; };
+    int64_t size = geometry.size(dim, op->getLoc()), extent = geometry.extent(dim, op->getLoc());
+    return [=](int64_t place) { return place < extent && first + place >= 0 && first + place < size; };
   }
 
   void execute(mlir::Operation *op) {

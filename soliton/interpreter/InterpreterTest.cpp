@@ -169,6 +169,29 @@ TEST_F(Reference, RunsTheBlockThatTheConditionNames) {
   EXPECT_EQ(branches(2, 9), (std::vector<double>{2, 2}));
 }
 
+TEST_F(Reference, AConditionalHandsOnAnyNumberOfValues) {
+  constexpr int kValues = 200;
+  std::string types, fills, yields, sum, last = "%v0#0";
+  for (int i = 0; i < kValues; ++i) {
+    std::string number = std::to_string(i), comma = i ? ", " : "";
+    types += comma + "!tile";
+    fills += "  %f" + number + " = wave.fill " + number + " : i32 -> !tile\n";
+    yields += comma + "%f" + number;
+    if (i > 0) {
+      sum += "  %s" + number + " = wave.binary add " + last + ", %v0#" + number + " : !tile, !tile -> !tile\n";
+      last = "%s" + number;
+    }
+  }
+  std::string block = "{\n  wave.yield " + yields + " : " + types + "\n  }";
+  std::string text = "!tile = !wave.tile<[M], i32>\n!memory = !wave.memory<[\"M\"], i32, global>\n"
+                     "wave.kernel @many attributes {arg_names = [\"b\"], constraints = [], subs = {M = 2 : i64}, "
+                     "dynamic = [], form = 0 : i32} {\n^bb0(%b: !memory):\n" +
+                     fills + "  %v0:" + std::to_string(kValues) + " = wave.conditional <\"M > 1\"> -> " + types + " " +
+                     block + " else " + block + "\n" + sum + "  wave.write " + last + ", %b : !tile, !memory\n}";
+  constexpr double kSum = kValues * (kValues - 1) / 2;
+  EXPECT_EQ(output(text, DType::i32, {{Bytes(8)}, {}}), (std::vector<double>{kSum, kSum}));
+}
+
 TEST_F(Reference, RefusesAConditionWithoutAValue) {
   std::string text = kBranches;
   text.replace(text.find("M >= 3"), 6, "OTHER >= 3");

@@ -8,6 +8,7 @@
 #include "soliton/ir/Forms.h"
 
 #include "soliton/ir/Diagnose.h"
+#include "soliton/ir/MatrixLoad.h"
 #include "soliton/support/DType.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -144,15 +145,19 @@ void Checker::checkPlaced(mlir::Operation *op) {
 
 //===-- Expanded --------------------------------------------------------------===//
 
-/// What `delta` added to the places along the tile's dimensions adds to an index of the memory, if it is a number.
-static std::optional<int64_t> indexDifference(sym::Expr index, llvm::ArrayRef<int64_t> delta) {
+/// An index of the memory for these coordinates of the tile, which starts at `starts`.
+static sym::Expr indexAt(sym::Expr index, llvm::ArrayRef<sym::Expr> starts, llvm::ArrayRef<int64_t> coordinates) {
+  sym::Substitution places;
+  for (auto [k, coordinate] : llvm::enumerate(coordinates))
+    places.set(sym::Expr::symbol("$index" + std::to_string(k)), starts[k] + coordinate);
+  return sym::substitute(index, places);
+}
+
+/// How far the index of `to` lies from that of `from`, if that is a number.
+static std::optional<int64_t> indexDifference(sym::Expr index, llvm::ArrayRef<sym::Expr> starts,
+                                              llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to) {
   try {
-    sym::Substitution shifted;
-    for (auto [k, value] : llvm::enumerate(delta)) {
-      sym::Expr symbol = sym::Expr::symbol("$index" + std::to_string(k));
-      shifted.set(symbol, symbol + value);
-    }
-    return sym::simplify(sym::substitute(index, shifted) - index).constantValue();
+    return sym::simplify(indexAt(index, starts, to) - indexAt(index, starts, from)).constantValue();
   } catch (const sym::ExprError &) {
     return std::nullopt;
   }
@@ -169,35 +174,65 @@ static int64_t fastestDim(MemoryType memory) {
   return memory.getRank() - 1;
 }
 
-/// True if the registers of a lane lie one after the other in the memory.
-static bool isContiguous(AccessOpInterface access) {
+/// Elements from one index to the next along each dimension of the memory; of a tile in shared memory 1 along its
+/// fastest dimension, and nothing is known of the others.
+static llvm::SmallVector<sym::Expr> stridesOf(MemoryType memory) {
+  llvm::SmallVector<sym::Expr> strides(memory.getRank(), sym::Expr::symbol("$elsewhere"));
+  sym::Expr stride = 1;
+  for (int64_t k = memory.getRank(); k-- > 0 && !memory.isShared();) {
+    strides[k] = stride;
+    stride = stride * memory.getShape()[k].getValue();
+  }
+  strides[fastestDim(memory)] = 1;
+  return strides;
+}
+
+/// True if the registers of this lane lie one after the other in the memory.
+static bool isContiguous(AccessOpInterface access, int64_t lane) {
   TileType tile = access.getMovedTile();
-  const Layout &layout = tile.layout();
   auto memory = llvm::cast<MemoryType>(access.getIndexedMemory().getType());
-  Coordinates origin = layout.coordinates(0, 0, 0);
-  for (int64_t reg = 1; reg < layout.regs(); ++reg) {
-    Coordinates here = layout.coordinates(reg, 0, 0);
-    llvm::SmallVector<int64_t> delta;
-    for (mlir::StringAttr dim : tile.getDims())
-      delta.push_back(here[Dim(dim.getValue().str())] - origin[Dim(dim.getValue().str())]);
+  auto stated = access->getAttrOfType<mlir::ArrayAttr>("starts");
+  llvm::SmallVector<sym::Expr> starts(tile.getRank(), sym::Expr(0)), strides = stridesOf(memory);
+  for (size_t k = 0; stated && k < starts.size(); ++k)
+    starts[k] = llvm::cast<ExprAttr>(stated[k]).getValue();
+  auto coordinatesOf = [&](int64_t reg) {
+    Coordinates here = tile.layout().coordinates(reg, lane, 0);
+    return llvm::map_to_vector(tile.getDims(), [&](mlir::StringAttr dim) { return here[Dim(dim.getValue().str())]; });
+  };
+  llvm::SmallVector<int64_t> origin = coordinatesOf(0);
+  for (int64_t reg = 1; reg < tile.layout().regs(); ++reg) {
+    llvm::SmallVector<int64_t> here = coordinatesOf(reg);
+    sym::Expr distance = 0;
     for (int64_t k = 0; k < memory.getRank(); ++k) {
-      std::optional<int64_t> found = delta[std::min<size_t>(k, delta.size() - 1)];
+      size_t dim = std::min<size_t>(k, here.size() - 1);
+      std::optional<int64_t> found = here[dim] - origin[dim];
       if (mlir::ArrayAttr indices = access.getIndicesAttr())
-        found = indexDifference(llvm::cast<ExprAttr>(indices[k]).getValue(), delta);
-      if (found != (k == fastestDim(memory) ? reg : 0))
+        found = indexDifference(llvm::cast<ExprAttr>(indices[k]).getValue(), starts, origin, here);
+      if (!found)
         return false;
+      distance = distance + strides[k] * *found;
     }
+    if (!(sym::simplify(distance) == sym::Expr(reg)))
+      return false;
   }
   return true;
+}
+
+/// The first lanes and the last one stand for all.
+static bool isContiguous(AccessOpInterface access) {
+  int64_t last = access.getMovedTile().layout().lanes() - 1;
+  return isContiguous(access, 0) && isContiguous(access, std::min<int64_t>(1, last)) && isContiguous(access, last);
 }
 
 void Checker::checkWidth(AccessOpInterface access) {
   TileType tile = access.getMovedTile();
   int64_t width = tile.layout().regs() * bits(*dtypeOf(tile.getElementType()));
+  // Lanes of a collective load receive elements of rows that others point to.
+  bool collective = access->hasAttr(kMatrixLoad);
   if (width > kMaxAccessBits)
     violation(access) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;
-  else if (tile.getRank() > 0 && llvm::cast<MemoryType>(access.getIndexedMemory().getType()).getRank() > 0 &&
-           !isContiguous(access))
+  else if (!collective && tile.getRank() > 0 &&
+           llvm::cast<MemoryType>(access.getIndexedMemory().getType()).getRank() > 0 && !isContiguous(access))
     violation(access) << "its registers do not lie one after the other in memory";
 }
 

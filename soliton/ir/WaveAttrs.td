@@ -95,7 +95,7 @@ def Wave_DimensionAttr : Wave_Attr<"Dimension", "dimension"> {
     `start` is where a workgroup's part begins, in the workgroup ids `$WG0` … `$WG4`; with `loopTile` the tile in a loop along
     `axis` begins `loopStart + iteration·loopTile` further. `waves` waves share the workgroup's tile, `waveTile` elements each, in
     the way in which they share `wavesOf` (the dimension itself, or the one that it is an alias of).
-    A `tile` of 0 is a size that is known only at launch.
+    A `tile` of 0 is a size that is known only at launch; one larger than the dimension's part has places beyond its end.
   }];
   let parameters = (ins "::mlir::StringAttr":$dim, "ExprAttr":$size, "int64_t":$tile, "int64_t":$workgroupTile,
       "int64_t":$workgroupDim, "ExprAttr":$start, "int64_t":$loopTile, "ExprAttr":$loopStart, "ExprAttr":$loopCount,

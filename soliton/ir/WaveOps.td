@@ -34,6 +34,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     of the program now (see Forms.h), `target` the machine it is compiled for. `keep_order` says that a schedule has decided the
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
     memory past the registers, where the target can. `geometry` is what the constraints say, once they were resolved.
+    With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
+    is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
     Constraints:
       * (C1) every parameter is a memory or a scalar (an integer or float type).
@@ -42,6 +44,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C4) every entry of `constraints` is a constraint of this dialect; a workgroup dimension is 0 to 4.
       * (C5) `subs` binds symbols to 64-bit integers or expressions of other symbols.
       * (C6) `form` is the number of a form.
+      * (C7) `workspace`, if there, has expressions, and as many memories are the last parameters.
 
     Example:
     ```mlir
@@ -55,12 +58,21 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
-                       UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry);
+                       UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
+                       OptionalAttr<ArrayAttr>:$workspace);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c6
+  let hasVerifier = 1; // kernel_c1 … kernel_c7
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
+    /// Parameters that a launch is given; those behind them lie in its workspace.
+    unsigned numGivenParameters() {
+      return block().getNumArguments() - (getWorkspace() ? static_cast<unsigned>(getWorkspace()->size()) : 0);
+    }
+    bool isInWorkspace(::mlir::Value memory) {
+      auto argument = ::llvm::dyn_cast<::mlir::BlockArgument>(memory);
+      return argument && argument.getOwner() == &block() && argument.getArgNumber() >= numGivenParameters();
+    }
   }];
 }
 

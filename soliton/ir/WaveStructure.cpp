@@ -61,6 +61,22 @@ static llvm::LogicalResult verifyConstraint(KernelOp kernel, mlir::Attribute con
                               << "`#wave.workgroup<...>`";
 }
 
+/// kernel_c7
+static llvm::LogicalResult verifyWorkspace(KernelOp kernel) {
+  if (!kernel.getWorkspace())
+    return mlir::success();
+  mlir::ArrayAttr offsets = *kernel.getWorkspace();
+  if (!llvm::all_of(offsets, llvm::IsaPred<ExprAttr>))
+    return kernel.emitOpError() << "has a `workspace` with an entry that is no expression";
+  auto parameters = kernel.block().getArguments();
+  if (offsets.size() > parameters.size() ||
+      !llvm::all_of(parameters.take_back(offsets.size()),
+                    [](mlir::Value parameter) { return llvm::isa<MemoryType>(parameter.getType()); }))
+    return kernel.emitOpError() << "has a `workspace` of " << offsets.size()
+                                << " memories, which are not its last parameters";
+  return mlir::success();
+}
+
 llvm::LogicalResult KernelOp::verify() {
   if (failed(verifyParameters(*this)) || failed(verifySymbols(*this)))
     return mlir::failure();
@@ -70,7 +86,7 @@ llvm::LogicalResult KernelOp::verify() {
   // kernel_c6
   if (getForm() > static_cast<uint32_t>(Form::Machine))
     return emitOpError() << "has form " << getForm() << ", expected 0 to " << static_cast<uint32_t>(Form::Machine);
-  return mlir::success();
+  return verifyWorkspace(*this);
 }
 
 //===-- Iterate -------------------------------------------------------------===//

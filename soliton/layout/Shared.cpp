@@ -244,13 +244,15 @@ SharedChoice chooseSwizzle(SharedMap map, int elementBits, const std::vector<Sha
   map.swizzle = {};
   if (chooser.consider(map))
     return chooser.result();
-  int64_t chunk = std::max<int64_t>(1, chooser.widest() * 8 / elementBits);
-  for (int64_t phases : {2, 4, 8, 16, 32})
-    for (int64_t rowsPerPhase : {1, 2, 4, 8}) {
-      map.swizzle = {chunk, rowsPerPhase, phases};
-      if (!map.verify() && chooser.consider(map))
-        return chooser.result();
-    }
+  int64_t widest = std::max<int64_t>(1, chooser.widest() * 8 / elementBits);
+  // Lanes that walk a part of a row, then the next row, need that part to change places as a whole.
+  for (int64_t chunk : {widest, 2 * widest, 4 * widest})
+    for (int64_t phases : {2, 4, 8, 16, 32})
+      for (int64_t rowsPerPhase : {1, 2, 4, 8}) {
+        map.swizzle = {chunk, rowsPerPhase, phases};
+        if (!map.verify() && chooser.consider(map))
+          return chooser.result();
+      }
   return chooser.result();
 }
 

@@ -41,9 +41,11 @@ SharedMap chooseMap(const MapRequest &request) {
   SharedMap quick = chooseSwizzle(request.plain, request.elementBits, first).map;
   if (conflictsOf(quick, request) == 0 && suitsRuns(quick, request.runs))
     return quick;
-  SharedChoice swizzled = chooseSwizzle(request.plain, request.elementBits, request.accesses),
-               padded = choosePadding(request.plain, request.elementBits, request.accesses);
+  SharedChoice swizzled = chooseSwizzle(request.plain, request.elementBits, request.accesses);
   bool canSwizzle = suitsRuns(swizzled.map, request.runs);
+  if (canSwizzle && swizzled.conflicts == 0)
+    return swizzled.map;
+  SharedChoice padded = choosePadding(request.plain, request.elementBits, request.accesses);
   if (suitsRuns(padded.map, request.runs) && (padded.conflicts < swizzled.conflicts || !canSwizzle))
     return padded.map;
   return canSwizzle ? swizzled.map : request.plain;

@@ -187,6 +187,18 @@ TEST(Choose, PaddingKeepsTheWidestAccessAligned) {
   EXPECT_EQ(chooseSwizzle(map, 16, {rows}).conflicts, 0);
 }
 
+TEST(Choose, SwizzleOfLargerChunksWhereLanesWalkPartsOfRows) {
+  // Eight lanes read four chunks of one row and four of the next: both halves of a row change places as wholes.
+  Dim M("M"), K("K");
+  SharedMap map{{{M, 128}, {K, 64}}};
+  BankModel model{32, {{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}};
+  Layout layout({{8, K, 1}, {2, K, 32}}, {{4, K, 8}, {4, M, 1}});
+  SharedChoice choice = chooseSwizzle(map, 16, {{layout, 8, model}});
+  EXPECT_EQ(choice.conflicts, 0);
+  EXPECT_EQ(choice.map.swizzle, (Swizzle{32, 1, 2}));
+  EXPECT_EQ(choice.map.padding, 0);
+}
+
 TEST(Choose, NoPaddingWhereNoneIsNeeded) {
   SharedMap map{{{M, 32}, {K, 32}}};
   SharedAccessPattern row{*Layout::parse("lane = (32 K 1)"), 1, {32, phases(32, 32)}};

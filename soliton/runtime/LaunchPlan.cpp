@@ -185,7 +185,7 @@ void Checker::extentOfMemory(size_t index, const Tensor &tensor) {
     report(DiagId::ArgumentSize, index,
            tensor.toString() + " spans " + std::to_string(*bytes) + " bytes, the kernel's offsets reach " +
                std::to_string(spec.byteLimit),
-           "split the array, or compile for larger offsets");
+           "split the array, or compile the kernel with `wideOffsets`");
   if (!tensor.data && bytes != 0)
     report(DiagId::ArgumentNull, index, "found a null pointer, expected " + tensor.toString());
   if (tensor.readOnly && spec.isOutput)

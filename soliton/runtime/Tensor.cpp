@@ -152,6 +152,14 @@ std::optional<int64_t> Tensor::bytes() const {
   std::optional<int64_t> count = elements();
   if (!count || *count == 0)
     return count;
+  int64_t width = storageBits(dtype);
+  // Elements that share bytes do so within a row; each row starts on a byte.
+  if (int64_t row = rank > 0 ? shape[static_cast<size_t>(rank) - 1] : 1, rowBits = 0; width % 8 != 0 && isDense()) {
+    if (__builtin_mul_overflow(row, width, &rowBits) ||
+        __builtin_mul_overflow(*count / row, rowBits / 8 + (rowBits % 8 != 0), &rowBits))
+      return std::nullopt;
+    return rowBits;
+  }
   int64_t last = 0;
   for (int d = 0; d < rank; ++d) {
     int64_t extent = shape[static_cast<size_t>(d)], stride = strides[static_cast<size_t>(d)], reach = 0;
@@ -161,7 +169,7 @@ std::optional<int64_t> Tensor::bytes() const {
       return std::nullopt;
   }
   int64_t totalBits = 0;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, storageBits(dtype), &totalBits))
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, width, &totalBits))
     return std::nullopt;
   return totalBits / 8 + (totalBits % 8 != 0);
 }

@@ -50,6 +50,10 @@ TEST(Tensor, DenseIgnoresStridesThatAreNeverTaken) {
 
 TEST(Tensor, BytesOfPackedAndStrided) {
   EXPECT_EQ(Tensor::dense(nullptr, DType::f4e2m1fn, {5}).bytes(), 3);
+  // Rows start on bytes.
+  EXPECT_EQ(Tensor::dense(nullptr, DType::f4e2m1fn, {3, 5}).bytes(), 9);
+  EXPECT_EQ(Tensor::dense(nullptr, DType::f6e2m3fn, {2, 2, 3}).bytes(), 12);
+  EXPECT_EQ(Tensor::dense(nullptr, DType::i4, {4, 1}).bytes(), 4);
   EXPECT_EQ(Tensor::dense(nullptr, DType::f6e2m3fn, {4}).bytes(), 3);
   EXPECT_EQ(Tensor::dense(nullptr, DType::i1, {5}).bytes(), 5);
   EXPECT_EQ(Tensor::dense(nullptr, DType::f64, {}).bytes(), 8);

@@ -24,7 +24,7 @@ void number(Kernel &kernel) {
   numberFrom(kernel.body, next, taken);
 }
 
-static bool shareBytes(const Region &a, const Region &b) {
+bool shareBytes(const Region &a, const Region &b) {
   return a.space == Space::Shared && b.space == Space::Shared && a.offset < b.offset + b.bytes &&
          b.offset < a.offset + a.bytes;
 }

@@ -44,6 +44,8 @@ struct Access {
   /// The function from elements to the waves and iterations that touch them; equal numbers mean equal functions. -1:
   /// nothing is known.
   int function = -1;
+  /// The same without the iterations: equal numbers give an element to the same wave. -1: nothing is known.
+  int who = -1;
   /// That function gives one wave for each element. False where several waves touch the same one.
   bool oneWave = false;
   /// And one workgroup.
@@ -130,6 +132,8 @@ void forEachNode(const Sequence &sequence, Visit visit) {
   }
 }
 
+/// Two shared regions whose places overlap.
+bool shareBytes(const Region &a, const Region &b);
 /// One of the two writes, and they may touch the same byte of the same buffer numbers.
 bool mayConflict(const Kernel &kernel, const Access &x, const Access &y);
 /// Whatever element both touch, the same wave touches it.

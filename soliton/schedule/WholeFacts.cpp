@@ -10,7 +10,7 @@ namespace {
 
 class LifetimeFinder {
 public:
-  explicit LifetimeFinder(const Kernel &kernel) : kernel(kernel) {
+  LifetimeFinder(const Kernel &kernel, Order order) : kernel(kernel), order(order) {
     forEachNode(kernel.body, [&](const Node &node) { positions[&node] = static_cast<int>(positions.size()); });
   }
 
@@ -48,14 +48,22 @@ private:
       }
     if (!first)
       return;
-    bool inside = first == last && (first->kind == NodeKind::Branch ||
-                                    (first->kind == NodeKind::Loop && isOfOneTrip(*first, lifetime.region)));
+    bool inside = first == last &&
+                  (first->kind == NodeKind::Branch ||
+                   (first->kind == NodeKind::Loop && keepsOrder(*first) && isOfOneTrip(*first, lifetime.region)));
     if (!inside) {
       lifetime.intervals.push_back({positions.at(first), lastPosition(*last)});
       return;
     }
     for (const Sequence &body : first->bodies)
       descend(body, lifetime);
+  }
+
+  /// Nothing moves inside it, whatever the schedule.
+  bool keepsOrder(const Node &loop) const {
+    bool outer = false;
+    forEachNode(loop.bodies[0], [&](const Node &node) { outer |= node.kind == NodeKind::Loop; });
+    return outer || order == Order::Final;
   }
 
   /// Each trip writes the same elements, unconditionally, before it reads any.
@@ -90,6 +98,7 @@ private:
   }
 
   const Kernel &kernel;
+  Order order;
   std::map<const Node *, int> positions;
 };
 
@@ -115,13 +124,21 @@ public:
         if (kernel.regions[access.region].space == Space::Global)
           (access.write ? writes : reads)[access.region].insert(access);
     });
-    std::set<Written> none;
-    walk(kernel.body, none);
     std::vector<Aliasing> result;
+    bool any = false;
     for (const auto &[read, readers] : reads)
       for (const auto &[written, writers] : writes)
-        if (read != written)
-          result.push_back({read, written, !late.count({read, written}) && areAlike(readers, writers)});
+        if (read != written) {
+          result.push_back({read, written, areAlike(readers, writers)});
+          any |= result.back().inPlace;
+        }
+    // What no wave touches in both has no order to be looked at.
+    if (any) {
+      std::set<Written> none;
+      walk(kernel.body, none);
+    }
+    for (Aliasing &pair : result)
+      pair.inPlace = pair.inPlace && !late.count({pair.read, pair.written});
     return result;
   }
 
@@ -131,8 +148,7 @@ private:
     for (const Access &x : readers)
       for (const Access &y : writers) {
         bool sameWave = kernel.waves == 1 || (x.oneWave && y.oneWave);
-        if (x.function < 0 || x.function != y.function || !sameWave || !x.oneWorkgroup || !y.oneWorkgroup ||
-            !isInOrder(kernel, x, y))
+        if (x.who < 0 || x.who != y.who || !sameWave || !x.oneWorkgroup || !y.oneWorkgroup || !isInOrder(kernel, x, y))
           return false;
       }
     return true;
@@ -201,8 +217,28 @@ private:
 };
 } // namespace
 
-std::vector<Lifetime> findLifetimes(const Kernel &kernel) {
-  LifetimeFinder finder(kernel);
+LiveInterval positionsOf(const Kernel &kernel, int id) {
+  LiveInterval found{0, -1};
+  int position = 0;
+  const Node *wanted = nullptr;
+  forEachNode(kernel.body, [&](const Node &node) {
+    if (node.id == id) {
+      wanted = &node;
+      found.begin = position;
+    }
+    ++position;
+  });
+  if (!wanted)
+    return found;
+  int inside = 0;
+  for (const Sequence &body : wanted->bodies)
+    forEachNode(body, [&](const Node &) { ++inside; });
+  found.end = found.begin + inside;
+  return found;
+}
+
+std::vector<Lifetime> findLifetimes(const Kernel &kernel, Order order) {
+  LifetimeFinder finder(kernel, order);
   std::vector<Lifetime> result;
   for (size_t region = 0; region < kernel.regions.size(); ++region)
     if (kernel.regions[region].space == Space::Shared)

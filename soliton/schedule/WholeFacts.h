@@ -33,9 +33,18 @@ struct Lifetime {
   std::vector<LiveInterval> intervals;
 };
 
+/// How far a schedule may still move accesses.
+enum class Order : uint8_t {
+  Final,   ///< every access stands where it stays
+  OfLoops, ///< those of an innermost loop may change places: its tiles live while it runs
+};
+
 /// One for each shared region. A tile lives from its first to its last access. In a loop that alone touches it, it
 /// lives in each trip for itself if every trip writes all that it reads before it reads.
-std::vector<Lifetime> findLifetimes(const Kernel &kernel);
+std::vector<Lifetime> findLifetimes(const Kernel &kernel, Order order = Order::Final);
+
+/// The positions of a node and of all that is in it.
+LiveInterval positionsOf(const Kernel &kernel, int node);
 
 /// True if the two are never alive at the same time.
 bool neverTogether(const Lifetime &a, const Lifetime &b);

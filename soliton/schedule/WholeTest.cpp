@@ -2,6 +2,7 @@
 #include "soliton/schedule/Whole.h"
 #include "WholeTrees.h"
 #include "soliton/schedule/WholeFacts.h"
+#include "soliton/schedule/WholePlaces.h"
 #include "soliton/schedule/WholeSync.h"
 #include "soliton/schedule/WholeVerify.h"
 
@@ -328,12 +329,75 @@ TEST(WholeFacts, TilesLiveFromTheirFirstToTheirLastAccess) {
   EXPECT_EQ(intervals(kernelOf({branch({store(0)}, {load(0), store(1)})})), (Intervals{{{1, 1}, {2, 2}}, {{3, 3}}}));
 }
 
+TEST(WholeFacts, TilesOfALoopThatWillBeScheduledLiveWhileItRuns) {
+  Node fill = store(1), read = load(1);
+  fill.accesses[0].steady = true;
+  auto lives = [](const Kernel &kernel) { return findLifetimes(kernel, Order::OfLoops)[1].intervals; };
+  using Intervals = std::vector<LiveInterval>;
+  EXPECT_EQ(lives(kernelOf({store(0), load(0), loop({fill, read, barrier()})})), (Intervals{{2, 5}}));
+  // Around such a loop nothing moves.
+  EXPECT_EQ(lives(kernelOf({loop({fill, read, loop({barrier()})})})), (Intervals{{1, 2}}));
+  Kernel nested = kernelOf({barrier(), loop({fill, branch({read})}), barrier()});
+  EXPECT_EQ(positionsOf(nested, nested.body[1].id), (LiveInterval{1, 4}));
+}
+
+namespace {
+/// `s` and `t` in one place.
+Kernel sharing(Sequence body) {
+  Kernel kernel = kernelOf(std::move(body));
+  for (int i : {0, 1})
+    kernel.regions[i].bytes = 64;
+  return kernel;
+}
+Node steady(Node node) {
+  node.accesses[0].steady = true;
+  return node;
+}
+} // namespace
+
+TEST(WholePlaces, ATileIsReadBeforeAnotherTakesItsPlace) {
+  EXPECT_TRUE(verifyPlaces(sharing({store(0), load(0), store(1), load(1)})).empty());
+  std::vector<Diagnostic> wrong = verifyPlaces(sharing({store(0), store(1), load(0), load(1)}));
+  ASSERT_EQ(wrong.size(), 1u);
+  EXPECT_EQ(wrong[0].id, DiagId::ScheduleHazard);
+  EXPECT_NE(wrong[0].message.find("reads shared `s`, but `store` has overwritten its place"), std::string::npos);
+  // Places of their own.
+  EXPECT_TRUE(verifyPlaces(kernelOf({store(0), store(1), load(0), load(1)})).empty());
+  // Written again, all of it.
+  EXPECT_TRUE(verifyPlaces(sharing({steady(store(0)), store(1), steady(store(0)), load(0)})).empty());
+  EXPECT_FALSE(verifyPlaces(sharing({store(0), store(1), store(0), load(0)})).empty());
+}
+
+TEST(WholePlaces, OnEveryWay) {
+  // Each trip for itself.
+  Node fill = steady(store(0)), other = steady(store(1));
+  EXPECT_TRUE(verifyPlaces(sharing({loop({fill, load(0), other, load(1)}, 0)})).empty());
+  // The second trip reads what the first one has overwritten.
+  EXPECT_FALSE(verifyPlaces(sharing({fill, loop({load(0), other, load(1)}, 0)})).empty());
+  EXPECT_TRUE(verifyPlaces(sharing({fill, loop({load(0), other, load(1)}, 0, 1)})).empty());
+  EXPECT_FALSE(verifyPlaces(sharing({fill, branch({other}), load(0)})).empty());
+  EXPECT_TRUE(verifyPlaces(sharing({fill, branch({other, load(1)}, {load(0)})})).empty());
+  EXPECT_TRUE(verifyPlaces(sharing({fill, load(0), loop({other, load(1)}, 0)})).empty());
+}
+
+TEST(WholeVerify, TilesInOnePlaceAreKeptApartByABarrier) {
+  // WAR: a slow wave still reads `s` where a fast one writes `t`.
+  Kernel kernel =
+      sharing({store(0), wait(kShared, 0), barrier(), load(0), store(1), wait(kShared, 0), barrier(), load(1)});
+  Verdict verdict = verify(kernel);
+  ASSERT_FALSE(verdict.ok());
+  EXPECT_EQ(verdict.unproven.front().kind, sched::DepKind::War);
+  Derived derived = derive(kernel);
+  EXPECT_TRUE(verify(derived.kernel).ok());
+  EXPECT_EQ(shape(derived.kernel.body), "SW0BLw0bSW0BL");
+}
+
 TEST(WholeFacts, InPlaceMeansReadBeforeWrittenByTheSameWave) {
   Node body = loop({});
   body.id = 50;
   auto access = [](int region, bool write) {
     Access result = touch(region, write, kVm);
-    result.function = 3;
+    result.function = result.who = 3;
     result.oneWave = result.oneWorkgroup = true;
     result.apart = {50};
     return result;
@@ -361,7 +425,7 @@ TEST(WholeFacts, InPlaceMeansReadBeforeWrittenByTheSameWave) {
   EXPECT_FALSE(isInPlace({body, read}));
   // Several waves or workgroups read an element, or it is unknown who does.
   for (auto change : {+[](Access &a) { a.oneWave = false; }, +[](Access &a) { a.oneWorkgroup = false; },
-                      +[](Access &a) { a.function = -1; }}) {
+                      +[](Access &a) { a.who = -1; }}) {
     Node shared = read;
     change(shared.accesses[0]);
     EXPECT_FALSE(isInPlace({shared, write}));

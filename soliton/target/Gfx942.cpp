@@ -40,6 +40,8 @@ static Target build() {
                   .globalLatencyMemory = 880,
                   .globalService16 = 16,
                   .globalService4 = 4,
+                  .globalSector = 10,
+                  .globalLine = 1,
                   .globalBytesInFlight = 32768,
                   .shuffleLatency = 50,
                   .barrier = 4,

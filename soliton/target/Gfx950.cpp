@@ -81,6 +81,8 @@ static Target build() {
                   .globalLatencyMemory = 1000,
                   .globalService16 = 16,
                   .globalService4 = 4,
+                  .globalSector = 6,
+                  .globalLine = 1,
                   .globalBytesInFlight = 32768,
                   .shuffleLatency = 50,
                   .barrier = 4,

@@ -121,6 +121,7 @@ static Target build() {
   target.asyncCopyIsLaneLinear = false;
   target.maxAccessBytes = 16;
   target.cacheLineBytes = 128;
+  target.sectorBytes = 32;
   target.fp8e4m3 = DType::f8e4m3fn;
   target.fp8e5m2 = DType::f8e5m2;
   // Coarse; only rates derived from the chip's peak are exact.
@@ -135,6 +136,8 @@ static Target build() {
                   .globalLatencyMemory = 700,
                   .globalService16 = 8,
                   .globalService4 = 2,
+                  .globalSector = 2,
+                  .globalLine = 1,
                   .globalBytesInFlight = 65536,
                   .shuffleLatency = 24,
                   .barrier = 20,

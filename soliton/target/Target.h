@@ -69,6 +69,9 @@ struct Costs {
   /// Service of one 16-byte-per-lane global access of a wave.
   int64_t globalService16 = 16;
   int64_t globalService4 = 4;
+  /// One sector's share of what the memory moves for a compute unit, and the lookup of one line.
+  int64_t globalSector = 8;
+  int64_t globalLine = 1;
   /// Bytes that a compute unit may have in flight.
   int64_t globalBytesInFlight = 32768;
   int64_t shuffleLatency = 50;
@@ -79,6 +82,8 @@ struct Costs {
   int64_t mmaResultExtra = 16;
   /// The same before the next matrix instruction may add to its result.
   int64_t mmaChainExtra = 0;
+  /// Clocks by which one more launch delays what follows it on a stream.
+  int64_t launch = 6000;
   bool measured = false;
 };
 
@@ -125,6 +130,8 @@ struct Target {
   bool asyncCopyIsLaneLinear = false;
   int64_t maxAccessBytes = 16;
   int64_t cacheLineBytes = 128;
+  /// The least that global memory moves: an access pays for a whole sector where it needs a part of one.
+  int64_t sectorBytes = 64;
 
   DType fp8e4m3 = DType::f8e4m3fn;
   DType fp8e5m2 = DType::f8e5m2;

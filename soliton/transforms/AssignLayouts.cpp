@@ -14,6 +14,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/transforms/LayoutProblem.h"
@@ -45,6 +46,8 @@ public:
     if (explain)
       explainChoices();
     setTypes();
+    if (explain)
+      explainLoads();
     insertConverts();
     setStarts();
     return success();
@@ -53,6 +56,7 @@ public:
 private:
   void decide();
   void explainChoices() const;
+  void explainLoads() const;
   void setTypes();
   void insertConverts();
   void convertMma(MmaOp mma, const MmaWay &way);
@@ -103,6 +107,18 @@ void LayoutAssignment::explainChoices() const {
     if (valueClass.candidates.size() > 1)
       explain(valueClass.first.getLoc(), valueClass.node,
               [&](size_t i) { return "tile " + valueClass.candidates[i].str(); });
+}
+
+/// Tiles that a collective load will hand over transposed (PromoteToShared).
+void LayoutAssignment::explainLoads() const {
+  kernel->walk([&](ReadOp read) {
+    if (!read.getMemory().getType().isShared())
+      return;
+    if (std::optional<MatrixLoadChoice> choice = findMatrixLoad(read, geometry))
+      reportRemark(read.getLoc(), DiagId::LayoutChoice)
+          << "tile stored as it lies, loaded by `" << choice->load->name << "`: " << choice->cost
+          << " clocks; second transposed in registers: " << choice->inRegisters;
+  });
 }
 
 void LayoutAssignment::setTypes() {

@@ -4,6 +4,8 @@
 //   !wave.memory<["M", "K"], f16, …>     becomes   !wave.memory<["1024", "K"], f16, …>      (K is dynamic)
 //   wave.mma %a, %b, %c                  becomes   wave.mma … {kind = "F32_16x16x16_F16"}
 //
+// Ids of workgroups move to the front.
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Passes.h"
@@ -149,6 +151,14 @@ static LogicalResult checkBound(KernelOp kernel, const Geometry &geometry) {
   return success(ok);
 }
 
+/// Ids of workgroups stand in front of everything, so that whoever needs one later finds it above.
+static void hoistWorkgroupIds(KernelOp kernel) {
+  SmallVector<WorkgroupIdOp> ids;
+  kernel.walk([&](WorkgroupIdOp id) { ids.push_back(id); });
+  for (WorkgroupIdOp id : llvm::reverse(ids))
+    id->moveBefore(&kernel.block(), kernel.block().begin());
+}
+
 /// A tile that has a dimension and its alias would be split by the same waves along both, which no layout says.
 static LogicalResult checkAliases(KernelOp kernel, const Geometry &geometry) {
   mlir::WalkResult walked = kernel.walk([&](Operation *op) {
@@ -187,6 +197,7 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
         failed(checkAliases(kernel, *geometry)))
       return signalPassFailure();
     bindShapes(kernel, *geometry);
+    hoistWorkgroupIds(kernel);
     bool ok = true;
     kernel.walk([&](Operation *op) {
       if (auto loop = dyn_cast<IterateOp>(op))

@@ -15,6 +15,7 @@
 
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "soliton/ir/MatrixLoad.h"
 #include "soliton/transforms/Expander.h"
 
 namespace soliton {
@@ -63,8 +64,8 @@ SmallVector<Value> Expander::dynamicPieces(ValueRange values, int64_t begin, int
       values, [&](Value value) { return fragment(value).range(builder, value.getLoc(), begin, count, at); });
 }
 
-FailureOr<int64_t> Expander::accessWidth(Operation *op) {
-  int64_t width = Access(op, geometry).width(geometry.maxBytesPerAccess());
+FailureOr<int64_t> Expander::accessWidth(Operation *op, const Access &access) {
+  int64_t width = access.width(geometry.maxBytesPerAccess());
   if (width > 0)
     return width;
   return report(op->getLoc(), DiagId::PackedElementsSplit)
@@ -72,32 +73,55 @@ FailureOr<int64_t> Expander::accessWidth(Operation *op) {
          << "lanes would touch parts of the bytes in which " << tileOf(op).getElementType() << " elements lie";
 }
 
+/// Whether the guards are known to turn the piece from `reg` on off in every lane: it would be an instruction that
+/// moves nothing, as all but the first of a tile's 64 columns are where the tensor has one.
+template <typename AccessOp>
+static bool touchesNothing(AccessOp op, const Access &access, int64_t reg) {
+  return op.getGuardsAttr() && access.mask(reg).isConstant(0);
+}
+
 LogicalResult Expander::expandRead(ReadOp read) {
   TileType type = read.getResult().getType();
-  FailureOr<int64_t> found = accessWidth(read);
+  const MatrixAccess *matrix = matrixAccessOf(read, geometry.target());
+  Access access(read, geometry);
+  FailureOr<int64_t> found = matrix ? matrix->result.regs() : accessWidth(read, access);
   if (failed(found))
     return failure();
   int64_t width = *found;
-  bool shared = cast<MemoryType>(read.getMemory().getType()).isShared();
+  bool shared = access.memory().isShared();
   Fragment &result = define(read.getResult());
   for (auto [i, piece] :
-       llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width)))
-    result.append(ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
-                                 dynamicPieces(read.getDynamicValues(), i * width, width, piece), read.getSymbols(),
-                                 mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), ArrayAttr(),
-                                 read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr()));
+       llvm::enumerate(origins(read, shared ? Role::SharedLoad : Role::GlobalLoad, type.layout(), width))) {
+    if (!keepOutside && touchesNothing(read, access, i * width)) {
+      result.append(FillOp::create(builder, read.getLoc(), pieceType(type, i * width, width),
+                                   cast<mlir::TypedAttr>(builder.getZeroAttr(type.getElementType())),
+                                   read.getTagsAttr(), piece));
+      continue;
+    }
+    auto instruction =
+        ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
+                       dynamicPieces(read.getDynamicValues(), i * width, width, piece), read.getSymbols(),
+                       mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), ArrayAttr(),
+                       read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr());
+    if (matrix)
+      instruction->setAttr(kMatrixLoad, read->getAttr(kMatrixLoad));
+    result.append(instruction);
+  }
   return success();
 }
 
 LogicalResult Expander::expandWrite(WriteOp write) {
   TileType type = write.getValue().getType();
-  FailureOr<int64_t> found = accessWidth(write);
+  Access access(write, geometry);
+  FailureOr<int64_t> found = accessWidth(write, access);
   if (failed(found))
     return failure();
   int64_t width = *found;
-  bool shared = cast<MemoryType>(write.getMemory().getType()).isShared();
+  bool shared = access.memory().isShared();
   for (auto [i, piece] :
        llvm::enumerate(origins(write, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
+    if (!keepOutside && touchesNothing(write, access, i * width))
+      continue;
     Value value = fragment(write.getValue()).range(builder, write.getLoc(), i * width, width, piece);
     WriteOp::create(builder, write.getLoc(), value, write.getMemory(),
                     dynamicPieces(write.getDynamicValues(), i * width, width, piece), write.getSymbols(),
@@ -335,7 +359,7 @@ struct ExpandTilesPass final : impl::ExpandTilesPassBase<ExpandTilesPass> {
   void runOnOperation() override {
     FailureOr<Geometry> geometry = Geometry::of(getOperation());
     if (failed(geometry) || failed(requireForm(getOperation(), Form::Placed)) ||
-        failed(Expander(getOperation(), *geometry).run()))
+        failed(Expander(getOperation(), *geometry, keepOutside).run()))
       return signalPassFailure();
     setForm(getOperation(), Form::Expanded);
   }

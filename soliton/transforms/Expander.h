@@ -12,8 +12,9 @@ namespace soliton {
 
 class Expander {
 public:
-  Expander(wave::KernelOp kernel, const Geometry &geometry)
-      : kernel(kernel), geometry(geometry), builder(kernel.getContext()) {}
+  /// `keepOutside`: also instructions of which it is known that they touch nothing.
+  Expander(wave::KernelOp kernel, const Geometry &geometry, bool keepOutside)
+      : kernel(kernel), geometry(geometry), keepOutside(keepOutside), builder(kernel.getContext()) {}
 
   LogicalResult run();
 
@@ -27,7 +28,7 @@ private:
   LogicalResult expandRead(wave::ReadOp read);
   LogicalResult expandWrite(wave::WriteOp write);
   /// Registers that one instruction of a read or write moves.
-  FailureOr<int64_t> accessWidth(Operation *op);
+  FailureOr<int64_t> accessWidth(Operation *op, const Access &access);
   void expandCopy(wave::CopyOp copy);
   void expandMma(wave::MmaOp mma);
   /// The same registers of each of an access' dynamic values.
@@ -53,6 +54,7 @@ private:
 
   wave::KernelOp kernel;
   const Geometry &geometry;
+  bool keepOutside;
   OpBuilder builder;
   llvm::DenseMap<Value, Fragment> fragments;
   llvm::DenseMap<Operation *, int64_t> numbers;

@@ -134,7 +134,11 @@ LogicalResult LayoutProblem::collectAccesses() {
       ok = false;
       return;
     }
-    coalescedLayouts.try_emplace(op, *layout);
+    SmallVector<Layout, 2> &layouts = coalescedLayouts[op];
+    layouts.push_back(*layout);
+    FailureOr<Layout> ofAll = coalescedLayout(op, geometry, /*allWaves=*/true, elements ? elements.getInt() : 0);
+    if (succeeded(ofAll) && geometry.waveCount() > 1 && !isRename(*ofAll, *layout))
+      layouts.push_back(*ofAll);
     auto &list = op.writesIndexed() ? writes : elements ? explicitReads : reads;
     list.emplace_back(op.getMovedValue(), op);
   });
@@ -146,7 +150,7 @@ LogicalResult LayoutProblem::collectAccesses() {
     llvm::DenseMap<size_t, SmallVector<Layout>> found;
     for (auto [value, op] : *accesses)
       if (classOf(value).candidates.empty())
-        found[classNumbers.lookup(value)].push_back(coalescedLayouts.at(op));
+        found[classNumbers.lookup(value)].push_back(coalescedLayouts.at(op).front());
     for (auto [value, op] : *accesses)
       if (auto layouts = found.find(classNumbers.lookup(value)); layouts != found.end()) {
         llvm::sort(layouts->second, [](const Layout &a, const Layout &b) { return a.str() < b.str(); });
@@ -218,24 +222,30 @@ FailureOr<LayoutProblem> LayoutProblem::of(KernelOp kernel, const Geometry &geom
 // Costs
 //===----------------------------------------------------------------------===//
 
-Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool stage) const {
-  const Layout &plain = coalescedLayouts.at(access);
-  if (!stage || isShared(access) || isRename(plain, layout))
-    return layout;
-  TileType type = tileOf(access);
-  bool writes = cast<AccessOpInterface>(access).writesIndexed();
-  const Layout &from = writes ? layout : plain, &to = writes ? plain : layout;
-  ChoiceCost staged = costs.access(access, plain) + costs.convert(type, from, to);
-  return staged < costs.access(access, layout) ? plain : layout;
-}
-
-ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &layout, bool stage) const {
-  Layout own = accessLayout(access, layout, stage);
+ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &own, const Layout &layout) const {
   ChoiceCost cost = costs.access(access, own);
   if (isRename(own, layout))
     return cost;
   bool writes = cast<AccessOpInterface>(access).writesIndexed();
-  return cost + (writes ? costs.convert(tileOf(access), layout, own) : costs.convert(tileOf(access), own, layout));
+  return cost + costs.convert(tileOf(access), writes ? layout : own, writes ? own : layout);
+}
+
+Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool stage) const {
+  const SmallVector<Layout, 2> &plain = coalescedLayouts.at(access);
+  // Lanes that would write parts of bytes hand their elements to one that has all of a byte.
+  bool isPacked = memoryBits(tileOf(access).getElementType()) % 8 != 0;
+  if (isPacked && isa<WriteOp>(access) && Access(access, geometry, layout).width(geometry.maxBytesPerAccess()) == 0)
+    return plain.front();
+  if (!stage || isShared(access) || isRename(plain.front(), layout))
+    return layout;
+  const Layout *best = &layout;
+  ChoiceCost least = accessCost(access, layout, layout);
+  for (const Layout &candidate : plain)
+    if (ChoiceCost cost = accessCost(access, candidate, layout); cost < least) {
+      best = &candidate;
+      least = cost;
+    }
+  return *best;
 }
 
 /// An access whose place no loop moves leaves it later.
@@ -253,7 +263,7 @@ ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool
     return costs.reduce(reduce.getSource().getType(), layout, dimOf(reduce.getDim()));
   }
   case TileWork::access:
-    return accessCost(op, layout, stage);
+    return accessCost(op, accessLayout(op, layout, stage), layout);
   case TileWork::pointwise:
   case TileWork::generate:
   case TileWork::move:

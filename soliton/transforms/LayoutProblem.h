@@ -5,8 +5,8 @@
 //
 //   mma          *ways* to issue it: operands exchanged or not, orders of the contraction (layout/Contraction.h). A way
 //                says how both operands and the accumulator lie; a class that lies otherwise is converted
-//   read, write  consecutive lanes on consecutive addresses; where that is cheaper, an access has this layout and the
-//                class another one (a staged access)
+//   read, write  consecutive lanes on consecutive addresses, of a wave's part of the tile or of all waves'; where that
+//                is cheaper, an access has this layout and the class another one (a staged access)
 //   reduction,   the narrow tile lies as the wide one without its dimension, or is converted
 //   broadcast
 //
@@ -80,7 +80,8 @@ private:
   std::vector<ChoiceCost> ownCosts(const ValueClass &valueClass, bool stage) const;
   void addRelations(ChoiceProblem &problem) const;
   ChoiceCost priceOf(wave::TileOpInterface op, const Layout &layout, bool stage) const;
-  ChoiceCost accessCost(Operation *access, const Layout &layout, bool stage) const;
+  /// An access with the conversion between its own layout and its class's.
+  ChoiceCost accessCost(Operation *access, const Layout &own, const Layout &layout) const;
 
   wave::KernelOp kernel;
   const Geometry &geometry;
@@ -97,8 +98,9 @@ private:
     Operation *op;
   };
   SmallVector<Part> parts;
-  /// Of reads and writes of global memory: consecutive lanes on consecutive addresses.
-  llvm::DenseMap<Operation *, Layout> coalescedLayouts;
+  /// Of reads and writes of global memory: consecutive lanes on consecutive addresses, within each wave's part of the
+  /// tile, and where it differs, over the whole tile, as a staged access may.
+  llvm::DenseMap<Operation *, SmallVector<Layout, 2>> coalescedLayouts;
 };
 
 /// The layout of `wide` without the dimensions that `narrow` lacks.

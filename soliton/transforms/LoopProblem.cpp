@@ -3,18 +3,40 @@
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
+#include "soliton/transforms/PlaceTiles.h"
 #include "soliton/transforms/Touches.h"
 
 namespace soliton {
 using namespace wave;
 using sched::OpKind;
 
-bool floatsToItsUsers(Operation *op) {
+/// Costs no instruction: it says which registers are meant, or what is in them.
+static bool isFree(Operation *op) {
   auto tileOp = dyn_cast<TileOpInterface>(op);
-  if (!tileOp || (tileOp.getWork() != TileWork::constant && tileOp.getWork() != TileWork::rename))
-    return false;
+  return tileOp && (tileOp.getWork() == TileWork::constant || tileOp.getWork() == TileWork::rename);
+}
+
+bool floatsToItsUsers(Operation *op) {
   // A value that is handed on has a time of its own, since the next iteration may be elsewhere.
-  return llvm::none_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+  bool handedOn = llvm::any_of(op->getUsers(), [](Operation *user) { return isa<YieldOp>(user); });
+  return !handedOn && isFree(op);
+}
+
+void computeHandedOn(IterateOp loop) {
+  Operation *yield = loop.block().getTerminator();
+  OpBuilder builder(yield);
+  llvm::DenseMap<Value, Value> copies;
+  for (mlir::OpOperand &operand : yield->getOpOperands()) {
+    Value value = operand.get();
+    if (Operation *def = value.getDefiningOp(); def && def->getBlock() == &loop.block())
+      continue;
+    Value &copy = copies[value];
+    if (!copy)
+      copy = ConvertOp::create(builder, loop.getLoc(), value.getType(), value,
+                               ConvertPlanKindAttr::get(builder.getContext(), ConvertPlanKind::rename), ArrayAttr(),
+                               OriginAttr::get(builder.getContext(), -1, Role::Convert, {}, 0, {}));
+    operand.set(copy);
+  }
 }
 
 namespace {
@@ -88,10 +110,11 @@ void ProblemBuilder::addMachine() {
   valu = problem().addResource("valu");
   lds = problem().addResource("lds");
   vmem = problem().addResource("vmem");
-  // A SIMD computes for its own waves; the compute unit's memories serve all of them.
+  // A SIMD computes for its own waves, and shared memory serves one wave of the compute unit after the other. What is
+  // asked of global memory waits in queues and keeps nobody from asking: each SIMD has a port of its own.
   int64_t waves = geometry.waveCount(), onSimd = llvm::divideCeil(waves, target().simdsPerComputeUnit);
   for (int unit : {mma, valu, lds, vmem})
-    problem().resources[unit].waves = static_cast<int>(unit == lds || unit == vmem ? waves : onSimd);
+    problem().resources[unit].waves = static_cast<int>(unit == lds ? waves : onSimd);
   for (const soliton::Counter &each : target().counters)
     if (each.kind == CounterKind::vm || each.kind == CounterKind::shared || each.kind == target().asyncCopyCounter)
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
@@ -101,12 +124,7 @@ void ProblemBuilder::addMachine() {
     problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
   // What other tiles take is not the loop's to use.
-  int64_t others = 0;
-  loop->getParentOfType<KernelOp>().walk([&](AllocateOp tile) {
-    bool inside = llvm::any_of(tile.getResult().getUsers(), [&](Operation *user) { return isInside(user); });
-    if (!inside)
-      others += bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
-  });
+  int64_t others = bytesBeside(loop, geometry, [&](Operation *user) { return isInside(user); });
   problem().limits.sharedBytes = target().sharedBytes - others;
 }
 
@@ -233,7 +251,7 @@ sched::Origin ProblemBuilder::originOf(Operation *op) const {
     for (mlir::NamedAttribute piece : attribute.getPiece())
       origin.piece[piece.getName().str()] = cast<mlir::IntegerAttr>(piece.getValue()).getInt();
   auto tileOp = dyn_cast<TileOpInterface>(op);
-  origin.required = !tileOp || tileOp.getWork() != TileWork::generate;
+  origin.required = !isFree(op) && (!tileOp || tileOp.getWork() != TileWork::generate);
   return origin;
 }
 
@@ -384,10 +402,6 @@ LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::O
     Value yielded = loop.block().getTerminator()->getOperand(argument.getArgNumber() - 1);
     if (yielded == value)
       return success();
-    Operation *def = yielded.getDefiningOp();
-    if (!def || def->getBlock() != &loop.block())
-      return report(loop.getLoc(), DiagId::NotSupportedHere).hint("schedule the loop with `none`")
-             << "the loop hands on a value that its body does not compute; such a loop can't be scheduled";
     return addRegisterReads(yielded, offset - 1, entry);
   }
   Operation *def = value.getDefiningOp();

@@ -27,6 +27,10 @@ struct LoopProblem {
   std::vector<wave::AllocateOp> tiles;
 };
 
+/// Gives each value that the loop hands on an op of its body that makes it, so that it has a time: what comes from
+/// outside, or from the iteration before, is copied by a `wave.convert` that changes nothing.
+void computeHandedOn(wave::IterateOp loop);
+
 /// Builds the problem of a loop without inner loops. `twin` is another form of the same loop, of which one will stay.
 FailureOr<LoopProblem> makeLoopProblem(wave::IterateOp loop, const Geometry &geometry, wave::IterateOp twin = {});
 

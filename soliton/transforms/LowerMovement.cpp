@@ -34,7 +34,11 @@ Value MachineLowering::registerOf(Value tile, int64_t index, Location loc) {
   Value held = vector(tile);
   if (cast<mlir::VectorType>(held.getType()).getNumElements() == 1)
     return held;
-  return mlir::vector::ExtractStridedSliceOp::create(builder, loc, held, {index}, {1}, {1});
+  return slice(held, index, 1, loc);
+}
+
+Value MachineLowering::slice(Value whole, int64_t first, int64_t count, Location loc) {
+  return builder.createOrFold<mlir::vector::ExtractStridedSliceOp>(loc, whole, first, count, 1);
 }
 
 Value MachineLowering::laneFunction(const LaneFunction &function, Location loc) {
@@ -78,7 +82,7 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
 
   SmallVector<Value> groups, slots(plan.slots);
   for (int64_t begin = 0; begin < from.layout().regs(); begin += plan.granule)
-    groups.push_back(mlir::vector::ExtractStridedSliceOp::create(builder, loc, source, {begin}, {plan.granule}, {1}));
+    groups.push_back(slice(source, begin, plan.granule, loc));
   Value nothing = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(groups.front().getType()));
   llvm::fill(slots, nothing);
   for (const ShuffleRound &round : plan.rounds) {

@@ -41,15 +41,23 @@ machine::KernelOp MachineLowering::makeKernel() {
   SmallVector<Location> locations;
   SmallVector<Attribute> names;
   SmallVector<Value> order;
-  // Memories first, then scalars, then the sizes that are known at launch.
-  for (bool memories : {true, false})
-    for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames()))
+  // Memories first, then the workspace, then scalars, then the sizes that are known at launch.
+  auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
+  for (bool memories : {true, false}) {
+    for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
       if (isa<MemoryType>(argument.getType()) == memories) {
         types.push_back(memories ? Type(machine::PtrType::get(context)) : argument.getType());
         locations.push_back(argument.getLoc());
         names.push_back(name);
         order.push_back(argument);
       }
+    if (memories && kernel.getWorkspace()) {
+      types.push_back(machine::PtrType::get(context));
+      locations.push_back(kernel.getLoc());
+      names.push_back(builder.getStringAttr("workspace"));
+      order.push_back(Value());
+    }
+  }
   for (Attribute symbol : kernel.getDynamic()) {
     types.push_back(builder.getI32Type());
     locations.push_back(kernel.getLoc());
@@ -68,8 +76,13 @@ machine::KernelOp MachineLowering::makeKernel() {
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
-  for (auto [from, to] : llvm::zip(order, body.getArguments()))
-    parameters[from] = to;
+  for (auto [from, to] : llvm::zip(order, body.getArguments())) {
+    if (from)
+      parameters[from] = to;
+    else
+      for (BlockArgument part : kernel.block().getArguments().drop_front(kernel.numGivenParameters()))
+        parameters[part] = to;
+  }
   for (auto [i, symbol] : llvm::enumerate(kernel.getDynamic()))
     exprs.bind(sym::Expr::symbol(cast<StringAttr>(symbol).getValue()), body.getArgument(order.size() + i));
   return result;
@@ -240,10 +253,8 @@ LogicalResult MachineLowering::lower(Operation *op) {
         return success();
       })
       .Case<SliceOp>([&](SliceOp slice) {
-        define(slice.getResult(),
-               mlir::vector::ExtractStridedSliceOp::create(builder, op->getLoc(), vector(slice.getOperand()),
-                                                           {static_cast<int64_t>(slice.getFirst())},
-                                                           {slice.getResult().getType().layout().regs()}, {1}));
+        define(slice.getResult(), this->slice(vector(slice.getOperand()), static_cast<int64_t>(slice.getFirst()),
+                                              slice.getResult().getType().layout().regs(), op->getLoc()));
         return success();
       })
       .Case<PermuteOp>(
@@ -271,8 +282,8 @@ LogicalResult MachineLowering::run() {
   if (failed(lowerBlock(kernel.block())))
     return failure();
   SmallVector<Attribute> texts;
-  for (sym::Expr limit : limits)
-    texts.push_back(builder.getStringAttr(sym::toString(limit)));
+  for (sym::Expr largest : limits)
+    texts.push_back(builder.getStringAttr(sym::toString(sym::le(largest, INT32_MAX))));
   if (!texts.empty())
     lowered->setAttr(machine::kLimits, builder.getArrayAttr(texts));
   return success();
@@ -286,7 +297,7 @@ struct LowerToMachinePass final : impl::LowerToMachinePassBase<LowerToMachinePas
     for (KernelOp kernel : llvm::make_early_inc_range(getOperation().getOps<KernelOp>())) {
       FailureOr<Geometry> geometry = Geometry::of(kernel);
       if (failed(geometry) || failed(requireForm(kernel, Form::Synchronized)) ||
-          failed(MachineLowering(kernel, *geometry).run()))
+          failed(MachineLowering(kernel, *geometry, wideOffsets).run()))
         return signalPassFailure();
       kernel.erase();
     }

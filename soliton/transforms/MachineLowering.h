@@ -1,6 +1,7 @@
 //===- MachineLowering.h - State of the lowering to one lane's program --------------===//
 //
-// Shared by LowerToMachine.cpp (structure), LowerAccess.cpp (memory) and LowerCompute.cpp (everything else). Each
+// Shared by LowerToMachine.cpp (structure), LowerAccess.cpp and LowerAddress.cpp (memory) and LowerCompute.cpp
+// (everything else). Each
 // lowering sees one op; what it needs to know of others is in the types.
 //
 //===----------------------------------------------------------------------===//
@@ -15,8 +16,10 @@ namespace soliton {
 
 class MachineLowering {
 public:
-  MachineLowering(wave::KernelOp kernel, const Geometry &geometry)
-      : kernel(kernel), geometry(geometry), builder(kernel.getContext()), exprs(builder, geometry.facts()) {}
+  /// `wideOffsets`: launches take tensors of any size; nothing is left to a check of theirs.
+  MachineLowering(wave::KernelOp kernel, const Geometry &geometry, bool wideOffsets)
+      : kernel(kernel), geometry(geometry), wideOffsets(wideOffsets), builder(kernel.getContext()),
+        exprs(builder, geometry.facts()) {}
 
   /// Builds the machine kernel before the wave kernel.
   LogicalResult run();
@@ -36,6 +39,7 @@ private:
 
   // LowerAccess.cpp
   LogicalResult lowerRead(wave::ReadOp read);
+  LogicalResult lowerMatrixLoad(wave::ReadOp read, const MatrixAccess &matrix);
   LogicalResult lowerWrite(wave::WriteOp write);
   LogicalResult lowerCopy(wave::CopyOp copy);
   Value fromStored(Value stored, mlir::VectorType type, Location loc);
@@ -47,15 +51,31 @@ private:
     Value mask;
     int64_t immediate = 0;
     int64_t alignment = 1;
+    /// Of an element alone that shares its byte with another: whether it is the second.
+    Value isSecond;
   };
-  FailureOr<Address> address(Operation *op, int64_t elements);
+  FailureOr<Address> address(const Access &access, Operation *op, int64_t elements);
+  sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);
+
+  // LowerAddress.cpp
+  /// An offset by who knows its addends: lanes, waves and iterations, whole workgroups.
+  struct OffsetParts {
+    sym::AffineTerms lane, uniform, base;
+  };
   /// The value as a register of its own.
   Value pinned(Value value, Location loc);
   Address sharedAddress(Operation *op, Value memory, sym::Expr offset);
-  FailureOr<Address> globalAddress(Operation *op, sym::Expr offset, const sym::Facts &facts);
-  bool fitsLane(sym::AffineTerms &part, sym::AffineTerms &base, const sym::Facts &facts);
+  Address globalAddress(Operation *op, sym::Expr offset, const sym::Facts &facts);
+  OffsetParts partsOf(sym::Expr offset) const;
+  std::optional<Address> nearAddress(Operation *op, OffsetParts parts, const sym::Facts &facts, bool mayCheck);
+  std::optional<Address> movedAddress(Operation *op, OffsetParts parts, const sym::Facts &facts, bool mayCheck);
+  std::optional<Address> guardedAddress(Operation *op, sym::Expr offset);
+  Address farAddress(Operation *op, OffsetParts parts, bool isPositive);
+  bool fit(ArrayRef<sym::AffineTerms> parts, const sym::Facts &facts, bool mayCheck);
+  bool fits(sym::Expr largest, bool mayCheck);
+  /// The memory from `start` on: once for the kernel, or at this place.
   Value bufferAt(Operation *op, sym::Expr start);
-  sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);
+  Value movedBuffer(OpBuilder &at, Operation *op, sym::Expr start);
 
   // LowerCompute.cpp
   LogicalResult lowerUnary(wave::UnaryOp op);
@@ -77,6 +97,8 @@ private:
   /// One register of a tile, as a vector of one element.
   Value registerOf(Value tile, int64_t index, Location loc);
   Value laneFunction(const LaneFunction &function, Location loc);
+  /// `count` registers from `first` on; of a constant, a constant.
+  Value slice(Value whole, int64_t first, int64_t count, Location loc);
 
   mlir::VectorType vectorType(wave::TileType type);
   Value vector(Value tile) const { return vectors.find(tile)->second; }
@@ -84,6 +106,7 @@ private:
 
   wave::KernelOp kernel;
   const Geometry &geometry;
+  bool wideOffsets;
   OpBuilder builder;
   ExprEmitter exprs;
   llvm::DenseMap<Value, Value> vectors;
@@ -93,7 +116,7 @@ private:
   llvm::DenseMap<Value, Value> pins;
   /// Symbols made for values that expressions are about.
   int64_t freshSymbols = 0;
-  /// What launches must check for offsets inside tiles to have 31 bits.
+  /// Largest offsets inside tiles; launches check that they have 31 bits.
   SmallVector<sym::Expr> limits;
   /// The outermost loop or branch that is being lowered; what is the same for the whole kernel goes before it.
   Operation *outermost = nullptr;

@@ -2,14 +2,15 @@
 //
 // A tile of a tensor whose size is no multiple of it reaches beyond the end, and a mapping may lead anywhere. An
 // element is read or written where its place is within each dimension (or within the bounds that the author said
-// instead) and within the memory; of these conditions an access keeps those that nothing proves:
+// instead), within the memory, and within the workgroup's part, where a tile holds places beyond it; of these
+// conditions an access keeps those that nothing proves:
 //
 //   %0 = wave.read %a                                     becomes   wave.read %a {guards = ["$index0 < M"]}
 //   %1 = wave.read %b {indices = ["$index0 - 1"]}         becomes   … {guards = ["1 <= $index0"]}
 //
 // Reads give 0 elsewhere. What a reduction would combine outside of its dimension becomes its identity, and what an mma
 // would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is
-// left as it is.
+// left as it is, and rows in the workspace have their zeros themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,10 +41,12 @@ public:
   }
 
   void guardDimensions();
+  void guardParts();
   void guardMemory();
   void apply();
 
 private:
+  SmallVector<sym::Expr> indicesOf(size_t rank) const;
   /// Keeps the condition unless it always holds, and relies on it from here on.
   void require(sym::Expr condition) {
     sym::Expr placed = sym::substitute(condition, places);
@@ -62,28 +65,42 @@ private:
 };
 } // namespace
 
+/// The expressions that say where in its memory an element lies.
+SmallVector<sym::Expr> Guards::indicesOf(size_t rank) const {
+  if (auto mapping = op->getAttrOfType<ArrayAttr>("indices"))
+    return geometry.named(mapping, symbols);
+  return llvm::map_to_vector(llvm::seq<size_t>(0, rank), [](size_t k) { return placeSymbol(k); });
+}
+
 void Guards::guardDimensions() {
   auto said = op->getAttrOfType<ArrayAttr>("bounds");
+  auto kernel = op->getParentOfType<KernelOp>();
+  // Rows of the workspace hold zeros beyond their dimension.
+  std::optional<sym::Expr> padded;
+  if (kernel.isInWorkspace(memoryOf(op)))
+    padded = indicesOf(cast<MemoryType>(memoryOf(op).getType()).getShape().size()).back();
   for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
     sym::Expr place = placeSymbol(k);
     if (!said) {
       require(sym::ge(place, 0));
-      require(sym::lt(place, geometry[Dim(name.getValue().str())].size));
+      if (padded != place)
+        require(sym::lt(place, geometry[Dim(name.getValue().str())].size));
     } else if (auto bound = dyn_cast<ExprAttr>(said[k])) {
       require(sym::lt(place, geometry.named(bound, symbols)));
     }
   }
 }
 
+/// What a tile holds beyond the workgroup's part is somebody else's.
+void Guards::guardParts() {
+  for (auto [k, name] : llvm::enumerate(tileOf(op).getDims()))
+    if (const Distribution &dim = geometry[Dim(name.getValue().str())]; dim.hasPlacesBeyond())
+      require(sym::lt(placeSymbol(k), starts[k] + *dim.part()));
+}
+
 void Guards::guardMemory() {
   std::vector<sym::Expr> extents = memoryExtents(memoryOf(op), geometry);
-  SmallVector<sym::Expr> indices;
-  if (auto mapping = op->getAttrOfType<ArrayAttr>("indices"))
-    indices = geometry.named(mapping, symbols);
-  else
-    for (size_t k = 0; k < extents.size(); ++k)
-      indices.push_back(placeSymbol(k));
-  for (auto [index, extent] : llvm::zip(indices, extents)) {
+  for (auto [index, extent] : llvm::zip(indicesOf(extents.size()), extents)) {
     require(sym::ge(index, 0));
     require(sym::lt(index, extent));
   }
@@ -101,6 +118,7 @@ static void guardAccess(Operation *op, const Geometry &geometry) {
   // A tile in shared memory has no places beyond its own.
   if (!memoryOf(op).getDefiningOp<AllocateOp>())
     guards.guardDimensions();
+  guards.guardParts();
   guards.guardMemory();
   guards.apply();
 }
@@ -130,8 +148,10 @@ struct Part {
   sym::Expr start;
   const sym::Facts &facts;
 
-  /// Whether all of it is within the dimension.
+  /// Whether all that the tile holds is within the dimension and the workgroup's part.
   bool isInside(const Geometry &geometry) const {
+    if (geometry[dim].hasPlacesBeyond())
+      return false;
     sym::Expr end = start + geometry[dim].tile().value_or(1);
     sym::Expr inside = sym::logicalAnd(sym::ge(start, 0), sym::le(end, geometry[dim].size));
     return sym::prove(inside, facts) == std::optional(true);
@@ -155,6 +175,10 @@ static Value insideLine(OpBuilder &builder, Location loc, TileType type, const P
   sym::Expr inside = sym::lt(x, geometry[part.dim].size);
   if (sym::prove(sym::ge(part.start, 0), part.facts) != std::optional(true))
     inside = sym::logicalAnd(sym::ge(x, 0), inside);
+  sym::Expr end = part.start + geometry[part.dim].part().value_or(1);
+  bool reachesBeyond = sym::prove(sym::le(geometry[part.dim].size, end), part.facts) != std::optional(true);
+  if (geometry[part.dim].hasPlacesBeyond() && reachesBeyond)
+    inside = sym::logicalAnd(sym::lt(x, end), inside);
   ExprAttr predicate = bounds.bind(inside);
   return ApplyExprOp::create(builder, loc, lineType.withElementType(builder.getI1Type()), predicate, ValueRange(place),
                              bounds.operands(), ArrayAttr(), OriginAttr());
@@ -172,6 +196,14 @@ static Value selectInside(OpBuilder &builder, Location loc, Value value, const P
   return SelectOp::create(builder, loc, type, inside, value, fill, ArrayAttr(), OriginAttr());
 }
 
+/// Whether every index of the read's memory is a dimension of its tile.
+static bool isPermutation(ReadOp read) {
+  return !read.getIndices() || llvm::all_of(exprsOf(*read.getIndices()), [&](sym::Expr index) {
+    auto dims = llvm::seq<size_t>(0, read.getResult().getType().getDims().size());
+    return llvm::any_of(dims, [&](size_t k) { return index == placeSymbol(k); });
+  });
+}
+
 /// Whether elements of `value` outside of `dim` are 0: read as such, and only moved since.
 static bool isZeroOutside(Value value, Dim dim) {
   Operation *op = value.getDefiningOp();
@@ -186,7 +218,7 @@ static bool isZeroOutside(Value value, Dim dim) {
     for (Operation *user : allocation.getResult().getUsers())
       if (auto write = dyn_cast<WriteOp>(user))
         writes.push_back(write);
-    return writes.size() == 1 && !read.getIndices() && !writes[0].getIndices() &&
+    return writes.size() == 1 && isPermutation(read) && !writes[0].getIndices() &&
            isZeroOutside(writes[0].getValue(), dim);
   }
   return !read.getBounds();

@@ -15,6 +15,16 @@ def BindSymbolsPass : WavePass<"wave-bind-symbols"> {
   }];
 }
 
+def DropUnusedPass : WavePass<"wave-drop-unused"> {
+  let summary = "remove what no effect depends on";
+  let description = [{
+    Ops whose values reach no write, barrier or wait, also around a loop, go; loops and branches hand on only what is used. A value
+    that a loop hands on unchanged is the one that it began with.
+
+    Requires: any form up to `Expanded`. Ensures: the same form.
+  }];
+}
+
 def MakeBroadcastsExplicitPass : WavePass<"wave-make-broadcasts-explicit"> {
   let summary = "give every operand the dimensions of what is computed with it";
   let description = [{
@@ -98,10 +108,12 @@ def PlaceSharedPass : WavePass<"wave-place-shared"> {
 def ExpandTilesPass : WavePass<"wave-expand-tiles"> {
   let summary = "turn every op into the instructions that the target issues";
   let description = [{
-    One op per matrix instruction, per access of final width, per vector operation; each with its origin.
+    One op per matrix instruction, per access of final width, per vector operation; each with its origin. An access that touches
+    nothing, since sizes that are known turn every lane off, is none; a schedule file names them all, whatever the sizes are.
 
     Requires: `Placed`. Ensures: `Expanded`.
   }];
+  let options = [Option<"keepOutside", "keep-outside", "bool", "false", "keep accesses that are known to touch nothing">];
 }
 
 def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
@@ -134,6 +146,8 @@ def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {
 
     Requires: `Synchronized`. Ensures: `Machine`.
   }];
+  let options = [Option<"wideOffsets", "wide-offsets", "bool", "false",
+                        "offsets that sizes known at launch may make larger than 2 GiB have 64 bits">];
   let dependentDialects = ["::soliton::machine::MachineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }

@@ -25,8 +25,13 @@ namespace soliton {
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
+static bool isGuarded(Operation *access) {
+  auto guards = access->getAttrOfType<ArrayAttr>("guards");
+  return guards && !guards.empty();
+}
+
 /// Rows of what the accesses reach: along each dimension the largest index that one of them has, within the tile's
-/// extents.
+/// extents where guards keep it there.
 static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
   std::vector<sym::Expr> extents = memoryExtents(allocation.getResult(), geometry);
   SharedMap map;
@@ -44,7 +49,7 @@ static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
       sym::Expr index = indices ? cast<ExprAttr>(indices[k]).getValue() : placeSymbol(k);
       std::optional<int64_t> last = sym::rangeOf(index, places).hi, most = extents[k].constantValue();
       int64_t reach = last ? *last + 1 : most.value_or(1);
-      dim.extent = std::max(dim.extent, most ? std::min(reach, *most) : reach);
+      dim.extent = std::max(dim.extent, most && isGuarded(user) ? std::min(reach, *most) : reach);
     }
   }
   return map;
@@ -55,6 +60,11 @@ static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
 static SharedAccessPattern patternOf(Operation *user, const Geometry &geometry) {
   if (auto copy = dyn_cast<CopyOp>(user))
     return {copy.getTile().layout(), static_cast<int64_t>(copy.getElementsPerThread()), BankModel()};
+  const Target &target = geometry.target();
+  if (const MatrixAccess *matrix = matrixAccessOf(user, target)) {
+    const SharedAccess &service = target.sharedAccess(matrix->contiguous * matrix->elementBits / 8, false);
+    return {matrixRowsOf(user, target), matrix->contiguous, service.model};
+  }
   Access access(user, geometry);
   int64_t elements = std::max<int64_t>(1, access.width(geometry.target().maxAccessBytes));
   const SharedAccess &service = geometry.target().sharedAccess(access.bytesOf(elements), writes(user, memoryOf(user)));
@@ -82,22 +92,6 @@ static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry
   return chooseMap(request);
 }
 
-int64_t placeTiles(KernelOp kernel, llvm::function_ref<std::vector<LiveInterval>(AllocateOp)> lifetimes) {
-  SmallVector<AllocateOp> allocations;
-  std::vector<SharedTile> tiles;
-  kernel.walk([&](AllocateOp allocation) {
-    allocations.push_back(allocation);
-    // 16 bytes: the widest access stays aligned in every tile.
-    tiles.push_back({.bytes = bytesPerBuffer(allocation) * static_cast<int64_t>(allocation.getBuffers()),
-                     .alignment = 16,
-                     .live = lifetimes ? lifetimes(allocation) : std::vector<LiveInterval>()});
-  });
-  SharedPlan plan = planShared(tiles);
-  for (auto [allocation, offset] : llvm::zip(allocations, plan.offsets))
-    allocation.setOffset(offset);
-  return plan.bytes;
-}
-
 namespace {
 struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
   using Base::Base;
@@ -113,14 +107,8 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
       allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
                                                      type.getSpace(), SharedMapAttr::get(type.getContext(), map)));
     });
-    int64_t used = placeTiles(kernel);
-    if (used > geometry->target().sharedBytes) {
-      report(kernel.getLoc(), DiagId::SharedMemoryExceeded)
-              .hint("use smaller tiles, or keep an operand out of shared memory")
-          << "the kernel needs " << used << " bytes of shared memory, `" << geometry->target().name << "` has "
-          << geometry->target().sharedBytes;
+    if (failed(checkSharedBytes(kernel, *geometry, placeTiles(kernel, *geometry))))
       return signalPassFailure();
-    }
     setForm(kernel, Form::Placed);
   }
 };

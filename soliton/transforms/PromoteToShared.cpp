@@ -10,6 +10,9 @@
 //   wave.write %g, %s                        : %s is a tile in shared memory
 //   %a = wave.read %s                        : the layout that the computation wants
 //
+// A tile that global memory has along another dimension than the computation wants is stored as it lies where a
+// collective load of the target hands it over transposed; otherwise a lane's registers change places in between.
+//
 // The shared writes of several reads come together before the first use of any of them, so that one barrier serves all.
 // A write goes the other way round.
 //
@@ -17,9 +20,10 @@
 
 #include "soliton/transforms/Passes.h"
 
-#include "soliton/analysis/Access.h"
+#include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "soliton/ir/MatrixLoad.h"
 #include "soliton/layout/Blocked.h"
 
 namespace soliton {
@@ -42,8 +46,9 @@ static ArrayAttr zeroStarts(TileType type) {
   return exprArrayAttr(type.getContext(), SmallVector<sym::Expr>(type.getRank(), sym::Expr(0)));
 }
 
-static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags) {
-  return ReadOp::create(builder, loc, type, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), ArrayAttr(),
+static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags,
+                         ArrayAttr indices = {}) {
+  return ReadOp::create(builder, loc, type, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
                         zeroStarts(type), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr());
 }
 
@@ -91,6 +96,25 @@ static std::optional<Layout> transposingLayout(ReadOp read, const Geometry &geom
   return blocks.layout;
 }
 
+/// Gives the tile the memory's order of dimensions; says how the old ones index it.
+static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
+  TileType type = tileOf(read);
+  SmallVector<StringAttr> dims;
+  SmallVector<sym::Expr> indices, starts;
+  std::vector<DimExtent> order = *memoryOrder(read, geometry);
+  for (const DimExtent &dim : order) {
+    auto name = StringAttr::get(read.getContext(), dim.dim.name());
+    size_t k = static_cast<size_t>(llvm::find(type.getDims(), name) - type.getDims().begin());
+    dims.push_back(name);
+    indices.push_back(placeSymbol(k));
+    starts.push_back(exprsOf(read.getStartsAttr())[k]);
+  }
+  read.getResult().setType(TileType::get(read.getContext(), dims, type.getElementType(), type.getLayout()));
+  read.setStartsAttr(exprArrayAttr(read.getContext(), starts));
+  read.removeIndicesAttr();
+  return exprArrayAttr(read.getContext(), indices);
+}
+
 /// Moves a group of reads of one block through shared memory; `before` is the first op that uses one of them.
 static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before,
                                   const Geometry &geometry) {
@@ -98,6 +122,8 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
   struct Staged {
     Value tile;
     TileType wanted;
+    ArrayAttr indices;
+    const MatrixAccess *matrix;
     /// The only use that keeps what was read from global memory.
     Operation *keeps;
   };
@@ -107,9 +133,14 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     if (failed(layout))
       return failure();
     TileType wanted = read.getResult().getType();
-    Value tile = allocate(kernel, read.getLoc(), wanted);
-    std::optional<Layout> blocks = transposingLayout(read, geometry, kernel.getDirectCopies());
-    read.getResult().setType(wanted.withLayout(blocks.value_or(*layout)));
+    std::optional<MatrixLoadChoice> collective = findMatrixLoad(read, geometry);
+    const MatrixAccess *matrix = collective ? collective->load : nullptr;
+    ArrayAttr indices = matrix ? reorder(read, geometry) : ArrayAttr();
+    Value tile = allocate(kernel, read.getLoc(), read.getResult().getType());
+    std::optional<Layout> blocks;
+    if (!matrix)
+      blocks = transposingLayout(read, geometry, kernel.getDirectCopies());
+    read.getResult().setType(read.getResult().getType().withLayout(blocks.value_or(*layout)));
     convertDynamic(read.getDynamicValuesMutable(), blocks.value_or(*layout));
     read.removeElementsPerThreadAttr();
     Value stored = read.getResult();
@@ -119,12 +150,14 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
                             wanted.withLayout(blocks->registersAlong(Dim(wanted.getDims().back().getValue().str()))),
                             stored, ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
     WriteOp write = writeShared(builder, read.getLoc(), stored, tile, read.getTagsAttr());
-    tiles.push_back({tile, wanted, blocks ? stored.getDefiningOp() : write.getOperation()});
+    tiles.push_back({tile, wanted, indices, matrix, blocks ? stored.getDefiningOp() : write.getOperation()});
   }
   for (size_t i = 0; i < reads.size(); ++i) {
     ReadOp read = reads[i];
     const Staged &staged = tiles[i];
-    ReadOp shared = readShared(builder, read.getLoc(), staged.tile, staged.wanted, read.getTagsAttr());
+    ReadOp shared = readShared(builder, read.getLoc(), staged.tile, staged.wanted, read.getTagsAttr(), staged.indices);
+    if (staged.matrix)
+      shared->setAttr(kMatrixLoad, builder.getStringAttr(staged.matrix->name));
     read.getResult().replaceUsesWithIf(shared.getResult(),
                                        [&](mlir::OpOperand &use) { return use.getOwner() != staged.keeps; });
   }
@@ -150,6 +183,14 @@ static bool isSharedParameter(Value memory) {
   return isa<BlockArgument>(memory) && cast<MemoryType>(memory.getType()).isShared();
 }
 
+/// Lanes that would write parts of bytes into the shared tile read what they need from global memory instead.
+static bool splitsBytes(ReadOp read, const Geometry &geometry) {
+  TileType type = tileOf(read);
+  int64_t bits = memoryBits(type.getElementType());
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
+  return bits % 8 != 0 && (read.getIndices() || !tile || tile->back().extent * bits % 8 != 0);
+}
+
 static LogicalResult promoteBlock(KernelOp kernel, Block &block, const Geometry &geometry) {
   SmallVector<ReadOp> group;
   llvm::SmallPtrSet<Operation *, 8> members;
@@ -162,7 +203,7 @@ static LogicalResult promoteBlock(KernelOp kernel, Block &block, const Geometry 
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (usesAny(&op, members) && failed(flush(&op)))
       return failure();
-    if (auto read = dyn_cast<ReadOp>(op); read && isSharedParameter(read.getMemory())) {
+    if (auto read = dyn_cast<ReadOp>(op); read && isSharedParameter(read.getMemory()) && !splitsBytes(read, geometry)) {
       group.push_back(read);
       members.insert(&op);
     }

@@ -84,7 +84,7 @@ private:
                                        llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> first,
                                        llvm::function_ref<FailureOr<SmallVector<Value>>(OpBuilder &)> second);
   FailureOr<SmallVector<Value>> rebuild(OpBuilder &builder, const sched::Program &program, int rest);
-  void placeBuffers();
+  LogicalResult placeBuffers();
   void markWaived();
   sym::Expr iterations(IterateOp of) const { return geometry.named(*of.getCount(), of.getSymbols()); }
 
@@ -158,13 +158,36 @@ LogicalResult LoopScheduler::chooseFromFile() {
   return success();
 }
 
+/// Registers that addresses, masks and counters of a loop take from those that its values could have. Where there is no
+/// second file for accumulators, a schedule that fills the only one spills: of GEMM's loops under `modulo`, ptxas
+/// spilled those with 224 and more live values of 255, and none with 220. Rows whose length is known at launch have
+/// addresses of their own, two registers each.
+static int64_t registersForAddresses(IterateOp loop, const Geometry &geometry) {
+  constexpr int64_t always = 32, mostForRows = 64;
+  if (geometry.target().accumulatorRegistersPerLane)
+    return 0;
+  int64_t rows = 0;
+  loop.block().walk([&](Operation *op) {
+    if (!isa<ReadOp, WriteOp, CopyOp>(op) || cast<MemoryType>(memoryOf(op).getType()).isShared())
+      return;
+    bool isKnown =
+        llvm::all_of(memoryExtents(memoryOf(op), geometry), [](const sym::Expr &size) { return size.isConstant(); });
+    rows += isKnown ? 0 : 2;
+  });
+  return always + std::min(rows, mostForRows);
+}
+
 LogicalResult LoopScheduler::chooseByAlgorithm() {
   std::optional<sched::Algorithm> algorithm = sched::parseAlgorithm(request.name);
   if (!algorithm)
     return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown)
                .hint("known are " + listOf(sched::algorithmNames()))
            << "there is no schedule `" << request.name << "`";
-  sched::Scheduled result = sched::scheduleWith(*algorithm, plan.problem);
+  sched::Problem roomy = plan.problem;
+  roomy.limits.registers -= registersForAddresses(loop, geometry);
+  sched::Scheduled result = sched::scheduleWith(*algorithm, roomy);
+  if (!result.schedule && roomy.limits.registers != plan.problem.limits.registers)
+    result = sched::scheduleWith(*algorithm, plan.problem);
   // Registers are an estimate here: the code object tells whether they sufficed. So too many are a warning.
   if (!result.schedule && llvm::all_of(result.diagnostics, isAboutRegisters)) {
     for (Diagnostic &diagnostic : result.diagnostics)
@@ -317,7 +340,7 @@ LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
 }
 
 /// Tiles that got more buffers take more room; all tiles move together again.
-void LoopScheduler::placeBuffers() {
+LogicalResult LoopScheduler::placeBuffers() {
   bool skipsProof = request.hooks && request.hooks->skipProof;
   for (auto [i, tile] : llvm::enumerate(found.tiles))
     if (tile) {
@@ -326,7 +349,7 @@ void LoopScheduler::placeBuffers() {
       if (skipsProof && found.problem.regions[i].rotating)
         tile->setAttr("unproven", mlir::UnitAttr::get(tile.getContext()));
     }
-  placeTiles(kernel);
+  return checkSharedBytes(kernel, geometry, placeTiles(kernel, geometry));
 }
 
 /// What the author accepts to be kept apart by latency alone, the proof of the whole kernel must know.
@@ -442,6 +465,7 @@ void LoopScheduler::handOut() {
 LogicalResult LoopScheduler::run(IterateOp original) {
   source = loop = original;
   Stopwatch watch;
+  computeHandedOn(loop);
   FailureOr<LoopProblem> problem = makeLoopProblem(loop, geometry);
   if (failed(problem))
     return failure();
@@ -459,7 +483,8 @@ LogicalResult LoopScheduler::run(IterateOp original) {
     handOut(); // those who want to look at it can
     return failure();
   }
-  placeBuffers();
+  if (failed(placeBuffers()))
+    return failure();
   markWaived();
   OpBuilder builder(source);
   if (failed(replace(builder)))

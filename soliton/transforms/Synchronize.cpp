@@ -1,8 +1,8 @@
 //===- Synchronize.cpp - Barriers and waits of the whole kernel --------------------===//
 //
 // The kernel becomes a tree of plain values (WholeKernel.h), what is missing is derived (WholeSync.h), everything is
-// proven (WholeVerify.h) and put in. Loops that were scheduled are part of the tree as they were rebuilt, so their
-// barriers count for what lies around them, and are proven once more together with it.
+// proven (WholeVerify.h, WholePlaces.h) and put in. Loops that were scheduled are part of the tree as they were
+// rebuilt, so their barriers count for what lies around them, and are proven once more together with it.
 //
 //   wave.write %a, %s                           wave.write %a, %s
 //   wave.iterate {                              wave.wait shared, 0   wave.barrier
@@ -19,8 +19,7 @@
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/schedule/WholeSync.h"
-#include "soliton/schedule/WholeVerify.h"
+#include "soliton/schedule/WholePlaces.h"
 #include "soliton/transforms/WholeKernel.h"
 
 namespace soliton {
@@ -56,6 +55,11 @@ static void insert(KernelOp kernel, const WholeKernel &whole, const whole::Inser
     CommitOp::create(builder, loc, counter(), ArrayAttr());
 }
 
+void insertDerived(KernelOp kernel, const WholeKernel &whole, const whole::Derived &derived) {
+  for (const whole::Insertion &insertion : derived.insertions)
+    insert(kernel, whole, insertion);
+}
+
 namespace {
 struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
   using Base::Base;
@@ -71,15 +75,14 @@ struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
     whole::Derived derived = whole::derive(whole.kernel, {.counted = kernel.getKeepOrder()});
     for (Diagnostic &remark : derived.remarks)
       remark.severity = strict ? Severity::error : Severity::remark;
-    whole::Verdict verdict;
+    std::vector<Diagnostic> wrong;
     if (!whole.unproven)
-      verdict = whole::verify(derived.kernel);
+      wrong = whole::prove(derived.kernel);
     // All that was found is said, whichever of the two fails.
-    LogicalResult remarked = say(derived.remarks), judged = say(verdict.diagnostics);
+    LogicalResult remarked = say(derived.remarks), judged = say(wrong);
     if (failed(remarked) || failed(judged))
       return signalPassFailure();
-    for (const whole::Insertion &insertion : derived.insertions)
-      insert(kernel, whole, insertion);
+    insertDerived(kernel, whole, derived);
     setForm(kernel, Form::Synchronized);
   }
 

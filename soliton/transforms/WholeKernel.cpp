@@ -192,14 +192,20 @@ private:
     access.waived = op->hasAttr("waived");
     access.steady = destination || isSteady(op);
     if (std::optional<WaveFunction> function = waveFunctionOf(op, geometry, destination)) {
-      std::string key = shapeText(memory) + ": " + function->text;
-      access.function = functions.try_emplace(key, static_cast<int>(functions.size())).first->second;
+      std::string shape = shapeText(memory) + ": ";
+      access.function = numberOf(shape + function->text);
+      if (!function->who.empty())
+        access.who = numberOf("who " + shape + function->who);
       access.oneWave = function->isOneWave;
       access.oneWorkgroup = function->isOneWorkgroup;
       for (IterateOp loop : function->apart)
         access.apart.push_back(loops.lookup(loop));
     }
     return access;
+  }
+
+  int numberOf(const std::string &function) {
+    return functions.try_emplace(function, static_cast<int>(functions.size())).first->second;
   }
 
   /// Memories of equal shape and type may turn out to be one memory at launch.

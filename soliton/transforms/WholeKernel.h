@@ -11,7 +11,7 @@
 #pragma once
 
 #include "soliton/analysis/Geometry.h"
-#include "soliton/schedule/Whole.h"
+#include "soliton/schedule/WholeSync.h"
 
 namespace soliton {
 
@@ -27,5 +27,8 @@ struct WholeKernel {
 
 /// From the form `Indexed` on; before tiles are placed they share no bytes, and all of a tile is one thing.
 WholeKernel makeWholeKernel(wave::KernelOp kernel, const Geometry &geometry);
+
+/// Puts what was derived on the tree of a kernel into the kernel.
+void insertDerived(wave::KernelOp kernel, const WholeKernel &whole, const sched::whole::Derived &derived);
 
 } // namespace soliton

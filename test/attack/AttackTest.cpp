@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/attack/Campaign.h"
+#include "test/attack/WholeAttack.h"
 
 #include "soliton/authoring/LoopHooks.h"
 
@@ -27,6 +28,26 @@ TEST(Attack, WhateverDoesHarmIsReportedAndWhatIsRightIsNot) {
   EXPECT_EQ(campaign.goods, 40);
   for (const Good &good : campaign.falseAlarms)
     ADD_FAILURE() << good.name << "\n" << good.alarm;
+}
+
+/// Whole kernels of several workgroups; generated ones come with `SolitonAttack --whole`.
+TEST(Attack, WhatTheVerifierAcceptsOfBrokenKernelsRunsClean) {
+  WholeTally all;
+  for (const WholeSetting &setting : std::initializer_list<WholeSetting>{{"gemm", "gfx942", "prefetch"},
+                                                                         {"gemm_nn", "sm_90a", "none"},
+                                                                         {"row_softmax", "gfx950", "none"},
+                                                                         {"attention", "gfx942", "none"},
+                                                                         {"transpose", "sm_90a", "none"}}) {
+    std::string why;
+    std::unique_ptr<Victim> victim = makeVictim(setting, why);
+    ASSERT_TRUE(victim) << setting.text() << "\n" << why;
+    for (Harm harm : allHarms())
+      all += attackWhole(*victim, harm, {.mutants = 2});
+  }
+  for (const std::string &missed : all.missed)
+    ADD_FAILURE() << missed;
+  EXPECT_GE(all.refused, 10);
+  EXPECT_GE(2 * all.confirmed, all.refused) << "the verifier refuses for a reason: the emulator sees most of it";
 }
 
 /// The judge of harm is not blind: a kernel that misses its only wait for direct copies is wrong in every order.

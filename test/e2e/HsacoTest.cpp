@@ -58,6 +58,8 @@ Stream streamOf(machine::KernelOp kernel) {
     if (auto load = llvm::dyn_cast<machine::LoadOp>(op))
       ++stream.phases
             .back()[access(load.getBuffer() ? "global load" : "shared load", bytesOf(load.getResult().getType()))];
+    if (auto load = llvm::dyn_cast<machine::LoadMatrixOp>(op))
+      ++stream.phases.back()[access("shared load", bytesOf(load.getResult().getType()))];
     if (auto store = llvm::dyn_cast<machine::StoreOp>(op))
       ++stream.phases
             .back()[access(store.getBuffer() ? "global store" : "shared store", bytesOf(store.getValue().getType()))];
@@ -157,10 +159,23 @@ protected:
         mlir::parseSourceString<mlir::ModuleOp>(attempt.result->artefacts.front().second, &context, "machine.mlir");
     ASSERT_TRUE(module);
     machine::KernelOp kernel = *module->getOps<machine::KernelOp>().begin();
-    const rt::KernelImage &image = attempt.result->image;
+    rt::KernelImage image = lastKernel(attempt.result->image);
     std::string code(reinterpret_cast<const char *>(image.code.data()), image.code.size());
     checkMetadata(image, code, kernel);
     checkStream(code, kernel);
+  }
+
+  /// Of a plan the kernel that the author wrote, which comes last.
+  static rt::KernelImage lastKernel(rt::KernelImage image) {
+    if (image.further.empty())
+      return image;
+    rt::LaunchStep last = image.further.back();
+    image.entry = last.entry;
+    image.code = last.code;
+    image.threads = last.threads;
+    image.staticSharedBytes = last.staticSharedBytes;
+    image.dynamicSharedBytes = last.dynamicSharedBytes;
+    return image;
   }
 
   void checkMetadata(const rt::KernelImage &image, const std::string &code, machine::KernelOp kernel) {
@@ -190,6 +205,8 @@ protected:
     for (size_t i = 0; i < image.arguments.size(); ++i)
       if (image.arguments[i].kind == rt::ArgumentKind::buffer)
         launch.push_back({image.arguments[i].name, "global_buffer", layout.arguments[i], 8});
+    if (layout.workspace)
+      launch.push_back({"workspace", "global_buffer", *layout.workspace, 8});
     for (size_t i = 0; i < image.arguments.size(); ++i)
       if (image.arguments[i].kind == rt::ArgumentKind::scalar)
         launch.push_back({image.arguments[i].name, "by_value", layout.arguments[i],

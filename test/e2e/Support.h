@@ -28,6 +28,7 @@ struct Case {
   bool directCopies = false;
   /// An algorithm or a schedule that ships.
   std::string schedule = "none";
+  RowPadding paddedRows = RowPadding::automatic;
 
   /// `gemm_nn_f8_f16_gfx942`, as a test may be called.
   std::string name() const;

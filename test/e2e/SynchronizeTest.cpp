@@ -6,11 +6,13 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/analysis/Geometry.h"
+#include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/Oracle.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholeFacts.h"
+#include "soliton/schedule/WholePlaces.h"
 #include "soliton/schedule/WholeVerify.h"
 #include "soliton/transforms/Passes.h"
 #include "soliton/transforms/WholeKernel.h"
@@ -71,7 +73,7 @@ protected:
   std::string objection(const Oracle &oracle, mlir::ModuleOp module) {
     Module clone = module.clone();
     DiagnosticCollector collector(&context);
-    if (!run(*clone, buildMachinePipeline))
+    if (!run(*clone, [](mlir::OpPassManager &pm) { buildMachinePipeline(pm); }))
       return "it does not lower: " + format(collector.diagnostics());
     return oracle.disagreement(*clone->getOps<machine::KernelOp>().begin()).value_or("");
   }
@@ -223,6 +225,69 @@ TEST_F(Synchronize, TilesThatAreUsedOneAfterTheOtherNeverLiveTogether) {
       sched::whole::findLifetimes(makeWholeKernel(kernelOf(*module), *geometry).kernel);
   ASSERT_EQ(found.size(), 2u);
   EXPECT_TRUE(neverTogether(found[0], found[1]));
+}
+
+//===-- Forms are checked in every compilation ------------------------------------------------------===//
+
+namespace {
+struct ClaimPlaced final : mlir::PassWrapper<ClaimPlaced, mlir::OperationPass<wave::KernelOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ClaimPlaced)
+  void runOnOperation() override { setForm(getOperation(), Form::Placed); }
+};
+} // namespace
+
+TEST_F(Synchronize, APassThatClaimsTooMuchIsFound) {
+  Module module = parsed("gfx942", "arg_names = [\"a\", \"b\"]} {",
+                         "^bb0(%a: " + std::string(kMemory) + ", %b: " + kMemory + "):\n" + read("%0", "%a", kMemory) +
+                             write("%0", "%b", kMemory));
+  DiagnosticCollector collector(&context);
+  FormVerifier::Verdict verdict;
+  mlir::PassManager manager(&context);
+  manager.addInstrumentation(std::make_unique<FormVerifier>(verdict));
+  manager.nest<wave::KernelOp>().addPass(createBindSymbolsPass());
+  ASSERT_TRUE(mlir::succeeded(manager.run(*module)));
+  EXPECT_FALSE(verdict.violated) << format(collector.diagnostics());
+  manager.nest<wave::KernelOp>().addPass(std::make_unique<ClaimPlaced>());
+  ASSERT_TRUE(mlir::succeeded(manager.run(*parsed("gfx942", "arg_names = [\"a\", \"b\"]} {",
+                                                  "^bb0(%a: " + std::string(kMemory) + ", %b: " + kMemory + "):\n" +
+                                                      read("%0", "%a", kMemory) + write("%0", "%b", kMemory)))));
+  EXPECT_TRUE(verdict.violated);
+  ASSERT_FALSE(collector.diagnostics().empty());
+  EXPECT_EQ(collector.diagnostics().front().id, DiagId::FormViolated);
+}
+
+TEST_F(Synchronize, WhatIsLoweredIsProvenOnceMore) {
+  Module module = parsed("gfx942", "arg_names = [\"a\", \"t\", \"b\"]} {",
+                         "^bb0(%a: " + std::string(kMemory) + ", %t: " + kMemory + ", %b: " + kMemory + "):\n" +
+                             read("%0", "%a", kMemory) + write("%0", "%t", kMemory) +
+                             read("%1", "%t", kMemory, kOthers) + write("%1", "%b", kMemory));
+  Module built = synchronized(*module);
+  ASSERT_TRUE(built);
+  DiagnosticCollector collector(&context);
+  auto again = [&] {
+    FailureOr<Geometry> geometry = Geometry::of(kernelOf(*built));
+    return proveAgain(kernelOf(*built), makeWholeKernel(kernelOf(*built), *geometry));
+  };
+  EXPECT_TRUE(mlir::succeeded(again()));
+  built->walk([](wave::BarrierOp barrier) { barrier.erase(); });
+  EXPECT_TRUE(mlir::failed(again()));
+  EXPECT_EQ(collector.diagnostics().back().id, DiagId::FormViolated);
+}
+
+TEST_F(Synchronize, TilesThatLiveTogetherMayNotShareAPlace) {
+  Case which{kernels::findKernel("gemm"), nullptr, findTarget("gfx942")};
+  which.variant = &which.entry->variants.front();
+  Module built = synchronized(*traced(which, {{"M", 64}, {"N", 64}, {"K", 96}}));
+  ASSERT_TRUE(built);
+  auto isPlaced = [&] {
+    FailureOr<Geometry> geometry = Geometry::of(kernelOf(*built));
+    return sched::whole::verifyPlaces(makeWholeKernel(kernelOf(*built), *geometry).kernel).empty();
+  };
+  EXPECT_TRUE(isPlaced());
+  int tiles = 0;
+  built->walk([&](wave::AllocateOp tile) { tile.setOffset(0), ++tiles; });
+  EXPECT_EQ(tiles, 2);
+  EXPECT_FALSE(isPlaced());
 }
 
 //===-- Mutants ------------------------------------------------------------------------------------===//

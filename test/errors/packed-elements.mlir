@@ -1,7 +1,7 @@
 // RUN: not soliton-opt %s --wave-pipeline 2>&1 | FileCheck %s
 
 // A lane would have one of the two elements in a byte: each wave has one column.
-// CHECK: packed-elements.mlir:[[#@LINE+7]]:8: error: lanes would touch parts of the bytes in which 'i4' elements lie [packed-elements-split]
+// CHECK: packed-elements.mlir:[[#@LINE+8]]:3: error: lanes would touch parts of the bytes in which 'i4' elements lie [packed-elements-split]
 // CHECK: hint: read and write whole bytes a lane along the tensor's last dimension, or use a wider element type
 wave.kernel @single attributes {
     arg_names = ["a", "b"],

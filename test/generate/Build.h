@@ -36,6 +36,8 @@ private:
   using Dims = std::vector<std::string>;
 
   //===-- Dimensions ------------------------------------------------------------===//
+  bool wants(std::initializer_list<const char *> features) const;
+  std::pair<size_t, size_t> chooseDimCounts();
   void chooseMatrixDims();
   void choosePlainDims();
   void addDim(const std::string &name, int64_t tile, bool distributed, bool isSerial);
@@ -102,7 +104,10 @@ private:
 
   //===-- Memory ----------------------------------------------------------------===//
   Dims readableDims();
-  int readFresh(const Dims &dims, Element type, bool plain = false);
+  /// A read of a memory of its own. Where the order of sums cannot show it may hold any numbers, not only integers.
+  int readFresh(const Dims &dims, Element type, bool plain = false, bool mayBeReal = false);
+  bool packsWhole(const Dims &dims, Element type) const;
+  Element unpacked(Element type) const;
   int newMemory(std::vector<Formula> shape, Element type, Data data);
   void chooseRange(Memory &memory);
   void mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape);
@@ -110,7 +115,8 @@ private:
   /// Where this workgroup or iteration is.
   Formula choosePlace();
   void gather(Op &op, const Dims &dims, std::vector<Formula> &shape);
-  void writeOut(int value, double ulps = 0);
+  /// `ulps` and `slack`: how far a result may be off, in units of its last place and absolutely.
+  void writeOut(int value, double ulps = 0, double slack = 0);
   bool mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape);
   void scatter(Op &op, const Dims &dims, std::vector<Formula> &shape);
   Dims requiredDims() const;
@@ -128,6 +134,9 @@ private:
   Formula chooseCondition();
   void chooseMatrixBody();
   int mmaOperand(const Dims &dims, Element type, double bound);
+  std::string chooseMmaKind(const Dims &outer, const std::string &contracted);
+  int64_t waveTileOf(const std::string &dim) const;
+  double slackOfProduct(const std::string &contracted) const;
   int contract(const Dims &outer, const std::string &contracted, int acc, int lhs);
   Element matrixAccumulator() const;
   int matrixProduct(const Dims &outer, const std::string &contracted, int lhs);
@@ -143,7 +152,7 @@ private:
   /// Axes of the loops around the current block.
   Dims loops;
   int depth = 0;
-  bool usesMatrix = false;
+  bool usesMatrix = false, realProduct = false, mustWrite = false;
   Element matrixType = Element::f16;
   int names = 0;
 };

@@ -35,6 +35,28 @@ void Builder::chooseRange(Memory &memory) {
     memory.low = -100, memory.high = 100;
 }
 
+/// Whether lanes can have whole bytes, or the twelve in which sixteen elements of 6 bits lie, along the last dimension;
+/// what they cannot have is refused, which few kernels are to be.
+bool Builder::packsWhole(const Dims &dims, Element type) const {
+  if (bitsOf(type) % 8 == 0 || type == Element::i1)
+    return true;
+  const std::string &last = dims.back();
+  int64_t group = bitsOf(type) == 4 ? 2 : 16;
+  bool aligned = waveTileOf(last) % group == 0;
+  if (group > 2)
+    aligned &= !program.findDim(last)->dynamic && program.findDim(last)->size % group == 0;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    aligned &= each.dim != last || !each.apply;
+  for (const TilingConstraint &each : program.tilings)
+    aligned &= each.dim != last || !each.start;
+  return aligned;
+}
+
+/// A type that holds what the packed one does.
+Element Builder::unpacked(Element type) const {
+  return isFloat(type) ? Element::f16 : Element::i8;
+}
+
 //===-- Reading -------------------------------------------------------------------------------===//
 
 Builder::Dims Builder::readableDims() {
@@ -202,7 +224,10 @@ void Builder::chooseBounds(Op &op, const Dims &dims, bool isWrite) {
   op.bounds = std::move(bounds);
 }
 
-int Builder::readFresh(const Dims &dims, Element type, bool plain) {
+int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeReal) {
+  if (choose.isSteered() && bitsOf(type) == 6 && !packsWhole(dims, type))
+    return cast(readFresh(dims, unpacked(type), plain), type);
+  plain |= choose.isSteered() && bitsOf(type) == 6;
   Op op{.kind = OpKind::read};
   std::vector<Formula> shape;
   for (const std::string &each : dims)
@@ -215,9 +240,15 @@ int Builder::readFresh(const Dims &dims, Element type, bool plain) {
     op.elementsPerThread = choose.from(std::vector<int64_t>{1, 2, 4});
   op.memory = newMemory(shape, type, Data::integers);
   Memory &memory = program.memories[static_cast<size_t>(op.memory)];
-  memory.shared = choose.maybe("memory.shared", usesMatrix ? 45 : 8);
+  // What is read through shared memory has to fit there, with what else is.
+  constexpr int64_t kMostShared = 12 << 10;
+  bool fits = !choose.isSteered() || elementsOf(dims) * bitsOf(type) / 8 <= kMostShared;
+  memory.shared = fits && choose.maybe("memory.shared", usesMatrix ? 45 : 8);
   auto bound = static_cast<double>(std::max(std::abs(memory.low), std::abs(memory.high)));
-  return emit(std::move(op), {dims, type}, {bound, true});
+  bool real = mayBeReal && choose.isSteered() && isFloat(type) && bitsOf(type) >= 16 && choose.maybe("data.real", 15);
+  if (real)
+    memory.data = Data::reals;
+  return emit(std::move(op), {dims, type}, {bound, !real});
 }
 
 //===-- Writing -------------------------------------------------------------------------------===//
@@ -318,17 +349,25 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   return false;
 }
 
-void Builder::writeOut(int value, double ulps) {
+void Builder::writeOut(int value, double ulps, double slack) {
+  // A tile of many thousand elements is no better a test than one of a few, only slower.
+  bool tooLarge = elementsOf(unionOf(type(value).dims, requiredDims())) > 2 * kMostTile;
+  if (choose.isSteered() && tooLarge && !mustWrite)
+    return;
   value = withRequiredDims(value);
+  if (choose.isSteered() && !packsWhole(type(value).dims, type(value).element))
+    value = cast(value, unpacked(type(value).element));
   const ValueType written = type(value);
+  bool packed = choose.isSteered() && bitsOf(written.element) % 8 != 0 && written.element != Element::i1;
   Op op{.kind = OpKind::write, .operands = {value}};
   std::vector<Formula> shape;
   for (const std::string &each : written.dims)
     shape.push_back(sizeSymbol(each));
-  if (mapWrite(op, written.dims, shape))
+  if (!packed && mapWrite(op, written.dims, shape))
     chooseBounds(op, written.dims, true);
   op.memory = newMemory(shape, written.element, Data::output);
   program.memories[static_cast<size_t>(op.memory)].ulps = ulps;
+  program.memories[static_cast<size_t>(op.memory)].slack = slack;
   append(std::move(op));
 }
 
@@ -347,7 +386,8 @@ void Builder::stepSharedTile() {
     return;
   int value = anyValue();
   const ValueType tile = type(value);
-  if (tile.element == Element::f8e8m0fnu || elementsOf(tile.dims) > 4096)
+  if (tile.element == Element::f8e8m0fnu || elementsOf(tile.dims) > (choose.isSteered() ? 2048 : 4096) ||
+      (choose.isSteered() && (bitsOf(tile.element) == 6 || !packsWhole(tile.dims, tile.element))))
     return;
   choose.note("shared.author");
   Memory memory;
@@ -398,7 +438,11 @@ void Builder::stepRoundTrip() {
   if (type(value).element == Element::f8e8m0fnu)
     return;
   choose.note("memory.written-and-read");
+  if (choose.isSteered() && elementsOf(unionOf(type(value).dims, requiredDims())) > 2 * kMostTile)
+    return;
   value = withRequiredDims(value);
+  if (choose.isSteered() && !packsWhole(type(value).dims, type(value).element))
+    value = cast(value, unpacked(type(value).element));
   const ValueType tile = type(value);
   std::vector<Formula> shape, indices;
   for (size_t k = 0; k < tile.dims.size(); ++k) {
@@ -431,7 +475,9 @@ void Builder::stepInPlace() {
     return;
   Element element = chooseArithmetic();
   Dims dims = requiredDims();
-  if (dims.empty() || elementsOf(dims) > kMostTile)
+  if (dims.empty() && choose.isSteered()) // one workgroup has all of them
+    dims = chooseSubset(parallel, 1);
+  if (dims.empty() || elementsOf(dims) > kMostTile || (choose.isSteered() && !packsWhole(dims, element)))
     return;
   choose.note("memory.in-place");
   int value = readFresh(dims, element, true);

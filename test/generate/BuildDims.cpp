@@ -8,8 +8,14 @@ namespace soliton::generate {
 /// A workgroup's tile of all dimensions has at most this many elements, and a launch this many workgroups.
 static constexpr int64_t kMostElements = 4096, kMostWorkgroups = 24;
 
+/// Whether one of them is wanted, where anything is.
+bool Builder::wants(std::initializer_list<const char *> features) const {
+  return choose.isSteered() && std::ranges::any_of(features, [&](const char *each) { return choose.isWanted(each); });
+}
+
 void Builder::chooseDims() {
-  usesMatrix = choose.maybe("mma", 35);
+  bool matrix = wants({"mma.1", "mma.2", "mma.3", "mma.named", "batch.tile.1", "batch.tile.more"});
+  usesMatrix = (matrix && choose.mayUse("mma") && choose.chance(80)) || choose.maybe("mma", matrix ? 50 : 35);
   if (usesMatrix)
     chooseMatrixDims();
   else
@@ -28,13 +34,33 @@ void Builder::addDim(const std::string &name, int64_t tile, bool distributed, bo
     program.workgroups.push_back({name, tile});
 }
 
-void Builder::choosePlainDims() {
-  static const std::vector<std::string> kNames = {"M", "N", "B", "H", "G"}, kSerial = {"K", "L"};
+/// Dimensions of results, and those that are summed over.
+std::pair<size_t, size_t> Builder::chooseDimCounts() {
   size_t count =
       1 +
       choose.among({{"parallel.1", 25}, {"parallel.2", 40}, {"parallel.3", 20}, {"parallel.4", 10}, {"parallel.5", 5}});
   size_t sums = count >= 4 ? 5 - count : choose.among({{"serial.0", 35}, {"serial.1", 45}, {"serial.2", 20}});
   sums = std::min<size_t>(sums, 2);
+  if (!choose.isSteered())
+    return {count, sums};
+  if (wants({"workgroup.3", "workgroup.4"}))
+    count = wants({"workgroup.4"}) ? 5 : 4;
+  if (wants({"loop", "loop.sequential", "carried.2", "tiling.iters", "tiling.start", "schedule.prefetch",
+             "schedule.four_stage", "schedule.list", "schedule.modulo", "schedule.exact"}))
+    sums = std::max<size_t>(sums, 1);
+  if (wants({"loop.nested"}))
+    sums = 2;
+  for (size_t all = 1; all <= 5; ++all)
+    if (choose.isWanted("dims." + std::to_string(all))) {
+      sums = std::min(sums, all - 1);
+      count = all - sums;
+    }
+  return {count, sums};
+}
+
+void Builder::choosePlainDims() {
+  static const std::vector<std::string> kNames = {"M", "N", "B", "H", "G"}, kSerial = {"K", "L"};
+  auto [count, sums] = chooseDimCounts();
   int64_t elements = 1;
   auto tile = [&]() -> int64_t {
     std::vector<int64_t> tiles = {1, 2, 4, 8, 16, 32, 64};
@@ -46,7 +72,7 @@ void Builder::choosePlainDims() {
     return chosen;
   };
   for (size_t i = 0; i < count; ++i)
-    addDim(kNames[i], tile(), choose.chance(85), false);
+    addDim(kNames[i], tile(), choose.chance(wants({"workgroup.3", "workgroup.4"}) ? 100 : 85), false);
   for (size_t i = 0; i < sums; ++i)
     addDim(kSerial[i], tile(), choose.chance(75), true);
 }
@@ -166,6 +192,9 @@ void Builder::chooseConstraints() {
       each.size = std::max<int64_t>(1, each.size - choose.between(0, each.size - 1));
   for (Dim &each : program.dims)
     each.dynamic = (isDistributed(each.name) || isLooped(each.name)) && choose.maybe("size.dynamic", 20);
+  for (Dim &each : program.dims)
+    if (choose.isSteered() && each.dynamic && choose.maybe("size.zero", 2))
+      each.size = 0;
   chooseWorkgroups();
   chooseWaves();
   chooseTilings();
@@ -182,7 +211,8 @@ void Builder::chooseWorkgroups() {
   int next = 0;
   for (size_t i = 0; i < list.size(); ++i) {
     WorkgroupConstraint &each = list[i];
-    bool second = i > 0 && list.size() <= 3 && choose.maybe("workgroup.shared", 10);
+    bool second = i > 0 && (list.size() <= 3 || choose.isSteered()) &&
+                  choose.maybe("workgroup.shared", wants({"workgroup.product"}) ? 60 : 10);
     each.workgroupDim = second ? list[i - 1].workgroupDim : next++;
     each.primary = !second || choose.maybe("workgroup.product", 25);
     if (each.workgroupDim > 2)
@@ -260,7 +290,9 @@ void Builder::chooseReordering() {
         first.push_back(&each);
   bool alone = first.size() <= 2 && !first.empty() && first[0]->workgroupDim == 0 &&
                (first.size() == 1 || first[1]->workgroupDim == 1);
-  if (!alone || program.workgroups.size() != first.size() || program.grid || !choose.maybe("reordering", 10))
+  if (!choose.isSteered())
+    alone &= program.workgroups.size() == first.size();
+  if (!alone || program.grid || !choose.maybe("reordering", 10))
     return;
   Formula x = Formula::symbol("$WG0"), y = Formula::symbol("$WG1");
   auto count = [&](size_t i) {
@@ -289,6 +321,9 @@ void Builder::chooseAlias() {
       std::erase(targets, each.dim);
   for (const TilingConstraint &each : program.tilings)
     if (each.start)
+      std::erase(targets, each.dim);
+  for (const WaveConstraint &each : program.waves)
+    if (choose.isSteered() && each.tile < tileOf(program, each.dim))
       std::erase(targets, each.dim);
   if (targets.empty())
     return;

@@ -91,6 +91,8 @@ void Builder::loopOver(const std::string &axis) {
     body.arguments.push_back(addValue(type(init), {INFINITY, false}));
     pool.push_back(body.arguments.back());
   }
+  if (wants({"loop.nested", "loop.nested-same"}))
+    stepLoop();
   for (int64_t i = choose.between(count ? 0 : 1, 2); i > 0; --i)
     step();
   std::vector<Known> after(count);
@@ -171,7 +173,48 @@ Element Builder::matrixAccumulator() const {
   return matrixType == Element::i8 ? Element::i32 : matrixType == Element::f64 ? Element::f64 : Element::f32;
 }
 
+int64_t Builder::waveTileOf(const std::string &dim) const {
+  for (const WaveConstraint &each : program.waves)
+    if (each.dim == dim)
+      return each.tile;
+  return tileOf(program, dim);
+}
+
+/// A matrix instruction that all targets have, by name, of those that fit the tiles.
+std::string Builder::chooseMmaKind(const Dims &outer, const std::string &contracted) {
+  struct Kind {
+    const char *name;
+    int64_t side, depth;
+  };
+  static const std::vector<Kind> kHalf = {{"F32_16x16x16_F16", 16, 16}, {"F32_32x32x8_F16", 32, 8}},
+                                 kByte = {{"I32_16x16x32_I8", 16, 32}}, kSmall = {{"F32_16x16x32_F8", 16, 32}};
+  bool isHalf = matrixType == Element::f16 || matrixType == Element::bf16;
+  std::vector<Kind> kinds = isHalf                                           ? kHalf
+                            : matrixType == Element::i8                      ? kByte
+                            : isFloat(matrixType) && bitsOf(matrixType) == 8 ? kSmall
+                                                                             : std::vector<Kind>();
+  std::erase_if(kinds, [&](const Kind &kind) {
+    return waveTileOf(outer.back()) % kind.side != 0 || waveTileOf(outer[outer.size() - 2]) % kind.side != 0 ||
+           tileOf(program, contracted) % kind.depth != 0;
+  });
+  if (!choose.isSteered() || kinds.empty() || !choose.maybe("mma.named", 15))
+    return {};
+  return choose.from(kinds).name;
+}
+
+/// 2·n·u·Σ|a||b|: how far two sums of the products may lie apart.
+double Builder::slackOfProduct(const std::string &contracted) const {
+  auto count = static_cast<double>(std::max(program.findDim(contracted)->size, tileOf(program, contracted)));
+  return 2 * count * std::ldexp(1.0, -formatOf(matrixAccumulator()).fractionBits - 1) * count;
+}
+
 int Builder::mmaOperand(const Dims &dims, Element element, double bound) {
+  if (realProduct) {
+    int value = readFresh(dims, element, true);
+    program.memories[static_cast<size_t>(block->ops.back().memory)].data = Data::reals;
+    known[static_cast<size_t>(value)] = {1, false};
+    return value;
+  }
   bool plain = choose.chance(65);
   int value = -1;
   static const std::vector<Element> kPacked = {Element::i8, Element::f32, Element::bf16};
@@ -194,8 +237,9 @@ int Builder::contract(const Dims &outer, const std::string &contracted, int acc,
   int a = lhs >= 0 ? lhs : mmaOperand(left, matrixType, 3), b = mmaOperand(right, matrixType, 3);
   double depth = static_cast<double>(tileOf(program, contracted)) *
                  (isLooped(contracted) ? std::max(1.0, tripsOf(program, contracted)) : 1);
-  return emit({.kind = OpKind::mma, .operands = {a, b, acc}}, {outer, matrixAccumulator()},
-              clipped(matrixAccumulator(), depth * knownOf(a).bound * knownOf(b).bound, true));
+  return emit({.kind = OpKind::mma, .operands = {a, b, acc}, .word = chooseMmaKind(outer, contracted)},
+              {outer, matrixAccumulator()},
+              clipped(matrixAccumulator(), depth * knownOf(a).bound * knownOf(b).bound, !realProduct));
 }
 
 int Builder::matrixProduct(const Dims &outer, const std::string &contracted, int lhs) {
@@ -232,6 +276,8 @@ int Builder::matrixProduct(const Dims &outer, const std::string &contracted, int
   }
   int result = loop.results[0];
   choose.note("loop");
+  if (!loops.empty())
+    choose.note("loop.nested");
   append(std::move(loop));
   return result;
 }
@@ -296,27 +342,43 @@ void Builder::chooseMatrixBody() {
       outer.push_back(each);
   outer.push_back("M");
   outer.push_back("N");
-  matrixProduct(outer, "K", -1);
+  bool rounds = matrixType == Element::f16 || matrixType == Element::bf16 || matrixType == Element::f64;
+  realProduct = choose.isSteered() && rounds && choose.maybe("data.real", 15);
+  int result = matrixProduct(outer, "K", -1);
+  if (!realProduct)
+    return;
+  choose.note("data.real");
+  writeOut(result, 0, slackOfProduct("K"));
+  pool.clear();
+  realProduct = false;
 }
 
 void Builder::chooseBody() {
   program.features = choose.take();
   if (usesMatrix) {
     chooseMatrixBody();
-    int result = pool.back();
+    int result = pool.empty() ? -1 : pool.back();
     for (int64_t i = choose.between(0, 3); i > 0; --i)
       step();
-    writeOut(result);
+    if (result >= 0)
+      writeOut(result);
   } else {
     for (int64_t i = choose.between(1, 2); i > 0; --i)
-      readFresh(readableDims(), chooseElement());
-    for (int64_t i = choose.between(0, 7); i > 0; --i)
+      readFresh(readableDims(), chooseElement(), false, /*mayBeReal=*/true);
+    for (int64_t i = choose.between(choose.isSteered() ? 2 : 0, 7); i > 0; --i)
       step();
   }
   std::set<int> written;
-  for (int64_t i = choose.between(1, 2); i > 0; --i)
+  for (int64_t i = choose.between(1, choose.isSteered() ? 4 : 2); i > 0 && !pool.empty(); --i)
     if (int value = pool.back() == anyValue() ? pool.back() : anyValue(); written.insert(value).second)
       writeOut(value);
+  bool writes = false;
+  forEachOp(program.body, [&](const Op &op) {
+    writes |= op.kind == OpKind::write && program.memories[static_cast<size_t>(op.memory)].data == Data::output;
+  });
+  mustWrite = !writes; // every value was too large
+  if (mustWrite)
+    writeOut(readFresh({parallel.front()}, Element::f32, true));
   choose.take();
 }
 
@@ -342,11 +404,22 @@ Program Builder::finish() {
   prune(program);
   program.features.insert(late.begin(), late.end());
   forEachOp(program.body, [&](const Op &op) { program.features.insert(op.features.begin(), op.features.end()); });
+  // Sixteen elements of six bits are an access of twelve bytes, which sm_90a does not have.
+  if (choose.isSteered() &&
+      std::ranges::any_of(program.memories, [](const Memory &each) { return bitsOf(each.type) == 6; }))
+    std::erase(program.targets, "sm_90a");
   int outputs = 0;
   for (const Memory &memory : program.memories)
     outputs += memory.isParameter && memory.data == Data::output;
   if (outputs > 1)
     program.features.insert("outputs.several");
+  if (std::ranges::count(program.body.ops, OpKind::iterate, &Op::kind) > 1)
+    program.features.insert("loop.sequential");
+  bool several = !program.grid && !program.workgroups.empty();
+  for (const WorkgroupConstraint &each : program.workgroups)
+    several &= countOf(each) > 1;
+  if (several)
+    program.features.insert("grid.every-dimension");
   std::erase_if(program.features,
                 [](const std::string &each) { return each.starts_with("parallel.") || each.starts_with("serial."); });
   return std::move(program);

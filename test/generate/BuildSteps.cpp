@@ -145,21 +145,41 @@ int Builder::partnerFor(int value) {
   Dims dims = chooseSubset(type(value).dims, 1);
   if (choose.chance(25))
     return fill(dims, element, static_cast<double>(choose.between(isFloat(element) ? -3 : 1, 3)));
-  return readFresh(dims, element);
+  return readFresh(dims, element, false, /*mayBeReal=*/true);
 }
 
 void Builder::step() {
   struct Row {
     unsigned weight;
     void (Builder::*make)();
+    /// What it is taken for where that is wanted.
+    std::vector<std::string> features;
   };
   static const std::vector<Row> kRows = {
-      {10, &Builder::stepUnary},     {18, &Builder::stepBinary},     {5, &Builder::stepDivision},
-      {5, &Builder::stepBits},       {10, &Builder::stepSelect},     {10, &Builder::stepCast},
-      {5, &Builder::stepBroadcast},  {5, &Builder::stepPermute},     {7, &Builder::stepIndex},
-      {7, &Builder::stepApply},      {10, &Builder::stepReduce},     {4, &Builder::stepSplat},
-      {6, &Builder::stepSharedTile}, {4, &Builder::stepRoundTrip},   {3, &Builder::stepInPlace},
-      {12, &Builder::stepLoop},      {6, &Builder::stepConditional}, {4, &Builder::stepFunction}};
+      {10, &Builder::stepUnary, {"unary.abs"}},
+      {18, &Builder::stepBinary, {"binary.add"}},
+      {5, &Builder::stepDivision, {}},
+      {5, &Builder::stepBits, {}},
+      {10, &Builder::stepSelect, {"select"}},
+      {10, &Builder::stepCast, {"cast"}},
+      {5, &Builder::stepBroadcast, {"broadcast"}},
+      {5, &Builder::stepPermute, {"permute"}},
+      {7, &Builder::stepIndex, {"self_index"}},
+      {7, &Builder::stepApply, {"apply_expr"}},
+      {10, &Builder::stepReduce, {"reduce.sum"}},
+      {4, &Builder::stepSplat, {"scalar"}},
+      {6, &Builder::stepSharedTile, {"shared.author", "barrier.author", "wait.author"}},
+      {4, &Builder::stepRoundTrip, {"memory.written-and-read", "barrier.author"}},
+      {3, &Builder::stepInPlace, {"memory.in-place"}},
+      {12, &Builder::stepLoop, {"loop", "loop.nested", "loop.nested-same", "loop.sequential", "carried.2"}},
+      {6, &Builder::stepConditional, {"conditional"}},
+      {4, &Builder::stepFunction, {"function.exp"}}};
+  std::vector<size_t> fit;
+  for (size_t i = 0; choose.isSteered() && i < kRows.size(); ++i)
+    if (std::ranges::any_of(kRows[i].features, [&](const std::string &each) { return choose.isWanted(each); }))
+      fit.push_back(i);
+  if (!fit.empty() && choose.chance(60))
+    return (this->*kRows[choose.from(fit)].make)();
   unsigned total = 0;
   for (const Row &row : kRows)
     total += row.weight;
@@ -298,7 +318,8 @@ void Builder::stepApply() {
   Dims dims = type(value).dims;
   if (choose.maybe("apply_expr.two", 50)) {
     int other = partnerFor(value);
-    if (fits(other)) {
+    // The first one has all dimensions.
+    if (fits(other) && unionOf(dims, type(other).dims).size() == dims.size()) {
       operands.push_back(other);
       dims = unionOf(dims, type(other).dims);
     }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <poll.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,12 +29,29 @@ std::string unescaped(std::string text) {
   return text;
 }
 
+/// `interpret=0.01,emulate=0.12`.
+std::string secondsOf(const Verdict &verdict) {
+  std::string text;
+  for (const auto &[stage, seconds] : verdict.seconds)
+    text += (text.empty() ? "" : ",") + stage + "=" + std::to_string(seconds);
+  return text;
+}
+
+std::vector<std::string> listIn(const std::string &text) {
+  std::vector<std::string> list;
+  std::istringstream stream(text);
+  for (std::string each; std::getline(stream, each, ',');)
+    list.push_back(each);
+  return list;
+}
+
 std::string lineOf(const SeedResult &result) {
   std::string features;
   for (const std::string &each : result.features)
     features += (features.empty() ? "" : ",") + each;
   return std::to_string(result.seed) + "\t" + std::to_string(static_cast<int>(result.verdict.outcome)) + "\t" +
-         result.verdict.kind + "\t" + result.verdict.target + "\t" + escaped(result.verdict.message) + "\t" + features;
+         result.verdict.kind + "\t" + result.verdict.target + "\t" + escaped(result.verdict.message) + "\t" + features +
+         "\t" + secondsOf(result.verdict);
 }
 
 std::optional<SeedResult> parseLine(const std::string &line) {
@@ -44,13 +62,15 @@ std::optional<SeedResult> parseLine(const std::string &line) {
   if (fields.size() < 5 || fields[0].empty() || fields[0].find_first_not_of("0123456789") != std::string::npos)
     return std::nullopt;
   SeedResult result{std::stoull(fields[0]),
-                    {static_cast<Outcome>(std::stoi(fields[1])), fields[2], fields[3], unescaped(fields[4])},
+                    {static_cast<Outcome>(std::stoi(fields[1])), fields[2], fields[3], unescaped(fields[4]), {}},
                     {}};
-  if (fields.size() > 5) {
-    std::istringstream features(fields[5]);
-    for (std::string each; std::getline(features, each, ',');)
+  if (fields.size() > 5)
+    for (const std::string &each : listIn(fields[5]))
       result.features.insert(each);
-  }
+  if (fields.size() > 6)
+    for (const std::string &each : listIn(fields[6]))
+      if (size_t at = each.find('='); at != std::string::npos)
+        result.verdict.seconds[each.substr(0, at)] = std::strtod(each.c_str() + at + 1, nullptr);
   return result;
 }
 
@@ -147,6 +167,22 @@ private:
 
 using Clock = std::chrono::steady_clock;
 
+/// From here on this process may use so many seconds of a processor; others that use it too cost a seed nothing.
+void limitProcessor(int seconds) {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  rlimit limit{};
+  getrlimit(RLIMIT_CPU, &limit);
+  limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds + 1);
+  setrlimit(RLIMIT_CPU, &limit);
+}
+bool isOverLimit(const std::string &ending) {
+  return ending == std::string("signal ") + strsignal(SIGXCPU);
+}
+
+/// What waits for ever uses no processor: by the clock it may take this many times as long.
+constexpr int kPatience = 10;
+
 /// Seeds in the hands of one child at a time.
 class Worker {
 public:
@@ -161,7 +197,7 @@ public:
   void advance(bool readable, const std::function<void(SeedResult)> &take) {
     if (readable && readLines(take))
       return end(child->finish(false), take);
-    if (Clock::now() - began > std::chrono::seconds(options.limit)) {
+    if (Clock::now() - began > std::chrono::seconds(kPatience * options.limit)) {
       std::string words = child->lastWords();
       child->finish(true);
       fail("hang", "took longer than " + std::to_string(options.limit) + " s\n" + words, take);
@@ -179,8 +215,10 @@ private:
     buffer.clear();
     began = Clock::now();
     child = std::make_unique<Child>([rest, &how](int to) {
-      for (uint64_t seed : rest)
+      for (uint64_t seed : rest) {
+        limitProcessor(how.limit);
         writeAll(to, lineOf(judgeSeed(seed, how)) + "\n");
+      }
     });
   }
 
@@ -201,13 +239,15 @@ private:
   }
 
   void end(const std::string &how, const std::function<void(SeedResult)> &take) {
+    if (next < seeds.size() && isOverLimit(how))
+      return fail("hang", "took longer than " + std::to_string(options.limit) + " s of a processor", take);
     if (next < seeds.size())
       return fail("crash", how + "\n" + child->lastWords(), take);
     child.reset();
   }
 
   void fail(const char *kind, const std::string &message, const std::function<void(SeedResult)> &take) {
-    SeedResult result{seeds[next++], {Outcome::failed, kind, "", message}, {}};
+    SeedResult result{seeds[next++], {Outcome::failed, kind, "", message, {}}, {}};
     if (!options.libraryEvery || result.seed % options.libraryEvery != options.libraryEvery - 1)
       result.features = randomProgram(result.seed, options.random).features;
     take(result);
@@ -282,15 +322,18 @@ Campaign run(const CampaignOptions &options) {
 }
 
 Verdict judgeApart(const Program &program, const JudgeOptions &options, int limitSeconds) {
-  Child child([&](int to) { writeAll(to, lineOf({program.seed, judge(program, options), {}}) + "\n"); });
+  Child child([&](int to) {
+    limitProcessor(limitSeconds);
+    writeAll(to, lineOf({program.seed, judge(program, options), {}}) + "\n");
+  });
   std::string text;
-  Clock::time_point end = Clock::now() + std::chrono::seconds(limitSeconds);
+  Clock::time_point end = Clock::now() + std::chrono::seconds(kPatience * limitSeconds);
   while (true) {
     auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
     pollfd file{child.from, POLLIN, 0};
     if (left <= 0 || poll(&file, 1, static_cast<int>(left)) == 0) {
       child.finish(true);
-      return {Outcome::failed, "hang", "", "took longer than " + std::to_string(limitSeconds) + " s"};
+      return {Outcome::failed, "hang", "", "took longer than " + std::to_string(limitSeconds) + " s", {}};
     }
     char bytes[4096];
     ssize_t count = read(child.from, bytes, sizeof bytes);
@@ -299,108 +342,11 @@ Verdict judgeApart(const Program &program, const JudgeOptions &options, int limi
     text.append(bytes, static_cast<size_t>(count));
   }
   std::string how = child.finish(false);
+  if (isOverLimit(how))
+    return {Outcome::failed, "hang", "", "took longer than " + std::to_string(limitSeconds) + " s of a processor", {}};
   if (std::optional<SeedResult> result = parseLine(text.substr(0, text.find('\n'))))
     return result->verdict;
-  return {Outcome::failed, "crash", "", how + "\n" + child.lastWords()};
-}
-
-//===-- Tables ----------------------------------------------------------------------------------===//
-
-size_t Campaign::count(Outcome outcome) const {
-  return static_cast<size_t>(
-      std::ranges::count_if(results, [&](const SeedResult &each) { return each.verdict.outcome == outcome; }));
-}
-
-std::map<std::pair<std::string, std::string>, int> Campaign::pairs() const {
-  std::map<std::pair<std::string, std::string>, int> counts;
-  for (const SeedResult &result : results)
-    if (result.verdict.outcome == Outcome::accepted)
-      for (auto a = result.features.begin(); a != result.features.end(); ++a)
-        for (auto b = std::next(a); b != result.features.end(); ++b)
-          ++counts[{*a, *b}];
-  return counts;
-}
-
-std::string signatureOf(const Verdict &verdict) {
-  // Of a wrong result the place says nothing.
-  std::string text = verdict.kind + " " + verdict.target;
-  if (verdict.kind == "wrong-result" || verdict.kind == "hang")
-    return text;
-  size_t error = verdict.message.find("error: ");
-  std::string line = verdict.message.substr(error == std::string::npos ? 0 : error + 7);
-  if (verdict.kind != "crash")
-    line = line.substr(0, line.find('\n'));
-  text += verdict.message.starts_with("code object") ? " code object: " : ": ";
-  for (char c : line.substr(0, 300))
-    if (!(c >= '0' && c <= '9') && c != '-')
-      text += c == '\n' ? ' ' : c;
-  return text.substr(0, 160);
-}
-
-namespace {
-std::map<std::string, int> tally(const Campaign &campaign, Outcome outcome) {
-  std::map<std::string, int> counts;
-  for (const SeedResult &each : campaign.results)
-    if (each.verdict.outcome == outcome)
-      ++counts[each.verdict.kind + (each.verdict.target.empty() ? "" : " (" + each.verdict.target + ")")];
-  return counts;
-}
-
-/// How often each feature is in a kernel that was generated, and in one that was accepted.
-std::map<std::string, std::pair<int, int>> featureCounts(const Campaign &campaign) {
-  std::map<std::string, std::pair<int, int>> counts;
-  for (const SeedResult &each : campaign.results)
-    for (const std::string &feature : each.features) {
-      ++counts[feature].first;
-      counts[feature].second += each.verdict.outcome == Outcome::accepted;
-    }
-  return counts;
-}
-} // namespace
-
-std::string table(const Campaign &campaign) {
-  std::ostringstream out;
-  size_t total = campaign.results.size();
-  out << "generated " << total << ", accepted " << campaign.count(Outcome::accepted) << ", refused "
-      << campaign.count(Outcome::refused) << ", failed " << campaign.count(Outcome::failed) << "\n";
-  for (const auto &[kind, count] : tally(campaign, Outcome::refused))
-    out << "  refused " << count << "  " << kind << "\n";
-  for (const auto &[kind, count] : tally(campaign, Outcome::failed))
-    out << "  failed  " << count << "  " << kind << "\n";
-  out << "features (generated, accepted):\n";
-  auto features = featureCounts(campaign);
-  for (const auto &[feature, counts] : features)
-    out << "  " << feature << " " << counts.first << " " << counts.second << "\n";
-  constexpr int kWanted = 20;
-  auto pairs = campaign.pairs();
-  size_t enough =
-      static_cast<size_t>(std::ranges::count_if(pairs, [](const auto &each) { return each.second >= kWanted; }));
-  out << "pairs of features: " << pairs.size() << " of " << features.size() * (features.size() - 1) / 2 << " occur, "
-      << enough << " in at least " << kWanted << " accepted kernels\n";
-  return out.str();
-}
-
-std::string json(const Campaign &campaign) {
-  std::ostringstream out;
-  out << "{\"generated\": " << campaign.results.size() << ", \"accepted\": " << campaign.count(Outcome::accepted)
-      << ", \"refused\": " << campaign.count(Outcome::refused) << ", \"failed\": " << campaign.count(Outcome::failed);
-  auto list = [&](const char *name, const std::map<std::string, int> &counts) {
-    out << ", \"" << name << "\": {";
-    bool first = true;
-    for (const auto &[kind, count] : counts) {
-      out << (first ? "" : ", ") << "\"" << kind << "\": " << count;
-      first = false;
-    }
-    out << "}";
-  };
-  list("refusals", tally(campaign, Outcome::refused));
-  list("failures", tally(campaign, Outcome::failed));
-  std::map<std::string, int> accepted;
-  for (const auto &[feature, counts] : featureCounts(campaign))
-    accepted[feature] = counts.second;
-  list("features", accepted);
-  out << "}\n";
-  return out.str();
+  return {Outcome::failed, "crash", "", how + "\n" + child.lastWords(), {}};
 }
 
 } // namespace soliton::generate

@@ -21,7 +21,7 @@ struct CampaignOptions {
   /// Judged before the range.
   std::vector<uint64_t> seedsFirst = {};
   int jobs = 1;
-  /// Seconds that one seed may take.
+  /// Seconds of a processor that one seed may take.
   int limit = 60;
   RandomOptions random = {};
   JudgeOptions judge = {};
@@ -39,13 +39,29 @@ struct SeedResult {
   std::set<std::string> features;
 };
 
+/// Two features, and how many accepted kernels have both.
+struct PairCount {
+  std::string a, b;
+  int accepted = 0;
+  /// Why none can, if so.
+  std::string never;
+};
+
 struct Campaign {
   std::vector<SeedResult> results;
 
   size_t count(Outcome outcome) const;
-  /// Pairs of features by the number of accepted kernels that have both.
-  std::map<std::pair<std::string, std::string>, int> pairs() const;
+  /// All pairs of features (Coverage.h).
+  std::vector<PairCount> pairs() const;
 };
+
+/// What a campaign has to meet.
+struct Measures {
+  double refusedPercent = 100;
+  int kernelsPerPair = 0;
+};
+/// In what it does not; empty where it meets all.
+std::vector<std::string> shortcomings(const Campaign &campaign, const Measures &measures);
 
 Campaign run(const CampaignOptions &options);
 

@@ -4,9 +4,13 @@
 //   if (choose.maybe("read.offset", 20)) …                      // a fifth of the time, unless it is left out
 //   choose.among({{"type.f32", 4}, {"type.f16", 2}})            // 0 or 1, by weight; the first one is always allowed
 //
+// From seed 1000 on some features are *wanted*, others for every seed, so that each two of them meet often enough;
+// tests name seeds below, and those mean what they mean without it.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "test/generate/Coverage.h"
 #include "test/generate/Random.h"
 
 #include <algorithm>
@@ -16,7 +20,34 @@ namespace soliton::generate {
 
 class Choose {
 public:
-  Choose(uint64_t seed, const RandomOptions &options) : options(options), state(seed * 0x2545f4914f6cdd1du + 1) {}
+  static constexpr uint64_t kFirstSteered = 1000;
+  static constexpr int kWanted = 13;
+
+  Choose(uint64_t seed, const RandomOptions &options) : options(options), state(seed * 0x2545f4914f6cdd1du + 1) {
+    // Those that seldom come about together with others are wanted more often.
+    static const std::vector<std::string> kRare = {"workgroup.4",
+                                                   "workgroup.4",
+                                                   "dims.1",
+                                                   "alias",
+                                                   "alias",
+                                                   "permute",
+                                                   "scalar",
+                                                   "schedule.exact",
+                                                   "workgroup.product",
+                                                   "loop.nested",
+                                                   "loop.nested-same",
+                                                   "elements-per-thread",
+                                                   "data.real",
+                                                   "mma.3",
+                                                   "self_index"};
+    for (int i = 0; seed >= kFirstSteered && i < kWanted; ++i)
+      wanted.push_back(chance(20) ? from(kRare) : from(coveredFeatures()));
+  }
+
+  bool isSteered() const { return !wanted.empty(); }
+  bool isWanted(const std::string &feature) const {
+    return std::ranges::any_of(wanted, [&](const std::string &each) { return brings(feature, each); });
+  }
 
   /// A number below `count`.
   uint64_t below(uint64_t count) {
@@ -41,6 +72,8 @@ public:
 
   /// True `percent` of the time; then the feature is in the kernel.
   bool maybe(const std::string &feature, unsigned percent) {
+    if (isSteered() && isWanted(feature))
+      percent = std::max(percent, kMostly);
     if (below(100) >= percent || !mayUse(feature))
       return false;
     fresh.insert(feature);
@@ -55,6 +88,10 @@ public:
   };
   /// One of the list by weight; what is left out has none. The first may always be taken.
   size_t among(const std::vector<Weighted> &list) {
+    if (std::optional<size_t> chosen = wantedOf(list)) {
+      fresh.insert(list[*chosen].feature);
+      return *chosen;
+    }
     uint64_t total = 0;
     for (size_t i = 0; i < list.size(); ++i)
       total += weightOf(list, i);
@@ -82,12 +119,24 @@ public:
   void note(const std::string &feature) { fresh.insert(feature); }
 
 private:
+  static constexpr unsigned kMostly = 80;
+
+  std::optional<size_t> wantedOf(const std::vector<Weighted> &list) {
+    if (!isSteered())
+      return std::nullopt;
+    std::vector<size_t> fit;
+    for (size_t i = 0; i < list.size(); ++i)
+      if (isWanted(list[i].feature) && mayUse(list[i].feature))
+        fit.push_back(i);
+    return fit.empty() || !chance(kMostly) ? std::nullopt : std::optional(from(fit));
+  }
   uint64_t weightOf(const std::vector<Weighted> &list, size_t i) const {
     return i == 0 || mayUse(list[i].feature) ? list[i].weight : 0;
   }
 
   const RandomOptions &options;
   uint64_t state;
+  std::vector<std::string> wanted;
   std::set<std::string> fresh;
 };
 

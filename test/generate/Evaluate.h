@@ -9,22 +9,12 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "test/generate/Program.h"
+#include "test/generate/Inputs.h"
 
 namespace soliton::generate {
-
-using Bytes = std::vector<uint8_t>;
-
-/// The arguments as a launch gets them: memories in order, then scalars. The same for the same program.
-std::vector<Bytes> inputsOf(const Program &program);
 
 /// The arguments as the kernel leaves them. Throws std::runtime_error for a program without a meaning (an element of a
 /// shared tile that was never written).
 std::vector<Bytes> evaluate(const Program &program, const std::vector<Bytes> &inputs);
-
-/// The first element in which two results differ; nothing if they agree. NaN equals NaN, and where a memory allows for
-/// units in the last place they are allowed.
-std::optional<std::string> difference(const Program &program, const std::vector<Bytes> &found,
-                                      const std::vector<Bytes> &expected);
 
 } // namespace soliton::generate

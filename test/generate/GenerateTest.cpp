@@ -1,4 +1,5 @@
 #include "soliton/support/Float.h"
+#include "test/generate/Coverage.h"
 #include "test/generate/Evaluate.h"
 #include "test/generate/Judge.h"
 #include "test/generate/Random.h"
@@ -6,6 +7,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 
 namespace soliton::generate {
 namespace {
@@ -269,6 +271,63 @@ TEST(GenerateRandom, EveryDimensionCountAndTypeOccurs) {
 }
 
 //===-- The judge -------------------------------------------------------------------------------===//
+
+//===-- Coverage --------------------------------------------------------------------------------===//
+
+TEST(GenerateCoverage, FineNamesBringTheirCoarseOnes) {
+  EXPECT_EQ(coveredBy({"dims.2", "carried.3", "function.cbrt", "type.f8e5m2"}),
+            (std::set<std::string>{"dims.2", "carried.several", "function", "type.f8"}));
+  // One that is in the table itself does not bring what it begins with.
+  EXPECT_EQ(coveredBy({"loop.nested"}), std::set<std::string>{"loop.nested"});
+  EXPECT_EQ(coveredBy({"grid.every-dimension"}), std::set<std::string>{"grid.every-dimension"});
+}
+
+TEST(GenerateCoverage, PairsThatNeverMeetSayWhy) {
+  EXPECT_EQ(whyNever("dims.1", "dims.2"), "a kernel has one number of dimensions");
+  EXPECT_EQ(whyNever("loop", "dims.1"), whyNever("dims.1", "schedule.list"));
+  EXPECT_FALSE(whyNever("loop", "dims.2"));
+  EXPECT_FALSE(whyNever("grid", "waves"));
+}
+
+TEST(GenerateCoverage, SteeredSeedsBringFeaturesTogetherThatSeldomMeet) {
+  std::map<std::pair<std::string, std::string>, int> met;
+  for (uint64_t seed = 1000; seed < 4000; ++seed) {
+    std::set<std::string> features = coveredBy(randomProgram(seed).features);
+    for (const std::string &a : features)
+      for (const std::string &b : features)
+        ++met[{a, b}];
+  }
+  size_t missed = 0, possible = 0;
+  const std::vector<std::string> &all = coveredFeatures();
+  for (size_t i = 0; i < all.size(); ++i)
+    for (size_t j = i + 1; j < all.size(); ++j)
+      if (!whyNever(all[i], all[j])) {
+        ++possible;
+        missed += met[{all[i], all[j]}] == 0;
+      }
+  EXPECT_LT(missed, possible / 50);
+}
+
+TEST(GenerateInputs, RealNumbersAreNoIntegersAndSumsMayDifferByTheirRoundings) {
+  Program program = elementwise(Element::f32, 64, 64);
+  program.memories[0].data = Data::reals;
+  int whole = 0;
+  for (double each : decoded(Element::f32, inputsOf(program)[0], 64)) {
+    EXPECT_LE(std::fabs(each), 1);
+    whole += each == std::trunc(each);
+  }
+  EXPECT_LT(whole, 2);
+  program.memories[0].data = Data::output;
+  std::vector<Bytes> is = {encoded(Element::f32, std::vector<double>(64, 1)),
+                           encoded(Element::f32, std::vector<double>(64, 1))},
+                     near = is;
+  near[1] = encoded(Element::f32, std::vector<double>(64, 1 + 1e-6));
+  EXPECT_TRUE(difference(program, is, near));
+  program.memories[1].slack = 2e-6;
+  EXPECT_FALSE(difference(program, is, near));
+  program.memories[1].slack = 1e-7;
+  EXPECT_TRUE(difference(program, is, near));
+}
 
 TEST(GenerateJudge, AcceptsAPlainCopyOnEveryTarget) {
   Verdict verdict = judge(elementwise(Element::f32, 70, 64), {.everyPass = true});

@@ -2,7 +2,7 @@
 //
 // One kernel through everything: parsed, run by the reference interpreter and (each tenth) by the plain-loop evaluator,
 // compiled for each target to the emulator and run with all checks under adversarial interleavings, compiled to HSACO
-// with its order check and to PTX; each tenth also after every pass.
+// with its order check and to PTX; each tenth, and what failed, also after every pass.
 //
 //   Verdict verdict = judge(program, {.evaluate = true});
 //   if (verdict.outcome == Outcome::failed) std::cerr << verdict.kind << ": " << verdict.message;
@@ -11,6 +11,8 @@
 #pragma once
 
 #include "test/generate/Program.h"
+
+#include <map>
 
 namespace soliton::generate {
 
@@ -23,6 +25,8 @@ struct Verdict {
   /// The target it is about, if one.
   std::string target = {};
   std::string message = {};
+  /// Processor time that each stage took.
+  std::map<std::string, double> seconds = {};
 };
 
 struct JudgeOptions {

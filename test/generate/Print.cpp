@@ -209,7 +209,8 @@ private:
                              (from.size() > 1 ? " init " + name(from[1]) : "") + " along " + quoted(op.dim) + " : " +
                              function(from, op.results));
     case OpKind::mma:
-      return line(depth, head + "wave.mma " + names(from) + " : " + tiles(from));
+      return line(depth, head + "wave.mma " + names(from) + (op.word.empty() ? "" : " {kind = \"" + op.word + "\"}") +
+                             " : " + tiles(from));
     case OpKind::barrier:
       return line(depth, "wave.barrier");
     case OpKind::wait:

@@ -61,6 +61,7 @@ struct Alias {
 enum class Data : uint8_t {
   output,      ///< a pattern that nothing computes
   integers,    ///< from `low` to `high`
+  reals,       ///< any numbers from -1 to 1
   permutation, ///< along the last dimension, each number once
 };
 
@@ -76,6 +77,8 @@ struct Memory {
   int64_t low = -3, high = 3;
   /// Results that are no exact function of the inputs may be off by this many units in the last place.
   double ulps = 0;
+  /// The same, absolutely: a sum in another order differs by its roundings.
+  double slack = 0;
 };
 
 struct Scalar {
@@ -131,7 +134,7 @@ struct Op {
   std::vector<int> results = {};
   /// Of read, write, allocate: the memory; of splat: the scalar.
   int memory = -1;
-  /// The function, the dimension, the axis, the counter.
+  /// The function, the dimension, the axis, the counter, the matrix instruction.
   std::string word = {};
   /// Of a reduction: its dimension.
   std::string dim = {};

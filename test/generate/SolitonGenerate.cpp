@@ -4,7 +4,9 @@
 //   SolitonGenerate --seeds 0..200 --only loop,type.f16 --keep DIR   some features; failures are shrunk into DIR
 //   SolitonGenerate --print 17 --target gfx942                       the kernel of a seed
 //
-// Exits 1 if a kernel failed.
+//   SolitonGenerate --seeds 0..20000 --refused-percent 3 --kernels-per-pair 20      what `make soak` asks for
+//
+// Exits 1 if a kernel failed, or the campaign does not meet what is asked for.
 //
 //===----------------------------------------------------------------------===//
 #include "test/generate/Campaign.h"
@@ -21,10 +23,12 @@ namespace {
 constexpr const char *kUsage =
     "usage: SolitonGenerate [--seeds A..B] [--seeds-file FILE] [--jobs N] [--limit SECONDS] [--json] [--resume FILE]\n"
     "                       [--keep DIR] [--without FEATURE,...] [--only FEATURE,...] [--target NAME] [--no-binaries]\n"
-    "                       [--library-every N] [--passes-every N] [--quiet] [--list] [--print SEED] [--judge SEED]\n";
+    "                       [--library-every N] [--passes-every N] [--quiet] [--list] [--print SEED] [--judge SEED]\n"
+    "                       [--refused-percent P] [--kernels-per-pair N]\n";
 
 struct Arguments {
   CampaignOptions options;
+  Measures measures;
   bool json = false, quiet = false, list = false;
   std::string keep;
   std::optional<uint64_t> print, judge;
@@ -95,6 +99,10 @@ bool parseOption(const std::string &name, const std::string &value, Arguments &a
     options.libraryEvery = std::stoull(value);
   else if (name == "--passes-every")
     options.passesEvery = std::stoull(value);
+  else if (name == "--refused-percent")
+    arguments.measures.refusedPercent = std::stod(value);
+  else if (name == "--kernels-per-pair")
+    arguments.measures.kernelsPerPair = std::stoi(value);
   else if (name == "--print")
     arguments.print = std::stoull(value);
   else if (name == "--judge")
@@ -205,5 +213,8 @@ int main(int argc, char **argv) {
   std::cout << (arguments.json ? json(campaign) : table(campaign));
   std::cout << campaign.count(Outcome::accepted) << " passed, " << campaign.count(Outcome::failed) << " failed, "
             << campaign.count(Outcome::refused) << " skipped\n";
-  return campaign.count(Outcome::failed) != 0;
+  std::vector<std::string> lacking = shortcomings(campaign, arguments.measures);
+  for (const std::string &each : lacking)
+    std::cout << "short: " << each << "\n";
+  return campaign.count(Outcome::failed) != 0 || !lacking.empty();
 }

@@ -99,6 +99,19 @@ wave.kernel @kernel_c6 attributes {arg_names = [], constraints = [], subs = {}, 
 
 // -----
 
+// expected-error@+1 {{has a `workspace` of 1 memories, which are not its last parameters}}
+wave.kernel @kernel_c7 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workspace = [#wave.expr<"0">]} {
+}
+
+// -----
+
+// expected-error@+1 {{has a `workspace` with an entry that is no expression}}
+wave.kernel @kernel_c7_offset attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workspace = [7]} {
+^bb0(%a: !wave.memory<["M"], f16, global>):
+}
+
+// -----
+
 func.func @read_c1(%a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{moves 'f32' elements, the memory has 'f16'}}
   %0 = wave.read %a : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f32>

@@ -22,6 +22,10 @@ void addChoice(CLI::App &command, KernelChoice &choice, bool *targetGiven = null
                      "none, prefetch, modulo, …, a shipped schedule, or a schedule file");
   command.add_option("--direct-copies", choice.directCopies,
                      "on or off: tiles go from global to shared memory past the registers");
+  command.add_option("--padded-rows", choice.paddedRows,
+                     "on, off or auto: rows that are not aligned are copied to some that are before each launch");
+  command.add_flag("--wide-offsets", choice.wideOffsets,
+                   "dynamic sizes may place what a workgroup touches more than 2 GiB apart");
   command.add_flag("--json", choice.json, "one JSON object on standard output");
 }
 
@@ -77,7 +81,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
 
   CLI::App *compileApp = app.add_subcommand("compile", "from a kernel, or a .mlir file, to any of its forms");
   addChoice(*compileApp, compile.choice, &compile.targetGiven);
-  compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco or cubin");
+  compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco, cubin or image");
   compileApp->add_option("-o,--output", compile.output, "where to write it");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
   compileApp->add_option("--explain", compile.explain, "layouts: what was chosen, what it costs, what came second");
@@ -107,6 +111,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   runApp->add_option("--device", run.device, "emulator, cuda, hip, cuda:1");
   runApp->add_option("--seed", run.seed, "of the inputs, and of the emulator's interleaving");
   runApp->add_option("--check", run.check, "on or off: the emulator judges every access");
+  runApp->add_option("--in-place", run.inPlace, "OUTPUT=INPUT: pass one array for both, where the kernel allows it");
   runApp->footer("Examples:\n  soliton run gemm --target gfx942 --size M=256,N=256,K=256\n"
                  "  soliton run row_softmax --device cuda --dynamic M,N --json");
 

@@ -132,6 +132,21 @@ TEST_F(Cli, RunInWords) {
   EXPECT_TRUE(said.out.starts_with("copy on gfx942 (emulator): right, max error 0")) << said.out;
 }
 
+TEST_F(Cli, RunInPlaceWhereTheKernelAllowsIt) {
+  for (const Target *target : allTargets()) {
+    auto run = [&](const char *kernel, const char *size, const char *pair) {
+      return soliton({"run", kernel, "--target", target->name, "--size", size, "--in-place", pair});
+    };
+    EXPECT_EQ(run("row_softmax", "M=37,N=601", "b=a").code, 0) << target->name;
+    EXPECT_EQ(run("axpy", "M=3000", "z=y").code, 0) << target->name;
+    Said refused = run("transpose", "M=64,N=64", "b=a");
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_NE(refused.err.find("[argument-overlap]"), std::string::npos) << refused.err;
+  }
+  expectUsage({"run", "axpy", "--in-place", "z=alpha"}, {"`alpha` is no input", "x", "y", "OUTPUT=INPUT"});
+  expectUsage({"run", "axpy", "--in-place", "x"}, {"`x` is no output", "z"});
+}
+
 TEST_F(Cli, SameSeedSameError) {
   auto error = [&](const char *seed) {
     return soliton({"run", "gelu", "--size", "M=20,N=20", "--seed", seed, "--json"})

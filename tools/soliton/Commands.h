@@ -28,7 +28,10 @@ struct KernelChoice {
   std::vector<std::string> dynamic;
   /// Empty: as the schedule needs it.
   std::string directCopies;
+  std::string paddedRows = "auto";
   std::string schedule = "none";
+  /// For launches of any size.
+  bool wideOffsets = false;
   bool json = false;
 };
 
@@ -48,6 +51,8 @@ struct RunCommand {
   std::string device = "emulator";
   uint64_t seed = 1;
   std::string check = "on";
+  /// `b=a`: the output `b` is the very array of the input `a`.
+  std::string inPlace;
   bool targetGiven = false;
 };
 
@@ -80,6 +85,8 @@ struct Resolved {
   CompileOptions options;
 };
 
+/// What `--padded-rows` says: on, off or auto; throws UsageError for anything else.
+RowPadding paddingOf(const std::string &value);
 /// What `option` says, on or off; throws UsageError for anything else.
 bool isOn(const std::string &option, const std::string &value);
 

@@ -17,10 +17,13 @@ constexpr Emission kEmissions[] = {
     {"wave", Artefact::wave}, {"machine", Artefact::machine}, {"llvm", Artefact::llvm},  {"asm", Artefact::assembly},
     {"ptx", Artefact::ptx},   {"hsaco", Artefact::hsaco},     {"cubin", Artefact::cubin}};
 
+/// The whole of what a launch needs, as one file: every kernel of the plan and its manifest.
+constexpr const char *kImage = "image";
+
 std::optional<Artefact> parseEmission(const std::string &text) {
-  if (text.empty())
+  if (text.empty() || text == kImage)
     return std::nullopt;
-  std::vector<std::string> names;
+  std::vector<std::string> names{kImage};
   for (const Emission &emission : kEmissions) {
     if (text == emission.name)
       return emission.artefact;
@@ -98,8 +101,10 @@ void writeFile(const std::string &path, const std::string &bytes) {
 
 CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven) {
   CompileOptions options;
+  options.wideOffsets = choice.wideOffsets;
   if (!choice.directCopies.empty())
     options.directCopies = isOn("--direct-copies", choice.directCopies);
+  options.paddedRows = paddingOf(choice.paddedRows);
   if (targetGiven && !findTarget(choice.target))
     throw UsageError("unknown target `" + choice.target + "`. The choices are " + listOf(targetNames()) + ".");
   if (targetGiven)
@@ -144,6 +149,11 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   if (!attempt)
     return reportFailure(attempt.diagnostics, command.choice.json, out, err);
   const CompileResult &result = *attempt.result;
+  if (command.emit == kImage) {
+    if (command.output.empty())
+      throw UsageError("`--emit image` writes a binary file: say where with `-o`");
+    rt::writeImage(command.output, result.image);
+  }
   if (artefact && result.artefacts.empty())
     throw UsageError("`" + result.image.target + "` has no `" + command.emit + "`");
   if (artefact && !command.output.empty())

@@ -80,6 +80,14 @@ bool isOn(const std::string &option, const std::string &value) {
   return value == "on";
 }
 
+RowPadding paddingOf(const std::string &value) {
+  if (value == "auto")
+    return RowPadding::automatic;
+  if (value != "on" && value != "off")
+    throw UsageError("found `--padded-rows " + value + "`, expected `on`, `off` or `auto`");
+  return value == "on" ? RowPadding::always : RowPadding::never;
+}
+
 sched::ScheduleRequest resolveSchedule(const std::string &said) {
   sched::ScheduleRequest request;
   request.name = said;
@@ -130,9 +138,11 @@ Resolved resolve(const KernelChoice &choice) {
 
   resolved.options.target = choice.target;
   resolved.options.schedule = resolveSchedule(choice.schedule);
+  resolved.options.wideOffsets = choice.wideOffsets;
   resolved.options.directCopies = choice.directCopies.empty()
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
                                       : isOn("--direct-copies", choice.directCopies);
+  resolved.options.paddedRows = paddingOf(choice.paddedRows);
   for (const std::string &name : choice.dynamic) {
     if (!resolved.sizes.contains(name))
       throw UsageError(unknown("size", name, namesOf(entry.sizes)));

@@ -26,6 +26,7 @@ double milliseconds(std::chrono::steady_clock::time_point since) {
 /// One argument in the device's memory, between guard zones.
 class PlacedArray {
 public:
+  /// An array without values is unwritten. `isOutput`: what it holds afterwards is the result.
   PlacedArray(rt::Device &device, const kernels::Array &array, bool isOutput)
       : device(device), array(array), isOutput(isOutput) {
     int64_t elements = 1;
@@ -33,7 +34,7 @@ public:
       elements *= extent;
     bytes = (static_cast<size_t>(elements) * rt::storageBits(array.type) + 7) / 8;
     host.assign(bytes + 2 * kGuardBytes, kGuard);
-    if (isOutput)
+    if (array.values.empty())
       std::fill_n(host.begin() + kGuardBytes, bytes, kUnwritten);
     else
       std::ranges::copy(kernels::encodeArray(array), host.begin() + kGuardBytes);
@@ -74,27 +75,58 @@ struct Outcome {
   double ms = 0;
 };
 
+/// An output that is the array of an input, by their numbers.
+struct InPlace {
+  size_t output = 0, input = 0;
+};
+
+/// What `b=a` means for this kernel; throws UsageError with the legal choices.
+std::optional<InPlace> resolveInPlace(const std::string &said, const std::vector<kernels::ArgumentInfo> &arguments) {
+  if (said.empty())
+    return std::nullopt;
+  auto find = [&](const std::string &name, bool isOutput) {
+    std::vector<std::string> names;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      if (arguments[i].isOutput != isOutput || arguments[i].dims.empty())
+        continue;
+      if (arguments[i].name == name)
+        return i;
+      names.push_back(arguments[i].name);
+    }
+    throw UsageError("`--in-place " + said + "`: `" + name + "` is no " + (isOutput ? "output" : "input") +
+                     " of the kernel; the choices are " + listOf(names) + ". Say OUTPUT=INPUT.");
+  };
+  size_t equals = std::min(said.find('='), said.size());
+  return InPlace{find(said.substr(0, equals), true), find(said.substr(std::min(equals + 1, said.size())), false)};
+}
+
 std::vector<std::unique_ptr<PlacedArray>> place(rt::Device &device, const kernels::Problem &problem,
-                                                std::vector<rt::Argument> &arguments) {
+                                                std::vector<rt::Argument> &arguments,
+                                                std::optional<InPlace> inPlace = std::nullopt) {
   std::vector<std::unique_ptr<PlacedArray>> arrays;
   for (size_t i = 0; i < problem.arguments.size(); ++i) {
+    if (inPlace && i == inPlace->output) {
+      arguments.push_back(arguments[inPlace->input]);
+      continue;
+    }
     if (problem.arguments[i].dims.empty()) {
       double number = problem.arrays[i].values.at(0);
       arguments.push_back(isFloat(problem.arrays[i].type) ? rt::Argument(number)
                                                           : rt::Argument(static_cast<int64_t>(number)));
       continue;
     }
-    arrays.push_back(std::make_unique<PlacedArray>(device, problem.arrays[i], problem.arguments[i].isOutput));
+    bool isOutput = problem.arguments[i].isOutput || (inPlace && i == inPlace->input);
+    arrays.push_back(std::make_unique<PlacedArray>(device, problem.arrays[i], isOutput));
     arguments.push_back(arrays.back()->argument());
   }
   return arrays;
 }
 
 Outcome attempt(rt::Device &device, rt::LoadedKernel &kernel, const Resolved &resolved,
-                const kernels::ProblemOptions &options) {
+                const kernels::ProblemOptions &options, std::optional<InPlace> inPlace) {
   kernels::Problem problem = kernels::makeProblem(*resolved.entry, *resolved.variant, resolved.sizes, options);
   std::vector<rt::Argument> arguments;
-  std::vector<std::unique_ptr<PlacedArray>> arrays = place(device, problem, arguments);
+  std::vector<std::unique_ptr<PlacedArray>> arrays = place(device, problem, arguments, inPlace);
   auto start = std::chrono::steady_clock::now();
   kernel.launch(arguments);
   device.synchronise();
@@ -134,6 +166,7 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
   KernelChoice choice = command.choice;
   choice.target = targetFor(choice, command.targetGiven, device);
   Resolved resolved = resolve(choice);
+  std::optional<InPlace> inPlace = resolveInPlace(command.inPlace, resolved.entry->arguments(*resolved.variant));
   CompileAttempt compiled = compileImage(resolved.entry->build(*resolved.variant), resolved.options, imageFor(device));
   if (!compiled)
     return reportFailure(compiled.diagnostics, choice.json, out, err);
@@ -141,9 +174,9 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
 
   kernels::ProblemOptions options{
       .seed = command.seed, .integers = true, .nativeF8 = findTarget(choice.target)->fp8e4m3};
-  Outcome exact = attempt(device, *kernel, resolved, options);
+  Outcome exact = attempt(device, *kernel, resolved, options, inPlace);
   options.integers = false;
-  Outcome random = attempt(device, *kernel, resolved, options);
+  Outcome random = attempt(device, *kernel, resolved, options, inPlace);
   bool ok = exact.ok && random.ok;
 
   Json sizes = Json::object();
@@ -189,7 +222,14 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
                                                   {.seed = 1, .nativeF8 = findTarget(choice.target)->fp8e4m3});
   std::vector<rt::Argument> arguments;
   auto arrays = place(device, problem, arguments);
-  rt::Timing timing = rt::measure(device, *kernel, arguments, {.repetitions = command.repetitions});
+  // One workspace for all launches: who launches often lends one, too.
+  rt::TimingOptions options{.repetitions = command.repetitions};
+  std::optional<rt::DeviceBuffer> workspace;
+  if (uint64_t bytes = kernel->workspaceBytes(arguments); bytes > 0) {
+    workspace.emplace(device, bytes);
+    options.launch.workspace = {workspace->data(), workspace->bytes()};
+  }
+  rt::Timing timing = rt::measure(device, *kernel, arguments, options);
   rt::KernelResources resources = kernel->resources();
   Json sizes = Json::object();
   for (const auto &[name, value] : resolved.sizes)

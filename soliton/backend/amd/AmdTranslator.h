@@ -55,6 +55,12 @@ private:
     if (countsAccesses)
       compilerFence();
   }
+  /// After a load or matrix instruction whose place a schedule has decided: it stays, also where LLVM finds that nobody
+  /// needs its value. This is no instruction, and nothing waits for it.
+  void keep(llvm::Value *value) {
+    if (countsAccesses)
+      call(llvm::Intrinsic::fake_use, {}, {value});
+  }
 
   // Matrix.cpp
   llvm::LogicalResult translate(machine::MmaOp op);

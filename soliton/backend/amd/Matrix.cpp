@@ -93,7 +93,9 @@ LogicalResult AmdTranslator::translate(machine::MmaOp op) {
     args.push_back(bits(operand, wanted));
   }
   args.append({i32(0), i32(0), i32(0)}); // no broadcast, no lane permutation
-  set(op, bits(call(row->id, {}, args), operands[2]->getType()));
+  llvm::CallInst *product = call(row->id, {}, args);
+  keep(product);
+  set(op, bits(product, operands[2]->getType()));
   return success();
 }
 
@@ -128,7 +130,10 @@ LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
                            << "f4E2M1FN and its f32 accumulator";
   // Without scales both are 0, for which LLVM takes the instruction that has none.
   Value *scaleA = i32(0), *scaleB = i32(0);
-  set(op, call(id, {a->getType(), b->getType()}, {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB}));
+  llvm::CallInst *product =
+      call(id, {a->getType(), b->getType()}, {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB});
+  keep(product);
+  set(op, product);
   return success();
 }
 

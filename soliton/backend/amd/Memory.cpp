@@ -87,6 +87,7 @@ Value *AmdTranslator::loadFar(machine::LoadOp op, llvm::Type *type) {
     address = builder.CreateSelect(get(op.getMask()), address, origins.lookup(op.getBuffer()));
   Value *loaded =
       builder.CreateAlignedLoad(memoryType(memoryBytes(type)), farAddress(address), llvm::Align(op.getAlignment()));
+  keep(loaded);
   keepApart();
   Value *result = fromMemory(loaded, type);
   return op.getMask() ? builder.CreateSelect(get(op.getMask()), result, llvm::Constant::getNullValue(type)) : result;
@@ -122,6 +123,7 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
     auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), immediate);
     Value *loaded =
         call(I::amdgcn_raw_ptr_buffer_load, {memoryType(bytes)}, {get(op.getBuffer()), lane, uniform, i32(0)});
+    keep(loaded);
     keepApart();
     set(op, fromMemory(loaded, type));
     return success();
@@ -136,6 +138,7 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   llvm::LoadInst *load =
       builder.CreateAlignedLoad(memoryType(bytes), sharedAddress(offset, immediate), llvm::Align(op.getAlignment()));
   markShared(load);
+  keep(load);
   keepApart();
   Value *result = fromMemory(load, type);
   if (op.getMask())
@@ -255,6 +258,7 @@ LogicalResult AmdTranslator::translate(machine::LoadMatrixOp op) {
   llvm::CallInst *load =
       call(row->id, {native}, {sharedAddress(get(op.getLane()), static_cast<int64_t>(op.getImmediate()))});
   markShared(load);
+  keep(load);
   keepApart();
   set(op, bits(load, type));
   return success();

@@ -4,6 +4,7 @@
 #include "soliton/backend/amd/Hsaco.h"
 #include "soliton/backend/amd/Order.h"
 #include "soliton/backend/common/Codegen.h"
+#include "soliton/backend/common/Pressure.h"
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
 #include "llvm/IR/LLVMContext.h"
@@ -175,8 +176,7 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
     return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
   std::string object, error;
   const bool keep = keepsOrder(kernel);
-  if (keep)
-    keepOrder(job.context);
+  setGate(job.context, keep);
   if (failed(translate<AmdTranslator>(job)))
     return failure();
   if (!accumulatorsApart)
@@ -212,9 +212,19 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
   return std::move(code);
 }
 
+/// What needs far more registers than there are would spill most of them.
+static llvm::LogicalResult checkDemand(machine::KernelOp kernel, const Target &target, const Options &options) {
+  int64_t alive = registersAlive(kernel), has = target.registersPerLane + target.accumulatorRegistersPerLane;
+  if (options.allowSpills || alive <= 2 * has)
+    return llvm::success();
+  return report(kernel.getLoc(), DiagId::RegisterSpill).hint("use a smaller tile or more waves")
+         << "`" << kernel.getSymName() << "` keeps about " << alive << " registers a lane alive, " << target.name
+         << " has " << has;
+}
+
 mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
   constexpr int64_t half = 128; // of the registers that every instruction can name
-  if (failed(checkTarget(kernel, target, Vendor::amd)))
+  if (failed(checkTarget(kernel, target, Vendor::amd)) || failed(checkDemand(kernel, target, options)))
     return failure();
   initializeTargets();
   bool apart = accumulatorRegisters(kernel) > half;
@@ -228,7 +238,7 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
 }
 
 mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target &target, const Options &options) {
-  if (failed(checkTarget(kernel, target, Vendor::nvidia)))
+  if (failed(checkTarget(kernel, target, Vendor::nvidia)) || failed(checkDemand(kernel, target, options)))
     return failure();
   initializeTargets();
   std::shared_lock generating(optionsMutex());
@@ -236,6 +246,7 @@ mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target 
   Job &job = *owned;
   if (!job.machine)
     return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
+  setGate(job.context, /*keepsOrder=*/false);
   if (failed(translate<NvidiaTranslator>(job)) ||
       failed(generate(job, llvm::CodeGenFileType::AssemblyFile, job.code.assembly)))
     return failure();

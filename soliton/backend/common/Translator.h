@@ -85,7 +85,7 @@ protected:
   llvm::CallInst *assembly(llvm::Type *result, llvm::StringRef text, llvm::StringRef constraints,
                            llvm::ArrayRef<llvm::Value *> args, AsmEffect effect);
   /// Nothing that touches memory moves across this point in LLVM; emits no instruction.
-  void compilerFence() { assembly(builder.getVoidTy(), "", "~{memory}", {}, AsmEffect::memory); }
+  void compilerFence();
   /// Emits `body` for the lanes where `condition` holds; its value (of `type`, null for none) or zero.
   llvm::Value *predicated(llvm::Value *condition, llvm::Type *type, llvm::function_ref<llvm::Value *()> body);
   /// lane + uniform (if there is one); without the immediate.

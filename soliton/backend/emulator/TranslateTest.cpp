@@ -195,6 +195,15 @@ std::vector<uint8_t> everyByte() {
   return bytes;
 }
 
+/// In memory an i1 is a byte: anything but 0 is true, and true is stored as 1.
+TEST(EmulatorTranslator, AnI1InMemoryIsAByte) {
+  std::string body = "  %f = arith.constant dense<false> : vector<4xi1>\n  %y = arith.ori %x, %f : vector<4xi1>";
+  std::vector<uint8_t> bytes = {0, 1, 2, 255, 128, 0, 0, 7}, want = {0, 1, 1, 1, 1, 0, 0, 1};
+  std::vector<uint8_t> found = evaluate("vector<4xi1>", "vector<4xi1>", body, 4, 4, bytes);
+  found.resize(want.size());
+  EXPECT_EQ(found, want);
+}
+
 uint32_t element(const std::vector<uint8_t> &bytes, size_t index, int width) {
   uint32_t value = 0;
   for (int bit = 0; bit < width; ++bit) {
@@ -207,10 +216,10 @@ uint32_t element(const std::vector<uint8_t> &bytes, size_t index, int width) {
 TEST(EmulatorTranslator, PackedElementsKeepTheirBits) {
   std::vector<uint8_t> input = everyByte();
   for (const auto &[type, bytes] : {std::pair<std::string, int>{"vector<8xi4>", 4},
-                             {"vector<2xi4>", 1},
-                             {"vector<8xf4E2M1FN>", 4},
-                             {"vector<32xf4E2M1FN>", 16},
-                             {"vector<16xf6E2M3FN>", 12}}) {
+                                    {"vector<2xi4>", 1},
+                                    {"vector<8xf4E2M1FN>", 4},
+                                    {"vector<32xf4E2M1FN>", 16},
+                                    {"vector<16xf6E2M3FN>", 12}}) {
     std::string plain = "vector<" + std::to_string(bytes) + "xi8>";
     std::vector<uint8_t> expected(input.begin(), input.begin() + bytes * 64);
     EXPECT_EQ(evaluate(type, plain, "%y = vector.bitcast %x : " + type + " to " + plain, bytes, bytes, input), expected)

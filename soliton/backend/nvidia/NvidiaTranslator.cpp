@@ -41,10 +41,9 @@ void NvidiaTranslator::declareShared() {
 void NvidiaTranslator::setAttributes() {
   function->setCallingConv(llvm::CallingConv::PTX_Kernel);
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.getWaves() * kernel.getWaveSize()) + ",1,1");
-  bool setsRegisters = false;
-  kernel.walk([&](machine::RegistersOp) { setsRegisters = true; });
-  if (setsRegisters) // otherwise ptxas does not know what it starts with and ignores it
-    function->addFnAttr("nvvm.minctasm", "1");
+  // Otherwise ptxas spills rather than let one workgroup have more than half of the registers, and ignores a register
+  // budget since it does not know what it starts with.
+  function->addFnAttr("nvvm.minctasm", "1");
 }
 
 llvm::Value *NvidiaTranslator::fastExp2(llvm::Value *x) {

@@ -1,0 +1,20 @@
+//===- Pressure.h - How many registers a kernel keeps alive --------------------------===//
+//
+// An estimate before any register is allocated: the most 32-bit registers of a lane that hold vectors at one place.
+// What needs twice what the chip has is refused at once: LLVM would look for minutes for a way to spill it, and the
+// kernel would spend its time on that.
+//
+//   %a = machine.load … : vector<8xf32>         8
+//   %b = machine.load … : vector<8xf32>        16
+//   %c = arith.addf %a, %b                     24, since all three are alive at the addition
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/ir/Machine.h"
+
+namespace soliton::backend {
+
+int64_t registersAlive(machine::KernelOp kernel);
+
+} // namespace soliton::backend

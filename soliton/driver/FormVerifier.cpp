@@ -1,0 +1,33 @@
+#include "soliton/driver/FormVerifier.h"
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/schedule/WholePlaces.h"
+
+#include <chrono>
+
+namespace soliton {
+
+void FormVerifier::runAfterPass(mlir::Pass *, mlir::Operation *op) {
+  auto kernel = dyn_cast<wave::KernelOp>(op);
+  if (!kernel || getForm(kernel) == last)
+    return;
+  auto begin = std::chrono::steady_clock::now();
+  last = getForm(kernel);
+  verdict.violated |= mlir::failed(verifyForm(kernel, last));
+  verdict.ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole) {
+  if (whole.unproven) // an instrument asked for it
+    return success();
+  std::vector<Diagnostic> wrong = sched::whole::prove(whole.kernel);
+  for (const Diagnostic &diagnostic : wrong)
+    emit(kernel.getContext(), diagnostic);
+  if (wrong.empty())
+    return success();
+  return report(kernel.getLoc(), DiagId::FormViolated)
+         << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and " << wrong.size()
+         << " of its hazards are not proven";
+}
+
+} // namespace soliton

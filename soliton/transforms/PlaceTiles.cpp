@@ -1,0 +1,106 @@
+#include "soliton/transforms/PlaceTiles.h"
+
+#include "soliton/analysis/Access.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/schedule/WholeFacts.h"
+#include "soliton/transforms/WholeKernel.h"
+
+namespace soliton {
+using namespace wave;
+namespace whole = sched::whole;
+
+static int64_t bytesOf(AllocateOp tile) {
+  return bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
+}
+
+static SmallVector<AllocateOp> tilesOf(KernelOp kernel) {
+  SmallVector<AllocateOp> tiles;
+  kernel.walk([&](AllocateOp tile) { tiles.push_back(tile); });
+  return tiles;
+}
+
+/// All of them are touched in one loop, and so live together whatever its schedule is: the usual case, in which nothing
+/// has to be found out.
+static bool areOfOneLoop(ArrayRef<AllocateOp> tiles) {
+  Operation *common = nullptr;
+  for (AllocateOp tile : tiles)
+    for (Operation *user : tile.getResult().getUsers()) {
+      Operation *loop = user->getParentOfType<IterateOp>();
+      if (!loop || (common && common != loop))
+        return false;
+      common = loop;
+    }
+  return true;
+}
+
+/// When each tile lives, in positions of the text; nothing for one that nobody touches.
+static llvm::DenseMap<Operation *, std::vector<LiveInterval>> findLives(const WholeKernel &kernel) {
+  llvm::DenseMap<Operation *, std::vector<LiveInterval>> lives;
+  for (const whole::Lifetime &lifetime : whole::findLifetimes(kernel.kernel, whole::Order::OfLoops))
+    for (const whole::LiveInterval &interval : lifetime.intervals)
+      lives[kernel.memories[lifetime.region].getDefiningOp()].push_back({interval.begin, interval.end + 1});
+  return lives;
+}
+
+/// Workgroups that a compute unit holds if each takes that much shared memory.
+static int64_t residents(int64_t bytes, const Geometry &geometry) {
+  const Target &target = geometry.target();
+  int64_t byWaves = target.simdsPerComputeUnit * target.maxWavesPerSimd / geometry.waveCount();
+  return std::min(std::max<int64_t>(byWaves, 1), bytes == 0 ? byWaves : target.sharedBytes / bytes);
+}
+
+static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, ArrayRef<AllocateOp> allocations) {
+  std::vector<SharedTile> tiles;
+  // 16 bytes: the widest access stays aligned in every tile.
+  for (AllocateOp allocation : allocations)
+    tiles.push_back({.bytes = bytesOf(allocation), .alignment = 16});
+  SharedPlan apart = planShared(tiles);
+  if (allocations.size() < 2 || areOfOneLoop(allocations))
+    return apart;
+  WholeKernel whole = makeWholeKernel(kernel, geometry);
+  if (whole.unproven)
+    return apart;
+  llvm::DenseMap<Operation *, std::vector<LiveInterval>> lives = findLives(whole);
+  for (auto [tile, allocation] : llvm::zip(tiles, allocations))
+    tile.live = lives.lookup(allocation);
+  SharedPlan shared = planShared(tiles);
+  return residents(shared.bytes, geometry) > residents(apart.bytes, geometry) ? shared : apart;
+}
+
+int64_t placeTiles(KernelOp kernel, const Geometry &geometry) {
+  SmallVector<AllocateOp> allocations = tilesOf(kernel);
+  SharedPlan plan = planTiles(kernel, geometry, allocations);
+  for (auto [allocation, offset] : llvm::zip(allocations, plan.offsets))
+    allocation.setOffset(offset);
+  return plan.bytes;
+}
+
+int64_t bytesBeside(IterateOp loop, const Geometry &geometry, llvm::function_ref<bool(Operation *)> inside) {
+  auto kernel = loop->getParentOfType<KernelOp>();
+  SmallVector<AllocateOp> others;
+  for (AllocateOp tile : tilesOf(kernel))
+    if (llvm::none_of(tile.getResult().getUsers(), inside))
+      others.push_back(tile);
+  if (others.empty())
+    return 0;
+  WholeKernel whole = makeWholeKernel(kernel, geometry);
+  llvm::DenseMap<Operation *, std::vector<LiveInterval>> lives = findLives(whole);
+  auto node = static_cast<int>(llvm::find(whole.ops, loop.getOperation()) - whole.ops.begin());
+  whole::LiveInterval when = whole::positionsOf(whole.kernel, node);
+  int64_t bytes = 0;
+  for (AllocateOp tile : others)
+    if (whole.unproven || liveTogether({.live = lives.lookup(tile)}, {.live = {{when.begin, when.end + 1}}}))
+      bytes += bytesOf(tile);
+  return bytes;
+}
+
+LogicalResult checkSharedBytes(KernelOp kernel, const Geometry &geometry, int64_t bytes) {
+  if (bytes <= geometry.target().sharedBytes)
+    return success();
+  return report(kernel.getLoc(), DiagId::SharedMemoryExceeded)
+             .hint("use smaller tiles, or keep an operand out of shared memory")
+         << "the kernel needs " << bytes << " bytes of shared memory, `" << geometry.target().name << "` has "
+         << geometry.target().sharedBytes;
+}
+
+} // namespace soliton

@@ -1,0 +1,209 @@
+#include "test/generate/Coverage.h"
+
+#include <algorithm>
+
+namespace soliton::generate {
+namespace {
+struct Covered {
+  std::string name;
+  /// Fine names, or what they begin with in front of a dot; by default the coarse name itself.
+  std::vector<std::string> fine = {};
+};
+
+const std::vector<Covered> &table() {
+  static const std::vector<Covered> rows = {
+      {"dims.1"},
+      {"dims.2"},
+      {"dims.3"},
+      {"dims.4"},
+      {"dims.5", {"dims.5", "dims.6"}},
+      // Sizes and who has which part of them.
+      {"size.odd"},
+      {"size.tiny"},
+      {"size.dynamic"},
+      {"size.zero"},
+      {"tile.odd"},
+      {"whole.odd"},
+      {"workgroup.shared"},
+      {"workgroup.product"},
+      {"workgroup.3"},
+      {"workgroup.4"},
+      {"workgroup.iters"},
+      {"workgroup.apply"},
+      {"workgroup.unused"},
+      {"grid"},
+      {"grid.every-dimension"},
+      {"reordering"},
+      {"alias"},
+      {"assume"},
+      {"waves"},
+      {"waves.replicated"},
+      {"tiling.iters"},
+      {"tiling.start"},
+      // Elements.
+      {"type.f32"},
+      {"type.f16"},
+      {"type.bf16"},
+      {"type.f64"},
+      {"type.i64"},
+      {"type.i32"},
+      {"type.i16"},
+      {"type.i8"},
+      {"type.i4"},
+      {"type.i1"},
+      {"type.index"},
+      {"type.f8", {"type.f8e4m3fn", "type.f8e4m3fnuz", "type.f8e5m2", "type.f8e5m2fnuz", "type.f8e8m0fnu"}},
+      {"type.f6", {"type.f6e2m3fn"}},
+      {"type.f4", {"type.f4e2m1fn"}},
+      {"data.real"},
+      // Memory.
+      {"read.permuted"},
+      {"read.offset"},
+      {"read.scaled"},
+      {"read.divided"},
+      {"read.wrapped"},
+      {"read.reversed"},
+      {"read.merged"},
+      {"read.split"},
+      {"read.constant"},
+      {"read.dropped"},
+      {"read.larger"},
+      {"read.gather"},
+      {"read.place"},
+      {"read.bounds"},
+      {"write.permuted"},
+      {"write.offset"},
+      {"write.scaled"},
+      {"write.reversed"},
+      {"write.merged"},
+      {"write.split"},
+      {"write.larger"},
+      {"write.scatter"},
+      {"write.bounds"},
+      {"elements-per-thread"},
+      {"memory.shared"},
+      {"memory.in-place"},
+      {"memory.written-and-read"},
+      {"shared.author"},
+      {"barrier.author"},
+      {"wait.author"},
+      {"outputs.several"},
+      // Control.
+      {"loop"},
+      {"loop.nested"},
+      {"loop.nested-same"},
+      {"loop.sequential"},
+      {"carried.several", {"carried.2", "carried.3"}},
+      {"conditional"},
+      // Computing.
+      {"mma.1"},
+      {"mma.2"},
+      {"mma.3"},
+      {"mma.named"},
+      {"batch.tile.1"},
+      {"batch.tile.more"},
+      {"reduce"},
+      {"broadcast", {"broadcast", "binary.broadcast"}},
+      {"cast"},
+      {"permute"},
+      {"select", {"select", "compare"}},
+      {"self_index"},
+      {"apply_expr"},
+      {"scalar"},
+      {"function"},
+      {"unary"},
+      {"binary"},
+      // When.
+      {"schedule.prefetch"},
+      {"schedule.four_stage"},
+      {"schedule.list"},
+      {"schedule.modulo"},
+      {"schedule.exact"},
+      {"direct-copies"}};
+  return rows;
+}
+
+bool isUnder(const std::string &name, const std::string &prefix) {
+  return name == prefix || (name.starts_with(prefix) && name[prefix.size()] == '.');
+}
+
+/// Two lists of features of which none of the first meets one of the second.
+struct Never {
+  std::vector<std::string> some, others;
+  const char *reason;
+};
+
+const std::vector<Never> &nevers() {
+  const std::vector<std::string> products = {"mma.1", "mma.2", "mma.3", "mma.named", "batch"};
+  const std::vector<std::string> looping = {"loop", "carried", "tiling", "schedule"};
+  static const std::vector<Never> rows = {
+      {{"dims"}, {"dims"}, "a kernel has one number of dimensions"},
+      {{"schedule"}, {"schedule"}, "a kernel has one schedule"},
+      {{"mma.1", "mma.2", "mma.3"}, {"mma.1", "mma.2", "mma.3"}, "a kernel has one number of products"},
+      {products, {"tile.odd", "whole.odd"}, "matrix instructions take whole tiles"},
+      {products, {"alias"}, "an alias has no matrix instruction's tile"},
+      {products, {"dims.1", "dims.2"}, "a product has three dimensions"},
+      {{"batch", "mma.2"}, {"dims.3"}, "a batch, or a second product, is a fourth dimension"},
+      {{"mma.3"}, {"dims.3", "dims.4"}, "three products have five dimensions"},
+      {products, {"workgroup.4"}, "of five dimensions a product sums one"},
+      {{"loop.nested"}, {"mma.1"}, "one product sums one dimension"},
+      {looping, {"dims.1"}, "the one dimension is that of the results"},
+      {{"reduce", "broadcast", "permute"}, {"dims.1"}, "tiles of one dimension only"},
+      {{"loop.nested"}, {"dims.2"}, "two loops and a result are three dimensions"},
+      {{"workgroup.shared", "workgroup.product"}, {"dims.1", "workgroup.4"}, "two of five dimensions share one number"},
+      {{"workgroup.3"}, {"dims.1", "dims.2", "dims.3"}, "four workgroup dimensions have four dimensions"},
+      {{"workgroup.4"}, {"dims.1", "dims.2", "dims.3", "dims.4"}, "five workgroup dimensions have five dimensions"},
+      {{"alias"}, {"dims.5", "workgroup.4"}, "an alias would be a sixth dimension"},
+      {{"workgroup.unused"}, {"workgroup.4"}, "one that no tile has would be a sixth dimension"},
+      {{"workgroup.unused", "grid"},
+       {"grid.every-dimension"},
+       "what no tile has is one workgroup: no two may write the same"},
+      {{"workgroup.4"}, {"grid.every-dimension"}, "32 workgroups are more than these launches have"},
+      {{"grid"}, {"reordering"}, "one workgroup has no order"},
+      {{"workgroup.product"}, {"reordering"}, "several numbers would be one workgroup's"},
+  };
+  return rows;
+}
+} // namespace
+
+const std::vector<std::string> &coveredFeatures() {
+  static const std::vector<std::string> names = [] {
+    std::vector<std::string> list;
+    for (const Covered &each : table())
+      list.push_back(each.name);
+    return list;
+  }();
+  return names;
+}
+
+bool brings(const std::string &fine, const std::string &coarse) {
+  auto row = std::ranges::find(table(), coarse, &Covered::name);
+  if (row == table().end())
+    return false;
+  if (row->fine.empty())
+    return isUnder(fine, coarse) && (fine == coarse || !std::ranges::count(coveredFeatures(), fine));
+  return std::ranges::any_of(row->fine, [&](const std::string &each) { return isUnder(fine, each); });
+}
+
+std::set<std::string> coveredBy(const std::set<std::string> &features) {
+  std::set<std::string> found;
+  for (const std::string &coarse : coveredFeatures())
+    if (std::ranges::any_of(features, [&](const std::string &fine) { return brings(fine, coarse); }))
+      found.insert(coarse);
+  return found;
+}
+
+std::optional<std::string> whyNever(const std::string &a, const std::string &b) {
+  // A name of the table is itself; another one stands for all that begin with it.
+  auto in = [](const std::vector<std::string> &list, const std::string &name) {
+    return std::ranges::any_of(list, [&](const std::string &each) {
+      return std::ranges::count(coveredFeatures(), each) && each != "loop" ? name == each : isUnder(name, each);
+    });
+  };
+  for (const Never &each : nevers())
+    if ((in(each.some, a) && in(each.others, b)) || (in(each.some, b) && in(each.others, a)))
+      return each.reason;
+  return std::nullopt;
+}
+
+} // namespace soliton::generate

@@ -1,0 +1,31 @@
+//===- Coverage.h - Which pairs of features a campaign has to meet -----------------------------===//
+//
+// Choices have fine names (`function.cbrt`, `carried.3`); what matters together has coarse ones (`function`,
+// `carried.several`). Each two of these must meet in kernels that were accepted, unless they never can:
+//
+//   coveredBy({"dims.2", "carried.3"}) == {"dims.2", "carried.several"}
+//   whyNever("dims.1", "dims.2") == "a kernel has one number of dimensions"
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace soliton::generate {
+
+/// All coarse names, in the order of the table.
+const std::vector<std::string> &coveredFeatures();
+
+/// Whether choosing `fine` brings the coarse feature.
+bool brings(const std::string &fine, const std::string &coarse);
+
+/// The coarse names of what was chosen.
+std::set<std::string> coveredBy(const std::set<std::string> &features);
+
+/// Why no kernel has both, if that is so.
+std::optional<std::string> whyNever(const std::string &a, const std::string &b);
+
+} // namespace soliton::generate
