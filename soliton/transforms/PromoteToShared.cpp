@@ -101,6 +101,7 @@ static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
   TileType type = tileOf(read);
   SmallVector<StringAttr> dims;
   SmallVector<sym::Expr> indices, starts;
+  SmallVector<Attribute> bounds;
   std::vector<DimExtent> order = *memoryOrder(read, geometry);
   for (const DimExtent &dim : order) {
     auto name = StringAttr::get(read.getContext(), dim.dim.name());
@@ -108,9 +109,13 @@ static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
     dims.push_back(name);
     indices.push_back(placeSymbol(k));
     starts.push_back(exprsOf(read.getStartsAttr())[k]);
+    if (read.getBoundsAttr())
+      bounds.push_back(read.getBoundsAttr()[k]);
   }
   read.getResult().setType(TileType::get(read.getContext(), dims, type.getElementType(), type.getLayout()));
   read.setStartsAttr(exprArrayAttr(read.getContext(), starts));
+  if (read.getBoundsAttr())
+    read.setBoundsAttr(ArrayAttr::get(read.getContext(), bounds));
   read.removeIndicesAttr();
   return exprArrayAttr(read.getContext(), indices);
 }
