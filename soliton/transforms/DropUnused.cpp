@@ -144,6 +144,8 @@ static void narrow(Operation *op, const Uses &uses) {
     }
     kept.flip();
   }
+  // What nobody needs of it may still be handed to a loop that has not been narrowed yet.
+  op->dropAllUses();
   op->erase();
 }
 
