@@ -60,3 +60,32 @@ wave.kernel @unchanged attributes {
   }
   wave.write %1, %b {tags = ["behind"]} : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
 }
+
+// -----
+
+// What neither loop's results need goes with both, though the first hands it to the second.
+// CHECK-LABEL: wave.kernel @handed_to_another_loop
+// CHECK: wave.iterate "K"(%{{[0-9]+}}) {{.*}} : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32>
+// CHECK: wave.iterate "K"(%{{[0-9]+}}) {{.*}} : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32>
+wave.kernel @handed_to_another_loop attributes {
+    arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.tiling<dim = "K", tile = <"32">>],
+    subs = {M = 64 : i64, K = 128 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.fill 0.0 : f32 -> !wave.tile<[M], f32>
+  %1:2 = wave.iterate "K" (%0, %0) : (!wave.tile<[M], f32>, !wave.tile<[M], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], f32>) {
+  ^bb1(%x: !wave.tile<[M], f32>, %y: !wave.tile<[M], f32>):
+    %2 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+    %3 = wave.binary add %x, %2 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    %4 = wave.binary max %y, %2 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    wave.yield %3, %4 : !wave.tile<[M], f32>, !wave.tile<[M], f32>
+  }
+  %5:2 = wave.iterate "K" (%1#0, %1#1) : (!wave.tile<[M], f32>, !wave.tile<[M], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], f32>) {
+  ^bb1(%x: !wave.tile<[M], f32>, %y: !wave.tile<[M], f32>):
+    %2 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+    %3 = wave.binary add %x, %2 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    %4 = wave.binary min %y, %2 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    wave.yield %3, %4 : !wave.tile<[M], f32>, !wave.tile<[M], f32>
+  }
+  wave.write %5#0, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+}
