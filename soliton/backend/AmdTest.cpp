@@ -1,5 +1,6 @@
 // HSACO: the binary holds what the machine form says, no more and no less. Nothing here runs on a GPU.
 #include "soliton/backend/TestUtil.h"
+#include "soliton/backend/common/Pressure.h"
 
 namespace soliton::backend {
 namespace {
@@ -268,6 +269,52 @@ TEST(Gfx942, SpillIsAWarningWithItsSize) {
   EXPECT_EQ(code->warnings[0].id, DiagId::RegisterSpill);
   EXPECT_NE(code->warnings[0].message.find(std::to_string(code->spilledRegisters) + " vector registers"),
             std::string::npos);
+}
+
+/// Loads so many vectors of four words, then stores them all.
+std::string allAtOnce(int vectors) {
+  std::string body =
+      "  %zero = arith.constant 0 : i64\n  %bytes = arith.constant 16777216 : i64\n  %c16 = arith.constant 16 : i32\n"
+      "  %lane = machine.id lane\n  %offset = arith.muli %lane, %c16 : i32\n"
+      "  %from = machine.buffer %a[%zero], %bytes\n";
+  auto at = [](int i) {
+    return " %from [%offset] {immediate = " + std::to_string(i * 4096) +
+           " : i64, alignment = 16 : i64} : vector<4xf32>\n";
+  };
+  for (int i = 0; i < vectors; ++i)
+    body += "  %v" + std::to_string(i) + " = machine.load" + at(i);
+  for (int i = 0; i < vectors; ++i)
+    body += "  machine.store %v" + std::to_string(i) + "," + at(i);
+  return kernelText(chip("gfx942"), "%a: !machine.ptr", body, 0, 4);
+}
+
+TEST(Gfx942, TwiceTheRegistersIsRefusedAtOnce) {
+  Program fits(allAtOnce(40)), far(allAtOnce(300));
+  EXPECT_EQ(registersAlive(fits.kernel), 160);
+  EXPECT_EQ(registersAlive(far.kernel), 1200);
+  EXPECT_TRUE(failed(far.compile()));
+  EXPECT_TRUE(far.saidId(DiagId::RegisterSpill)) << far.said();
+  EXPECT_NE(far.said().find("keeps about 1200 registers a lane alive, gfx942 has 512"), std::string::npos)
+      << far.said();
+  EXPECT_NE(far.said().find("hint: use a smaller tile or more waves"), std::string::npos) << far.said();
+}
+
+TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
+  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c9 = arith.constant 9 : i32
+  %from = machine.buffer %a[%zero], %bytes
+  %kept = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+  scf.for %i = %c0 to %c9 step %c1 : i32 {
+    machine.store %kept, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+    %other = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+    machine.store %other, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+  })",
+                             0, 1));
+  EXPECT_EQ(registersAlive(program.kernel), 8);
 }
 
 TEST(Gfx942, KeepsTextsOnRequest) {

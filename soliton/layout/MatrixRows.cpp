@@ -1,20 +1,11 @@
 #include "soliton/layout/MatrixRows.h"
 
+#include "soliton/layout/PrimeDigits.h"
+
 #include <algorithm>
 
 namespace soliton {
 namespace {
-Digits primeDigits(const Digits &digits) {
-  Digits result;
-  for (Digit digit : canonical(digits))
-    for (int64_t prime = 2; digit.extent > 1; ++prime)
-      for (; digit.extent % prime == 0; digit.extent /= prime, digit.stride *= prime) {
-        result.push_back(digit);
-        result.back().extent = prime;
-      }
-  return result;
-}
-
 /// Reads off where lanes point, digit by digit.
 class RowFinder {
 public:
@@ -67,8 +58,8 @@ private:
 } // namespace
 
 std::optional<Layout> matrixRows(const MatrixTable &table, const Layout &wanted, Dim along) {
-  Digits given = primeDigits(table.result.reg), registers = primeDigits(wanted.reg);
-  Digits givenLanes = primeDigits(table.result.lane), lanes = primeDigits(wanted.lane);
+  Digits given = primeDigits(canonical(table.result.reg)), registers = primeDigits(canonical(wanted.reg));
+  Digits givenLanes = primeDigits(canonical(table.result.lane)), lanes = primeDigits(canonical(wanted.lane));
   RowFinder finder(table, along);
   if (wanted.lanes() != table.result.lanes() || !finder.match(given, registers) || !finder.match(givenLanes, lanes))
     return std::nullopt;

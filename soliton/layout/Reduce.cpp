@@ -1,5 +1,7 @@
 #include "soliton/layout/Reduce.h"
 
+#include "soliton/layout/PrimeDigits.h"
+
 #include <algorithm>
 
 namespace soliton {
@@ -88,18 +90,6 @@ int64_t ReducePlan::wavePartial(int64_t wave) const {
 }
 
 namespace {
-/// Digits of prime extent.
-Digits primeDigits(const Digits &digits) {
-  Digits result;
-  for (Digit digit : digits)
-    for (int64_t prime = 2; digit.extent > 1; ++prime)
-      for (; digit.extent % prime == 0; digit.extent /= prime, digit.stride *= prime) {
-        result.push_back(digit);
-        result.back().extent = prime;
-      }
-  return result;
-}
-
 /// The digit of `dim` that covers the lanes from `divisor` on becomes replication there.
 Digits withoutPart(const Digits &digits, int64_t divisor, int64_t extent, Dim dim) {
   Digits result;

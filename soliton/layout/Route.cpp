@@ -1,28 +1,19 @@
 #include "soliton/layout/Route.h"
 
+#include "soliton/layout/PrimeDigits.h"
+
 #include <algorithm>
 
 namespace soliton {
 namespace {
-Digits primeDigits(const Digits &digits) {
-  Digits result;
-  for (Digit digit : canonical(digits))
-    for (int64_t prime = 2; digit.extent > 1; ++prime)
-      for (; digit.extent % prime == 0; digit.extent /= prime, digit.stride *= prime) {
-        result.push_back(digit);
-        result.back().extent = prime;
-      }
-  return result;
-}
-
 /// Moves digits between registers and lanes until every lane has what it should have.
 class Exchanges {
 public:
   Exchanges(const Layout &from, const Layout &to, int elementBits)
       : goal(to), now(from), together(std::max(1, 32 / elementBits)) {
-    now.reg = primeDigits(from.reg);
-    now.lane = primeDigits(from.lane);
-    wanted = primeDigits(to.lane);
+    now.reg = primeDigits(canonical(from.reg));
+    now.lane = primeDigits(canonical(from.lane));
+    wanted = primeDigits(canonical(to.lane));
   }
 
   std::vector<Layout> run() {
@@ -49,7 +40,7 @@ private:
       });
       return digits;
     };
-    Digits before = now.reg, after = primeDigits(goal.reg);
+    Digits before = now.reg, after = primeDigits(canonical(goal.reg));
     before.insert(before.end(), now.lane.begin(), now.lane.end());
     after.insert(after.end(), wanted.begin(), wanted.end());
     if (sorted(before) != sorted(after) || now.lane.size() != wanted.size() ||
@@ -106,7 +97,7 @@ std::optional<int64_t> priceOfStep(const Layout &from, const Layout &to, const C
 } // namespace
 
 int64_t independentRegisters(const Layout &from, const Layout &to) {
-  Digits a = primeDigits(from.reg), b = primeDigits(to.reg);
+  Digits a = primeDigits(canonical(from.reg)), b = primeDigits(canonical(to.reg));
   int64_t count = from.regs();
   if (count != to.regs())
     return count;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <poll.h>
 #include <sstream>
@@ -109,9 +110,11 @@ public:
     int ends[2];
     if (pipe(ends) != 0)
       throw std::runtime_error("no pipe to a child");
-    char name[] = "/tmp/soliton-generate-XXXXXX";
-    int errors = mkstemp(name);
-    unlink(name);
+    std::string name = (std::filesystem::temp_directory_path() / "soliton-generate-XXXXXX").string();
+    int errors = mkstemp(name.data());
+    if (errors < 0)
+      throw std::runtime_error("no file for what a child says");
+    unlink(name.c_str());
     pid = fork();
     if (pid == 0) {
       close(ends[0]);
