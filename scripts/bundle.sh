@@ -3,6 +3,7 @@
 #
 #   scripts/bundle.sh                     build, pack, say how large it is
 #   tar xJf dist/soliton-bundle.tar.xz && soliton-bundle/bin/soliton targets
+#   scripts/bundle.sh generator           the same for SolitonGenerate, into dist/soliton-generator.tar.xz
 #
 # In it: bin/ (the command line and the small benchmarks, stripped), bench/ (their scripts and inputs), LICENSE. LLVM
 # travels once, inside the command line: what else links it (soliton-opt, compile-bench) stays at home. Fails if a binary
@@ -12,8 +13,16 @@ cd "$(dirname "$0")/.."
 
 LIMIT=$((64 * 1024 * 1024))
 build=build-bundle
-stage=dist/soliton-bundle
-programs="soliton launch-overhead EmulatorBench ScheduleBench SymbolicBench"
+if [ "${1:-}" = generator ]; then
+  name=soliton-generator
+  programs=SolitonGenerate
+  check="SolitonGenerate --print 0"
+else
+  name=soliton-bundle
+  programs="soliton launch-overhead EmulatorBench ScheduleBench SymbolicBench"
+  check="soliton targets"
+fi
+stage=dist/$name
 
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
@@ -42,11 +51,11 @@ for binary in "$stage"/bin/*; do
     exit 1
   fi
 done
-"$stage/bin/soliton" targets >/dev/null
+"$stage"/bin/$check >/dev/null
 
-tar -C dist -cf - soliton-bundle | xz -1 -T0 >dist/soliton-bundle.tar.xz
-size=$(stat -c %s dist/soliton-bundle.tar.xz)
-echo "dist/soliton-bundle.tar.xz: $size bytes"
+tar -C dist -cf - $name | xz -1 -T0 >dist/$name.tar.xz
+size=$(stat -c %s dist/$name.tar.xz)
+echo "dist/$name.tar.xz: $size bytes"
 if [ "$size" -ge "$LIMIT" ]; then
   echo "error: expected less than $LIMIT bytes" >&2
   exit 1

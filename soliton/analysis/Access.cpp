@@ -1,6 +1,5 @@
 #include "soliton/analysis/Access.h"
 
-#include "soliton/ir/MatrixLoad.h"
 #include "soliton/layout/Blocked.h"
 #include "soliton/layout/MatrixRows.h"
 
@@ -101,7 +100,7 @@ void Access::read(Operation *op) {
   if (ArrayAttr conditions = access.getGuardsAttr())
     guards = geometry.named(conditions, symbols);
   if (auto copy = dyn_cast<CopyOp>(op))
-    if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().swizzle.phases > 1)
+    if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().isSwizzled())
       stored = map.getValue();
 }
 
@@ -148,7 +147,7 @@ std::optional<std::vector<sym::Expr>> Access::memoryStrides() const {
     return shape.strides;
   }
   const SharedMap *map = memory.getMap() ? &memory.getMap().getValue() : nullptr;
-  if (map && (map->swizzle.phases > 1 || map->panel > 0))
+  if (map && (map->isSwizzled() || map->panel > 0))
     return std::nullopt;
   std::vector<sym::Expr> strides(dims.size());
   int64_t stride = size;
@@ -401,8 +400,8 @@ Layout layoutInMemory(Operation *op) {
 }
 
 const MatrixAccess *matrixAccessOf(Operation *op, const Target &target) {
-  auto name = op->getAttrOfType<StringAttr>(kMatrixLoad);
-  return name ? target.matrixAccess(name.getValue().str()) : nullptr;
+  auto read = dyn_cast<ReadOp>(op);
+  return read && read.getMatrixLoad() ? target.matrixAccess(read.getMatrixLoad()->str()) : nullptr;
 }
 
 Layout matrixRowsOf(Operation *op, const Target &target) {

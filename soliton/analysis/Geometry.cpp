@@ -38,13 +38,14 @@ void Geometry::read(GeometryAttr attribute) {
 
 void Geometry::learnFacts(KernelOp kernel, GeometryAttr attribute) {
   constexpr int64_t kLargestSize = INT32_MAX;
+  for (Attribute name : kernel.getDynamic())
+    sizeFacts.setRange(sym::Expr::symbol(cast<StringAttr>(name).getValue()), {0, kLargestSize});
+  for (ExprAttr assumption : attribute.getAssumptions().getAsRange<ExprAttr>())
+    sizeFacts.assume(assumption.getValue());
   sym::Facts &known = indexSymbols->known;
+  known = sizeFacts;
   known.setRange(laneSymbol(), {0, laneCount - 1});
   known.setRange(waveSymbol(), {0, waveCount() - 1});
-  for (Attribute name : kernel.getDynamic())
-    known.setRange(sym::Expr::symbol(cast<StringAttr>(name).getValue()), {0, kLargestSize});
-  for (ExprAttr assumption : attribute.getAssumptions().getAsRange<ExprAttr>())
-    known.assume(assumption.getValue());
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     std::optional<int64_t> last = sym::rangeOf(gridSizes[dim], known).hi;
     known.setRange(workgroupSymbol(dim), {0, last ? std::max<int64_t>(*last - 1, 0) : kLargestSize});

@@ -94,7 +94,9 @@ public:
   sym::Expr named(wave::ExprAttr expr, ValueRange operands) const;
   SmallVector<sym::Expr> named(ArrayAttr exprs, ValueRange operands) const;
 
-  /// Ranges of lanes, waves, workgroups, iterations and sizes, and the author's assumptions.
+  /// The author's assumptions and ranges of sizes: what holds at every launch, of empty tensors too.
+  const sym::Facts &factsAtLaunch() const { return sizeFacts; }
+  /// Those, and ranges of lanes, waves, workgroups and iterations: what holds where there is a workgroup.
   const sym::Facts &facts() const { return indexSymbols->known; }
   /// Those, and that the loops around the op are at one of their iterations.
   const sym::Facts &factsAt(Operation *op) const { return indexSymbols->factsAt(op); }
@@ -115,6 +117,7 @@ private:
   int64_t accessBytes = 16;
   std::optional<std::string> mma;
   SymbolBindings bindings;
+  sym::Facts sizeFacts;
   std::shared_ptr<IndexSymbols> indexSymbols;
 };
 

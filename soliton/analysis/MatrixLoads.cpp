@@ -10,13 +10,22 @@ static const MatrixAccess *widestLoad(TileType type, Dim along, const Target &ta
   const MatrixAccess *best = nullptr;
   for (const MatrixAccess &access : target.matrixAccesses) {
     int64_t registers = access.result.regs();
-    bool fits = !access.store && access.transposed && access.elementBits == memoryBits(type.getElementType()) &&
+    // An i1 is a byte in memory only: what registers hold of it no matrix load makes.
+    bool fits = !access.store && access.transposed && access.elementBits == elementBits(type.getElementType()) &&
                 type.layout().splits(registers) &&
                 matrixRows({access.result, access.contiguous}, type.layout(), along).has_value();
     if (fits && (!best || best->result.regs() < registers))
       best = &access;
   }
   return best;
+}
+
+/// Whether lanes hold places beyond the tensor, for which the tile in shared memory has no room: a matrix load has no
+/// mask for them.
+static bool goesBeyond(const Layout &layout, ArrayRef<DimExtent> tile, const Geometry &geometry) {
+  return llvm::any_of(tile, [&](const DimExtent &dim) {
+    return layout.extent(dim.dim) > geometry[dim.dim].size.constantValue().value_or(dim.extent);
+  });
 }
 
 /// Clocks for `elements` of a lane, `bytes` at a time, in or out of shared memory.
@@ -30,7 +39,7 @@ std::optional<MatrixLoadChoice> findMatrixLoad(ReadOp read, const Geometry &geom
   const Target &target = geometry.target();
   std::optional<std::vector<DimExtent>> order = memoryOrder(read, geometry);
   if (!order || !read.getDynamicValues().empty() || !type.hasLayout() ||
-      order->back().dim == Dim(type.getDims().back().getValue().str()))
+      order->back().dim == Dim(type.getDims().back().getValue().str()) || goesBeyond(type.layout(), *order, geometry))
     return std::nullopt;
   MatrixLoadChoice choice;
   choice.load = widestLoad(type, order->back().dim, target);

@@ -112,7 +112,8 @@ private:
     if (!destination)
       return false;
     SharedMapAttr map = cast<CopyOp>(op).getDestination().getType().getMap();
-    return map && map.getValue().swizzle.phases > 1 && k + 1 == dims.size();
+    bool isInLine = map && map.getValue().rowsPerLine() > 1 && k + 2 == dims.size();
+    return isInLine || (map && map.getValue().isSwizzled() && k + 1 == dims.size());
   }
 
   /// A start says where along the memory's dimension; which of the tile's that is, is the access's own matter.

@@ -317,6 +317,56 @@ TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
   EXPECT_EQ(registersAlive(program.kernel), 8);
 }
 
+TEST_P(Gfx9, ABaseThatLlvmComputesInLanesIsStillScalar) {
+  // Scalar units divide no 64-bit numbers.
+  Program program(kernelText(target(), "%b: !machine.ptr, %m: i32, %n: i32", R"(
+  %lane = machine.id lane
+  %wide = arith.extsi %m : i32 to i64
+  %by = arith.extsi %n : i32 to i64
+  %start = arith.floordivsi %wide, %by : i64
+  %at = machine.buffer %b[%start], %wide
+  %one = arith.constant dense<1> : vector<1xi8>
+  machine.store %one, %at [%lane] {alignment = 1 : i64} : vector<1xi8>)"));
+  Compiled compiled = compileAmd(program);
+  auto comparesLanes = [](const Instruction &i) { return i.mnemonic.starts_with("s_and_saveexec"); };
+  EXPECT_EQ(llvm::count_if(compiled.listing.instructions, comparesLanes), 0) << print(compiled.listing);
+}
+
+TEST_P(Gfx9, RemaindersOfBf16) {
+  Program program(kernelText(target(), "%b: !machine.ptr", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%lane] {alignment = 2 : i64} : vector<1xbf16>
+  %wide = arith.extf %x : vector<1xbf16> to vector<1xf32>
+  %seven = arith.constant dense<7.0> : vector<1xf32>
+  %rest = arith.remf %wide, %seven : vector<1xf32>
+  %narrow = arith.truncf %rest : vector<1xf32> to vector<1xbf16>
+  machine.store %narrow, %at [%lane] {alignment = 2 : i64} : vector<1xbf16>)"));
+  EXPECT_EQ(compileAmd(program).listing.count(Kind::globalStore), 1u);
+}
+
+TEST_P(Gfx9, OddNumbersOfHalvesGoAroundLoops) {
+  Program program(kernelText(target(), "%b: !machine.ptr, %n: i32", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %none = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %lane = machine.id lane
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%lane] {alignment = 4 : i64} : vector<6xbf16>
+  %c = arith.constant dense<0.0> : vector<6xbf16>
+  %r:2 = scf.for %i = %none to %n step %one iter_args(%s = %c, %t = %c) -> (vector<6xbf16>, vector<6xbf16>) : i32 {
+    %p = arith.addf %s, %x : vector<6xbf16>
+    %q = arith.addf %t, %x : vector<6xbf16>
+    scf.yield %p, %q : vector<6xbf16>, vector<6xbf16>
+  }
+  machine.store %r#0, %at [%lane] {alignment = 4 : i64} : vector<6xbf16>
+  machine.store %r#1, %at [%lane] {immediate = 2048 : i64, alignment = 4 : i64} : vector<6xbf16>)"));
+  EXPECT_EQ(compileAmd(program).listing.count(Kind::globalStore), 2u);
+}
+
 TEST(Gfx942, KeepsTextsOnRequest) {
   Program program(readInput("copy.mlir"));
   Options options;

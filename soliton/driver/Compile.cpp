@@ -9,13 +9,13 @@
 
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
+#include "soliton/driver/CompilePlan.h"
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/LaunchInfo.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/driver/SharedReport.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
-#include "soliton/transforms/PadRows.h"
 #include "soliton/transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
@@ -85,10 +85,7 @@ private:
 
   mlir::LogicalResult run(mlir::ModuleOp module);
   mlir::LogicalResult compileOne(mlir::ModuleOp module);
-  mlir::LogicalResult compilePlan(mlir::ModuleOp module, const PaddingPlan &plan);
-  mlir::LogicalResult addStep(mlir::ModuleOp module, std::vector<CompileResult> &steps);
-  mlir::FailureOr<std::vector<CompileResult>> compileVersions(mlir::ModuleOp module, const PaddingPlan &plan,
-                                                              rt::LaunchExpr &pays);
+  mlir::LogicalResult compileAll(mlir::ModuleOp module, const PaddingPlan &plan);
   void noteMissingVersion(std::string_view what);
   mlir::LogicalResult runPasses(mlir::ModuleOp module, llvm::function_ref<void(mlir::OpPassManager &)> build);
   mlir::LogicalResult translate(machine::KernelOp kernel, const Target &target);
@@ -241,52 +238,21 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   if (options.directCopies)
     kernel.setDirectCopies(true);
   PaddingPlan plan = planPadding(kernel, options.paddedRows);
-  return plan.isUsed() ? compilePlan(module, plan) : compileOne(module);
+  return plan.isUsed() ? compileAll(module, plan) : compileOne(module);
 }
 
-/// A kernel of a plan: left out of the launches for which `used` does not hold.
-static void useWhere(rt::KernelImage &image, const rt::LaunchExpr &used) {
-  image.grid[0] = rt::LaunchExpr::apply(rt::LaunchOp::select, {used, image.grid[0], 0});
-  for (rt::LaunchCheck &check : image.checks)
-    check.predicate = rt::LaunchExpr::apply(rt::LaunchOp::logicalOr,
-                                            {rt::LaunchExpr::apply(rt::LaunchOp::logicalNot, {used}), check.predicate});
-}
-
-mlir::LogicalResult Compilation::addStep(mlir::ModuleOp module, std::vector<CompileResult> &steps) {
-  result = {};
-  if (mlir::failed(compileOne(module)))
-    return mlir::failure();
-  steps.push_back(std::move(result));
-  return mlir::success();
-}
-
-/// One launch after the other: those of `steps`, of which the last is what the kernel is known by.
-static CompileResult asOne(std::vector<CompileResult> steps) {
-  CompileResult all = std::move(steps.back());
-  auto step = [](rt::KernelImage &image) {
-    return rt::LaunchStep{image.entry, std::move(image.code),   image.threads,           image.cluster,
-                          image.grid,  image.staticSharedBytes, image.dynamicSharedBytes};
+/// A kernel that becomes several.
+mlir::LogicalResult Compilation::compileAll(mlir::ModuleOp module, const PaddingPlan &plan) {
+  auto step = [&](mlir::ModuleOp each) -> mlir::FailureOr<CompileResult> {
+    result = {};
+    if (mlir::failed(compileOne(each)))
+      return mlir::failure();
+    return std::move(result);
   };
-  all.image.further.push_back(step(all.image));
-  for (size_t i = steps.size() - 1; i-- > 0;) {
-    rt::KernelImage &image = steps[i].image;
-    all.image.further.insert(all.image.further.begin(), step(image));
-    all.image.checks.insert(all.image.checks.end(), image.checks.begin(), image.checks.end());
-    for (auto [to, from] : llvm::zip(all.image.arguments, image.arguments)) {
-      to.alignment = std::max(to.alignment, from.alignment);
-      to.isRead |= from.isRead;
-      to.isOutput |= from.isOutput;
-    }
-    all.phases.insert(all.phases.begin(), steps[i].phases.begin(), steps[i].phases.end());
-  }
-  rt::LaunchStep first = std::move(all.image.further.front());
-  all.image.further.erase(all.image.further.begin());
-  all.image.entry = first.entry;
-  all.image.code = std::move(first.code);
-  all.image.threads = first.threads;
-  all.image.grid = first.grid;
-  all.image.staticSharedBytes = first.staticSharedBytes;
-  all.image.dynamicSharedBytes = first.dynamicSharedBytes;
+  mlir::FailureOr<CompileResult> all =
+      compilePlan(module, plan, {step, [&](std::string_view what) { noteMissingVersion(what); }});
+  if (mlir::succeeded(all))
+    result = std::move(*all);
   return all;
 }
 
@@ -302,66 +268,6 @@ void Compilation::noteMissingVersion(std::string_view what) {
                        std::string(what) + ": " + diagnostic.message,
                        "",
                        {}});
-}
-
-static wave::KernelOp kernelOf(mlir::ModuleOp module) {
-  return *module.getOps<wave::KernelOp>().begin();
-}
-
-/// The kernel that reads the copies and, where only the launch knows whether they pay, the one that does not. Where one
-/// of these cannot be compiled every launch uses the other.
-mlir::FailureOr<std::vector<CompileResult>> Compilation::compileVersions(mlir::ModuleOp module, const PaddingPlan &plan,
-                                                                         rt::LaunchExpr &pays) {
-  std::vector<CompileResult> versions;
-  mlir::OwningOpRef<mlir::ModuleOp> padded(module.clone());
-  addWorkspace(kernelOf(*padded), plan, /*read=*/true);
-  if (!plan.isAlwaysUsed())
-    kernelOf(*padded).setSymName((kernelOf(*padded).getSymName() + "_on_rows").str());
-  mlir::LogicalResult onRows = addStep(*padded, versions);
-  if (plan.isAlwaysUsed())
-    return mlir::failed(onRows) ? mlir::FailureOr<std::vector<CompileResult>>() : std::move(versions);
-  if (mlir::failed(onRows)) {
-    noteMissingVersion("rows are never padded, since the kernel that reads them cannot be compiled");
-    pays = 0;
-  } else {
-    addWorkspace(kernelOf(module), plan, /*read=*/false);
-  }
-  if (mlir::succeeded(addStep(module, versions)))
-    return versions;
-  if (mlir::failed(onRows))
-    return mlir::failure();
-  noteMissingVersion("rows are padded in every launch, since the kernel cannot be compiled without");
-  pays = 1;
-  return versions;
-}
-
-/// Copies of tensors whose rows are not aligned, then the kernel that reads them; where only the launch knows whether
-/// they pay, the kernel as it is, too.
-mlir::LogicalResult Compilation::compilePlan(mlir::ModuleOp module, const PaddingPlan &plan) {
-  std::string name = kernelOf(module).getSymName().str();
-  std::vector<rt::SymbolSpec> symbols;
-  for (mlir::StringAttr symbol : kernelOf(module).getDynamic().getAsRange<mlir::StringAttr>())
-    symbols.push_back({symbol.getValue().str(), std::nullopt, 0});
-  rt::LaunchExpr pays = launchExpr(plan.pays, symbols), bytes = launchExpr(plan.workspaceBytes, symbols);
-  std::vector<mlir::OwningOpRef<mlir::ModuleOp>> copies;
-  for (size_t i = 0; i < plan.tensors.size(); ++i)
-    copies.push_back(paddingKernel(kernelOf(module), plan, i));
-  mlir::FailureOr<std::vector<CompileResult>> versions = compileVersions(module, plan, pays);
-  if (mlir::failed(versions))
-    return mlir::failure();
-  std::vector<CompileResult> steps;
-  bool padded = pays != rt::LaunchExpr(0), both = versions->size() == 2;
-  for (size_t i = 0; i < copies.size() && padded; ++i)
-    if (mlir::failed(addStep(*copies[i], steps)))
-      return mlir::failure();
-  std::move(versions->begin(), versions->end(), std::back_inserter(steps));
-  for (size_t i = 0; both && i < steps.size(); ++i)
-    useWhere(steps[i].image, i + 1 < steps.size() ? pays : rt::LaunchExpr::apply(rt::LaunchOp::logicalNot, {pays}));
-  result = asOne(std::move(steps));
-  result.image.kernel = name;
-  if (padded)
-    result.image.workspace.bytes = both ? rt::LaunchExpr::apply(rt::LaunchOp::select, {pays, bytes, 0}) : bytes;
-  return mlir::success();
 }
 
 /// All passes and the back end, for the one kernel of a module.

@@ -97,7 +97,7 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
   spec.dtype = dtypeOf(memory.getElementType()).value_or(DType::f32);
   spec.byteLimit = 0; // what offsets rely on is among the checks
   for (ExprAttr extent : memory.getShape())
-    spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
+    spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.factsAtLaunch())));
   return spec;
 }
 
@@ -144,7 +144,7 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   image.target = geometry.target().name;
   image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
   for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
-    to = exprs.convert(sym::simplify(size, geometry.facts()));
+    to = exprs.convert(sym::simplify(size, geometry.factsAtLaunch()));
   auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
   for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));

@@ -4,35 +4,15 @@
 // many gibibytes.
 //
 //===----------------------------------------------------------------------===//
-#include "soliton/emulator/TestSupport.h"
+#include "soliton/emulator/GlobalTestSupport.h"
 
 #include <sys/mman.h>
 
 using namespace soliton;
 using namespace soliton::emu;
+using namespace soliton::emu::global;
 
 namespace {
-
-constexpr std::array<uint64_t, 6> kSeeds{0, 1, 2, 3, 77, 12345};
-
-/// Everything a test says about a launch but the program.
-Result launch(const Program &program, uint32_t grid, std::vector<Buffer> buffers, uint64_t seed, uint32_t resident = 0,
-              bool adversarial = false) {
-  return run(program, {.grid = {grid, 1, 1},
-                       .buffers = std::move(buffers),
-                       .seed = seed,
-                       .checks = true,
-                       .adversarial = adversarial,
-                       .stepLimit = 1'000'000,
-                       .resident = resident});
-}
-
-Value isWave(Builder &b, int64_t number) {
-  return b.cmp(CmpOp::Eq, b.id(IdKind::Wave), b.constant(DType::i32, number));
-}
-Value firstLaneOnly(Builder &b) {
-  return b.cmp(CmpOp::Eq, b.id(IdKind::Lane), b.constant(DType::i32, 0));
-}
 
 TEST(GlobalChecks, ASecondReaderDoesNotHideTheFirst) {
   // Waves 0 and 1 read, in either order; wave 2 meets only one of them and writes.

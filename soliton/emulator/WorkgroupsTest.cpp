@@ -4,7 +4,7 @@
 // missing are found at both lines, and those that wait for a workgroup that cannot start are a deadlock.
 //
 //===----------------------------------------------------------------------===//
-#include "soliton/emulator/TestSupport.h"
+#include "soliton/emulator/GlobalTestSupport.h"
 
 #include <numeric>
 #include <random>
@@ -12,31 +12,12 @@
 
 using namespace soliton;
 using namespace soliton::emu;
+using namespace soliton::emu::global;
 
 namespace {
 
-constexpr std::array<uint64_t, 6> kSeeds{0, 1, 2, 3, 77, 12345};
-
-/// Everything a test says about a launch but the program.
-Result launch(const Program &program, uint32_t grid, std::vector<Buffer> buffers, uint64_t seed, uint32_t resident = 0,
-              bool adversarial = false) {
-  return run(program, {.grid = {grid, 1, 1},
-                       .buffers = std::move(buffers),
-                       .seed = seed,
-                       .checks = true,
-                       .adversarial = adversarial,
-                       .stepLimit = 1'000'000,
-                       .resident = resident});
-}
-
 Value isWorkgroup(Builder &b, int64_t number) {
   return b.cmp(CmpOp::Eq, b.id(IdKind::Workgroup0), b.constant(DType::i32, number));
-}
-Value isWave(Builder &b, int64_t number) {
-  return b.cmp(CmpOp::Eq, b.id(IdKind::Wave), b.constant(DType::i32, number));
-}
-Value firstLaneOnly(Builder &b) {
-  return b.cmp(CmpOp::Eq, b.id(IdKind::Lane), b.constant(DType::i32, 0));
 }
 
 /// Goes on when the place is no longer 0.

@@ -267,7 +267,8 @@ private:
     AccessAttrs attrs = accessAttrs(op);
     return wave::ReadOp::create(builder, location(op), resultType(op), parameters[op.memory], operands(op),
                                 attrs.symbols, attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
-                                /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
+                                /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr,
+                                /*matrix_load=*/nullptr);
   }
 
   void emitWrite(const OpRecord &op) {

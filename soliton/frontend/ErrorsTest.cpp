@@ -446,7 +446,8 @@ TEST_F(ErrorsTest, BranchesOfDifferentTypes) {
 TEST_F(ErrorsTest, BranchesOfDifferentCounts) {
   line = __LINE__ + 1;
   k.conditional(sym::lt(M, 3), [&] { return std::vector<Value>{read(a)}; }, [&] { return std::vector<Value>(); });
-  expectMistake(DiagId::ConditionalBranches, "one branch returns 1 values and the other 0, expected as many");
+  expectMistake(DiagId::ConditionalBranches, "one branch returns 1 values and the other 0, expected as many",
+                "return from the other branch what the value is there, e.g. a `fill` of its type");
 }
 
 TEST_F(ErrorsTest, ValueOutOfABranch) {

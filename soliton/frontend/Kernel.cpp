@@ -258,7 +258,8 @@ static bool checkBranches(Program &program, const std::vector<Value> (&yields)[2
   if (yields[0].size() != yields[1].size()) {
     report(program, DiagId::ConditionalBranches, place,
            "one branch returns " + std::to_string(yields[0].size()) + " values and the other " +
-               std::to_string(yields[1].size()) + ", expected as many");
+               std::to_string(yields[1].size()) + ", expected as many",
+           "return from the other branch what the value is there, e.g. a `fill` of its type");
     return false;
   }
   for (size_t i = 0; i != yields[0].size(); ++i) {

@@ -239,17 +239,24 @@ private:
         value.values);
   }
 
-  /// A swizzle exchanges chunks of a row, so a tile that is closed under it holds the coordinates of its own places.
+  /// A swizzle exchanges chunks of a row, or of a line of several, so a tile that is closed under it holds the
+  /// coordinates of its own places.
   void checkWholeChunks(CopyOp op, const Domain &places) {
     SharedMapAttr map = op.getDestination().getType().getMap();
-    if (!map || map.getValue().swizzle.phases < 2)
+    if (!map || !map.getValue().isSwizzled())
       return;
     const Swizzle &swizzle = map.getValue().swizzle;
-    const Places &row = places.places.back();
-    for (int64_t place : row)
-      for (int64_t bit = 1; bit < swizzle.phases; bit *= 2)
-        if (!std::ranges::binary_search(row, ((place / swizzle.chunk) ^ bit) * swizzle.chunk + place % swizzle.chunk))
-          fail(op.getLoc(), DiagId::ReferenceUndefined, "copies a part of what the destination's swizzle exchanges");
+    auto isClosed = [](const Places &along, int64_t unit, int64_t count) {
+      for (int64_t place : along)
+        for (int64_t bit = 1; bit < count; bit *= 2)
+          if (!std::ranges::binary_search(along, ((place / unit) ^ bit) * unit + place % unit))
+            return false;
+      return true;
+    };
+    int64_t rows = map.getValue().rowsPerLine();
+    if (!isClosed(places.places.back(), swizzle.chunk, swizzle.allPhases() / rows) ||
+        (rows > 1 && !isClosed(places.places[places.places.size() - 2], 1, rows)))
+      fail(op.getLoc(), DiagId::ReferenceUndefined, "copies a part of what the destination's swizzle exchanges");
   }
 
   void copy(CopyOp op) {
@@ -266,21 +273,26 @@ private:
         moved.values);
   }
 
-  /// Every place of the domain is an element of the shared tile.
+  /// Every place of the domain is an element of the shared tile. Lanes may hold more than an odd tile has, and the tile
+  /// has room for them or not once it has an address map; before, they copy nothing.
   template <typename T>
   void storeWhole(CopyOp op, const Domain &domain, const std::vector<T> &values, Memory &memory) {
+    bool isPlaced = bool(op.getDestination().getType().getMap());
     std::vector<size_t> index(domain.rank(), 0);
     for (const T &value : values) {
       int64_t element = 0;
+      bool isInside = true;
       for (size_t d = 0; d < domain.rank(); ++d) {
         int64_t place = domain.places[d][index[d]];
-        if (place >= memory.extents()[d])
+        isInside &= place < memory.extents()[d];
+        if (!isInside && isPlaced)
           fail(op.getLoc(), DiagId::ReferenceUndefined,
                "copies to " + std::to_string(place) + " along dimension " + std::to_string(d) + " of a tile of " +
                    std::to_string(memory.extents()[d]));
         element = element * memory.extents()[d] + place;
       }
-      memory.store(static_cast<size_t>(element), value);
+      if (isInside)
+        memory.store(static_cast<size_t>(element), value);
       for (size_t d = domain.rank(); d-- > 0;) {
         if (++index[d] < domain.places[d].size())
           break;
@@ -312,10 +324,10 @@ private:
     define(op.getResult(), std::move(result));
   }
 
-  /// Which coordinates along `dim` are within its size and the workgroup's part; from `Placed` on only where `start` is
-  /// stated.
-  std::function<bool(int64_t)> insideOf(mlir::Operation *op, Dim dim, std::optional<ExprAttr> start) {
-    if (!start && geometry.form() >= Form::Placed)
+  /// Which coordinates along `dim` are within its size and the workgroup's part; from the form `stated` on only where
+  /// `start` is stated.
+  std::function<bool(int64_t)> insideOf(mlir::Operation *op, Dim dim, Form stated, std::optional<ExprAttr> start) {
+    if (!start && geometry.form() >= stated)
       return [](int64_t) { return true; };
     int64_t first = start ? geometry.evaluate(start->getValue(), op->getLoc()) : geometry.start(dim, op);
     int64_t size = geometry.size(dim, op->getLoc()), extent = geometry.extent(dim, op->getLoc());
@@ -376,12 +388,12 @@ private:
         })
         .Case([&](MmaOp each) {
           define(each.getResult(), mma(each, tile(each.getLhs()), tile(each.getRhs()), tile(each.getAcc()),
-                                       insideOf(op, Dim(each.getContractedDim().str()), std::nullopt)));
+                                       insideOf(op, Dim(each.getContractedDim().str()), Form::Placed, std::nullopt)));
         })
         .Case([&](ReduceOp each) {
-          define(each.getResult(),
-                 reduce(each, tile(each.getSource()), each.getInit() ? &tile(each.getInit()) : nullptr,
-                        domainOf(each.getResult()), insideOf(op, Dim(each.getDim().str()), each.getStart())));
+          define(each.getResult(), reduce(each, tile(each.getSource()),
+                                          each.getInit() ? &tile(each.getInit()) : nullptr, domainOf(each.getResult()),
+                                          insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
         })
         .Default([&](mlir::Operation *) {
           fail(op->getLoc(), DiagId::NotSupportedHere,

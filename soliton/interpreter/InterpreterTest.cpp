@@ -105,6 +105,17 @@ TEST_F(Reference, CopiesToSharedMemoryWithZerosBeyondTheBounds) {
   EXPECT_EQ(output(direct("5", "!tile"), DType::f16, inputs), expected);
 }
 
+TEST_F(Reference, CopiesOfLanesBeyondAnOddTileGoNowhereUntilItHasAMap) {
+  std::vector<double> in = ramp(6 * 40);
+  Inputs inputs{{encodeAll(DType::f16, in), Bytes(6 * 40 * 2, 0xff)}, {}};
+  std::string text = direct("M", "!wave.tile<[M, K], f16, \"reg = (32 K 1), lane = (8 M 1)\">");
+  for (auto [from, to] : {std::pair<std::string, std::string>{", \"[M 4, K 32] swizzle(8, 1, 4)\"", ""},
+                          {"offset = 0 : i64, ", ""},
+                          {"form = 2", "form = 1"}})
+    text.replace(text.find(from), from.size(), to);
+  EXPECT_EQ(output(text, DType::f16, inputs), in);
+}
+
 TEST_F(Reference, CopiesOnlyWhatASwizzleKeepsTogether) {
   Inputs inputs{{encodeAll(DType::f16, ramp(6 * 40)), Bytes(6 * 40 * 2, 0xff)}, {}};
   Result result = execute(direct("M", "!wave.tile<[M, K], f16, \"reg = (8 K 1), lane = (2 K 8)(4 M 1)\">"), inputs);
@@ -113,6 +124,16 @@ TEST_F(Reference, CopiesOnlyWhatASwizzleKeepsTogether) {
   result = execute(direct("M", "!wave.tile<[M, K], f16, \"reg = (32 K 1), lane = (8 M 1)\">"), inputs);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.diagnostics[0].message, "copies to 4 along dimension 0 of a tile of 4");
+}
+
+TEST_F(Reference, CopiesOnlyWholeLinesWhereASwizzleExchangesRows) {
+  std::vector<double> in = ramp(6 * 40);
+  Inputs inputs{{encodeAll(DType::f16, in), Bytes(6 * 40 * 2, 0xff)}, {}};
+  auto inLines = [](std::string text) { return text.replace(text.find("swizzle(8, 1, 4)"), 16, "swizzle(8, 2, 8)"); };
+  EXPECT_EQ(output(inLines(direct("M", "!tile")), DType::f16, inputs), in);
+  Result result = execute(inLines(direct("M", "!wave.tile<[M, K], f16, \"reg = (32 K 1), lane = (1 M 1)\">")), inputs);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.diagnostics[0].message, "copies a part of what the destination's swizzle exchanges");
 }
 
 //===-- Control ---------------------------------------------------------------===//

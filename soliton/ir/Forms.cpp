@@ -8,7 +8,6 @@
 #include "soliton/ir/Forms.h"
 
 #include "soliton/ir/Diagnose.h"
-#include "soliton/ir/MatrixLoad.h"
 #include "soliton/support/DType.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -125,7 +124,7 @@ void Checker::checkPlaced(mlir::Operation *op) {
       .Case([&](CopyOp copy) {
         SharedMapAttr map = copy.getDestination().getType().getMap();
         auto elements = static_cast<int64_t>(copy.getElementsPerThread());
-        if (map && map.getValue().swizzle.phases > 1 && map.getValue().swizzle.chunk % elements != 0)
+        if (map && map.getValue().isSwizzled() && map.getValue().swizzle.chunk % elements != 0)
           violation(op) << "its " << elements << " elements a lane are torn by a swizzle of "
                         << map.getValue().swizzle.chunk;
       })
@@ -163,31 +162,42 @@ static std::optional<int64_t> indexDifference(sym::Expr index, llvm::ArrayRef<sy
   }
 }
 
-/// The memory's dimension that is contiguous: the last one, or the fastest of the address map.
-static int64_t fastestDim(MemoryType memory) {
-  if (!memory.getMap())
-    return memory.getRank() - 1;
-  Dim fastest = memory.getMap().getValue().dims.back().dim;
-  for (auto [index, extent] : llvm::enumerate(memory.getShape()))
-    if (extent.getValue().symbolName() == fastest.name())
-      return static_cast<int64_t>(index);
-  return memory.getRank() - 1;
+/// Elements from one index to the next along each dimension of a shared tile. Where rows are swizzled or cut into
+/// panels nothing is known but the fastest one.
+static void addSharedStrides(MemoryType memory, llvm::MutableArrayRef<sym::Expr> strides) {
+  if (!memory.getMap()) {
+    strides.back() = 1;
+    return;
+  }
+  const SharedMap &map = memory.getMap().getValue();
+  bool isPlain = map.swizzle.phases == 1 && map.panel == 0;
+  int64_t stride = 1;
+  for (const DimExtent &each : llvm::reverse(map.dims)) {
+    for (auto [index, extent] : llvm::enumerate(memory.getShape()))
+      if (extent.getValue().symbolName() == each.dim.name())
+        strides[index] = stride;
+    if (!isPlain)
+      return;
+    stride = &each == &map.dims.back() ? map.pitch() : stride * each.extent;
+  }
 }
 
-/// Elements from one index to the next along each dimension of the memory; of a tile in shared memory 1 along its
-/// fastest dimension, and nothing is known of the others.
+/// Elements from one index to the next along each dimension of the memory.
 static llvm::SmallVector<sym::Expr> stridesOf(MemoryType memory) {
   llvm::SmallVector<sym::Expr> strides(memory.getRank(), sym::Expr::symbol("$elsewhere"));
+  if (memory.isShared()) {
+    addSharedStrides(memory, strides);
+    return strides;
+  }
   sym::Expr stride = 1;
-  for (int64_t k = memory.getRank(); k-- > 0 && !memory.isShared();) {
+  for (int64_t k = memory.getRank(); k-- > 0;) {
     strides[k] = stride;
     stride = stride * memory.getShape()[k].getValue();
   }
-  strides[fastestDim(memory)] = 1;
   return strides;
 }
 
-/// True if the registers of this lane lie one after the other in the memory.
+/// False if the registers of this lane are known not to lie one after the other in the memory.
 static bool isContiguous(AccessOpInterface access, int64_t lane) {
   TileType tile = access.getMovedTile();
   auto memory = llvm::cast<MemoryType>(access.getIndexedMemory().getType());
@@ -208,8 +218,8 @@ static bool isContiguous(AccessOpInterface access, int64_t lane) {
       std::optional<int64_t> found = here[dim] - origin[dim];
       if (mlir::ArrayAttr indices = access.getIndicesAttr())
         found = indexDifference(llvm::cast<ExprAttr>(indices[k]).getValue(), starts, origin, here);
-      if (!found)
-        return false;
+      if (!found) // by what the kernel knows of its sizes, of which nothing is known here
+        return true;
       distance = distance + strides[k] * *found;
     }
     if (!(sym::simplify(distance) == sym::Expr(reg)))
@@ -228,7 +238,8 @@ void Checker::checkWidth(AccessOpInterface access) {
   TileType tile = access.getMovedTile();
   int64_t width = tile.layout().regs() * bits(*dtypeOf(tile.getElementType()));
   // Lanes of a collective load receive elements of rows that others point to.
-  bool collective = access->hasAttr(kMatrixLoad);
+  auto read = llvm::dyn_cast<ReadOp>(access.getOperation());
+  bool collective = read && read.getMatrixLoad();
   if (width > kMaxAccessBits)
     violation(access) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;
   else if (!collective && tile.getRank() > 0 &&

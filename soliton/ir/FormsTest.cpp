@@ -126,6 +126,23 @@ TEST_F(Forms, ExpandedNeedsContiguousAccesses) {
   const std::string turned = R"mlir(, indices = [#wave.expr<"$index1">, #wave.expr<"$index0 + 3">])mlir";
   EXPECT_EQ(read(turned, "reg = (4 M 1), lane = (64 K 1)"), Messages{});
   EXPECT_EQ(read(turned, "reg = (4 K 1), lane = (64 M 1)"), scattered);
+  // Whether it does depends on a size.
+  const std::string sized = R"mlir(, indices = [#wave.expr<"$index0">, #wave.expr<"$index1 * G">])mlir";
+  EXPECT_EQ(read(sized, "reg = (4 K 1), lane = (64 M 1)"), Messages{});
+}
+
+TEST_F(Forms, RowsOfASharedTileFollowEachOtherUnlessTheyArePadded) {
+  auto read = [&](const std::string &map) {
+    std::string type = "!wave.memory<[\"M\", \"K\"], f16, shared, \"" + map + "\">";
+    return violations(Form::Expanded, "%rows = wave.allocate {offset = 0 : i64} : " + type +
+                                          "\n%0 = wave.read %rows {" + kStarts + ", " + kOrigin + "} : " + type +
+                                          " -> !wave.tile<[M, K], f16, \"reg = (2 K 1)(2 M 1), lane = (64 M 2)\">");
+  };
+  EXPECT_EQ(read("[M 128, K 2]"), Messages{});
+  const Messages scattered{
+      "`wave.read` is not in the form `Expanded`: its registers do not lie one after the other in memory"};
+  EXPECT_EQ(read("[M 128, K 2] pad 2"), scattered);
+  EXPECT_EQ(read("[M 128, K 4]"), scattered);
 }
 
 TEST_F(Forms, ExpandedMmaNamesItsInstruction) {

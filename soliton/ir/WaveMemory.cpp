@@ -58,7 +58,14 @@ static llvm::LogicalResult verifyAccess(Op op, TileType tile, llvm::StringRef wh
 }
 
 llvm::LogicalResult ReadOp::verify() {
-  return verifyAccess(*this, getResult().getType(), "result");
+  if (failed(verifyAccess(*this, getResult().getType(), "result")))
+    return mlir::failure();
+  // read_c6
+  if (getMatrixLoad() && !getMemory().getType().isShared())
+    return emitOpError() << "loads global memory by `" << *getMatrixLoad() << "`, expected shared memory";
+  if (getMatrixLoad() && getElementsPerThread())
+    return emitOpError() << "has `elements_per_thread`, `" << *getMatrixLoad() << "` says what lanes receive";
+  return mlir::success();
 }
 
 llvm::LogicalResult WriteOp::verify() {

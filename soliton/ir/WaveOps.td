@@ -113,6 +113,8 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     From the form `Placed` on there are no `bounds`: an element is read where all `guards` hold, comparisons in `$index<k>` and
     `$dynamic_val<k>`; those that always hold are left out.
     `buffer` says which buffer of a multi-buffered shared memory it touches; absent means the first.
+    `matrix_load` names a collective load of the target's table (`ldmatrix.x4.trans`, `ds_read_b64_tr_b16`): each lane
+    receives what the layout says, from rows that other lanes point to. What is read is the same.
 
     Constraints:
       * (C1) the element types of memory and result agree.
@@ -120,6 +122,7 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
       * (C3) `starts` and `bounds`, if there, have as many entries as the result has dimensions.
       * (C4) the entries, and those of `guards`, are expressions; one of `bounds` may be `unbounded`.
       * (C5) `buffer` is only there for shared memory.
+      * (C6) `matrix_load` is only there for shared memory, and then without `elements_per_thread`.
 
     Example:
     ```mlir
@@ -130,10 +133,10 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<StrAttr>:$matrix_load);
   let results = (outs Wave_Tile:$result);
   let assemblyFormat = [{ $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
-  let hasVerifier = 1; // read_c1 … read_c5
+  let hasVerifier = 1; // read_c1 … read_c6
   let extraClassDeclaration = [{
     ::mlir::Value getIndexedMemory() { return getMemory(); }
     TileType getMovedTile() { return getResult().getType(); }
@@ -511,8 +514,9 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_Says<["getWork", "relateLayou
     `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
     A *partial* reduction keeps `dim` in its result with fewer coordinates, and there is no `init`: digits of the source's layout that
     the result's lacks are combined, so a coordinate goes to the one where they are 0 (without layouts: to the largest one
-    that is not beyond it). In bounds is `start + c[dim] <` the dimension's size; `start` absent means the
-    constraints' start before the form `Placed`, from there on that nothing is masked.
+    that is not beyond it). In bounds is `0 <= start + c[dim] <` the dimension's size; `start` absent means the
+    constraints' start before the form `Indexed`, from there on that nothing is masked, as for partial results, whose coordinates stand
+    for all that went into them.
 
     Constraints:
       * (C1) `dim` is a dimension of the source.

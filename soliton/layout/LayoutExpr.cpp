@@ -63,19 +63,44 @@ static bool hasPanels(const SharedMap &map) {
   return map.panel > 0 && map.panel != map.dims.back().extent;
 }
 
+static Expr phaseExpr(const Swizzle &swizzle, const Expr &row) {
+  Expr phase = mod(floordiv(row, swizzle.rowsPerPhase), swizzle.phases);
+  if (swizzle.farPhases > 1)
+    phase = phase + mod(floordiv(row, swizzle.farRowsPerPhase), swizzle.farPhases) * swizzle.phases;
+  return phase;
+}
+
+/// The place in a line of several rows, in chunks, of what the coordinates name.
+static Expr chunkInLine(const SharedMap &map, const std::map<Dim, Expr> &place) {
+  Expr row = mod(at(place, map.dims[map.dims.size() - 2].dim), map.rowsPerLine());
+  Expr chunk = row * map.chunksPerRow() + floordiv(at(place, map.dims.back().dim), map.swizzle.chunk);
+  return bitXor(chunk, phaseExpr(map.swizzle, rowExpr(map, place)));
+}
+
 std::map<Dim, Expr> swizzledExpr(const SharedMap &map, std::map<Dim, Expr> place) {
   const Swizzle &swizzle = map.swizzle;
-  if (swizzle.phases <= 1)
+  if (!map.isSwizzled())
     return place;
+  Dim fastest = map.dims.back().dim;
+  Expr column = at(place, fastest), inside = mod(column, swizzle.chunk);
+  if (int64_t rows = map.rowsPerLine(); rows > 1) {
+    Dim next = map.dims[map.dims.size() - 2].dim;
+    Expr chunk = chunkInLine(map, place);
+    place.insert_or_assign(next, floordiv(at(place, next), rows) * rows + floordiv(chunk, map.chunksPerRow()));
+    place.insert_or_assign(fastest, mod(chunk, map.chunksPerRow()) * swizzle.chunk + inside);
+    return place;
+  }
   // Phases are powers of two and divide the chunks of a panel: chunks stay inside theirs.
-  Expr column = at(place, map.dims.back().dim);
-  Expr phase = mod(floordiv(rowExpr(map, place), swizzle.rowsPerPhase), swizzle.phases);
-  Expr chunk = bitXor(floordiv(column, swizzle.chunk), phase);
-  place.insert_or_assign(map.dims.back().dim, chunk * swizzle.chunk + mod(column, swizzle.chunk));
+  Expr chunk = bitXor(floordiv(column, swizzle.chunk), phaseExpr(swizzle, rowExpr(map, place)));
+  place.insert_or_assign(fastest, chunk * swizzle.chunk + inside);
   return place;
 }
 
 Expr offsetExpr(const SharedMap &map, const std::map<Dim, Expr> &coordinate) {
+  if (int64_t rows = map.rowsPerLine(); rows > 1) // which has neither padding nor panels
+    return floordiv(rowExpr(map, coordinate), rows) * (rows * map.pitch()) +
+           chunkInLine(map, coordinate) * map.swizzle.chunk +
+           mod(at(coordinate, map.dims.back().dim), map.swizzle.chunk);
   std::map<Dim, Expr> place = swizzledExpr(map, coordinate);
   Expr row = rowExpr(map, place);
   Expr column = map.dims.empty() ? Expr(0) : at(place, map.dims.back().dim);

@@ -69,6 +69,9 @@ TEST(LayoutExpr, OffsetsOfSharedMaps) {
   SharedMap maps[] = {{{{M, 16}, {K, 32}}, 4},
                       {{{B, 3}, {M, 8}, {K, 64}}, 0, {8, 2, 4}},
                       {{{M, 16}, {K, 128}}, 8, {8, 1, 8}, 64},
+                      {{{M, 16}, {K, 64}}, 0, {8, 1, 2, 4, 4}},
+                      {{{B, 3}, {M, 8}, {K, 32}}, 0, {8, 2, 8}},
+                      {{{M, 8}, {K, 32}}, 0, {8, 4, 2, 4, 8}},
                       {{{K, 32}}},
                       {}};
   for (const SharedMap &map : maps) {
@@ -82,8 +85,10 @@ TEST(LayoutExpr, OffsetsOfSharedMaps) {
 TEST(LayoutExpr, SwizzledPlaces) {
   Dim B("B");
   // What a swizzled map stores at a place lies, by that map, at the place: where the plain map puts the place itself.
-  for (const SharedMap &map : {SharedMap{{{M, 8}, {K, 64}}}, SharedMap{{{B, 3}, {M, 8}, {K, 64}}, 0, {8, 2, 4}},
-                               SharedMap{{{M, 16}, {K, 128}}, 8, {8, 1, 8}, 64}}) {
+  for (const SharedMap &map :
+       {SharedMap{{{M, 8}, {K, 64}}}, SharedMap{{{B, 3}, {M, 8}, {K, 64}}, 0, {8, 2, 4}},
+        SharedMap{{{M, 16}, {K, 128}}, 8, {8, 1, 8}, 64}, SharedMap{{{M, 16}, {K, 64}}, 0, {8, 1, 2, 4, 4}},
+        SharedMap{{{B, 3}, {M, 8}, {K, 32}}, 0, {8, 2, 8}}, SharedMap{{{M, 8}, {K, 32}}, 0, {8, 4, 2, 4, 8}}}) {
     std::map<Dim, Expr> stored = swizzledExpr(map, {{M, lane}, {K, wave}, {B, Expr(2)}});
     SharedMap plain = map;
     plain.swizzle = {};

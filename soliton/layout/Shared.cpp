@@ -1,6 +1,7 @@
 #include "soliton/layout/Shared.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace soliton {
 namespace {
@@ -28,17 +29,30 @@ Point pointOf(const SharedMap &map, const Coordinates &coordinate) {
 
 int64_t offsetOf(const SharedMap &map, Point point) {
   int64_t panel = panelOf(map);
-  int64_t inside = point.column % panel;
+  int64_t row = point.row, inside = point.column % panel;
   const Swizzle &swizzle = map.swizzle;
-  if (swizzle.phases > 1) {
-    int64_t chunk = (inside / swizzle.chunk) ^ (point.row / swizzle.rowsPerPhase % swizzle.phases);
-    inside = chunk * swizzle.chunk + inside % swizzle.chunk;
+  if (map.isSwizzled()) {
+    int64_t perRow = map.chunksPerRow(), rows = map.rowsPerLine();
+    int64_t chunk = (row % rows * perRow + inside / swizzle.chunk) ^ swizzle.phaseOf(row);
+    row = row / rows * rows + chunk / perRow;
+    inside = chunk % perRow * swizzle.chunk + inside % swizzle.chunk;
   }
-  return (point.column / panel * map.rows() + point.row) * map.pitch() + inside;
+  return (point.column / panel * map.rows() + row) * map.pitch() + inside;
 }
 
 bool isPowerOfTwo(int64_t number) {
   return number > 0 && (number & (number - 1)) == 0;
+}
+
+/// Whether the phases are those of lines of several rows: whole ones, of whole chunks, whose rows have one phase.
+bool hasWholeLines(const SharedMap &map) {
+  const Swizzle &swizzle = map.swizzle;
+  int64_t row = panelOf(map), rows = map.rowsPerLine();
+  if (rows < 2 || row % swizzle.chunk != 0 || !isPowerOfTwo(row / swizzle.chunk))
+    return false;
+  bool isOnePiece = map.padding == 0 && row == map.dims.back().extent;
+  return isOnePiece && map.dims.size() > 1 && map.dims[map.dims.size() - 2].extent % rows == 0 &&
+         swizzle.rowsPerPhase % rows == 0 && (swizzle.farPhases == 1 || swizzle.farRowsPerPhase % rows == 0);
 }
 
 /// Words that one phase reads, each once, and the number in its fullest bank.
@@ -84,12 +98,21 @@ std::optional<std::string> SharedMap::verify() const {
   int64_t row = panelOf(*this);
   if (panel < 0 || (panel > 0 && (dims.empty() || dims.back().extent % panel != 0)))
     return "panels of " + std::to_string(panel) + " elements do not divide the row";
-  if (swizzle.chunk < 1 || swizzle.rowsPerPhase < 1 || !isPowerOfTwo(swizzle.phases))
+  if (swizzle.chunk < 1 || swizzle.rowsPerPhase < 1 || swizzle.farRowsPerPhase < 1 || !isPowerOfTwo(swizzle.phases) ||
+      !isPowerOfTwo(swizzle.farPhases))
     return "a swizzle needs a chunk and rows per phase of at least 1 and a power of two of phases";
-  if (swizzle.phases > 1 && row % (swizzle.chunk * swizzle.phases) != 0)
-    return "a swizzle of " + std::to_string(swizzle.phases) + " phases of " + std::to_string(swizzle.chunk) +
-           " elements does not divide a row of " + std::to_string(row);
+  if (isSwizzled() && row % (swizzle.chunk * swizzle.allPhases()) != 0 && !hasWholeLines(*this))
+    return "a swizzle of " + std::to_string(swizzle.allPhases()) + " phases of " + std::to_string(swizzle.chunk) +
+           " elements divides neither a row of " + std::to_string(row) + " nor rows of one phase";
   return std::nullopt;
+}
+
+int64_t SharedMap::chunksPerRow() const {
+  return panelOf(*this) / swizzle.chunk;
+}
+
+int64_t SharedMap::rowsPerLine() const {
+  return isSwizzled() ? std::max<int64_t>(1, swizzle.allPhases() / std::max<int64_t>(1, chunksPerRow())) : 1;
 }
 
 int64_t SharedMap::pitch() const {
@@ -123,9 +146,13 @@ std::string SharedMap::str() const {
   text += "]";
   if (padding)
     text += " pad " + std::to_string(padding);
-  if (swizzle.phases > 1)
+  if (isSwizzled())
     text += " swizzle(" + std::to_string(swizzle.chunk) + ", " + std::to_string(swizzle.rowsPerPhase) + ", " +
-            std::to_string(swizzle.phases) + ")";
+            std::to_string(swizzle.phases);
+  if (isSwizzled() && swizzle.farPhases > 1)
+    text += ", " + std::to_string(swizzle.farRowsPerPhase) + ", " + std::to_string(swizzle.farPhases);
+  if (isSwizzled())
+    text += ")";
   if (panel)
     text += " panel " + std::to_string(panel);
   return text;
@@ -171,10 +198,13 @@ PatternPoints pointsOf(const SharedMap &map, int elementBits, const SharedAccess
   return result;
 }
 
-int64_t conflictsOf(const SharedMap &map, int elementBits, const PatternPoints &pattern) {
+/// Counts until there are `most`.
+int64_t conflictsOf(const SharedMap &map, int elementBits, const PatternPoints &pattern, int64_t most) {
   int64_t conflicts = 0;
   std::vector<int64_t> addresses;
   for (const std::vector<Point> &points : pattern.instructions) {
+    if (conflicts >= most)
+      break;
     addresses.clear();
     for (Point point : points)
       addresses.push_back(offsetOf(map, point) * elementBits / 8);
@@ -194,9 +224,10 @@ public:
 
   /// True when nothing better can come.
   bool consider(const SharedMap &map) {
-    int64_t conflicts = 0;
+    int64_t conflicts = 0, most = best ? best->conflicts : std::numeric_limits<int64_t>::max();
     for (const PatternPoints &pattern : points)
-      conflicts += conflictsOf(map, elementBits, pattern);
+      if (conflicts < most)
+        conflicts += conflictsOf(map, elementBits, pattern, most - conflicts);
     if (!best || conflicts < best->conflicts)
       best = SharedChoice{map, conflicts};
     return best->conflicts == 0;
@@ -220,7 +251,7 @@ private:
 } // namespace
 
 int64_t countConflicts(const SharedMap &map, int elementBits, const SharedAccessPattern &pattern) {
-  return conflictsOf(map, elementBits, pointsOf(map, elementBits, pattern));
+  return conflictsOf(map, elementBits, pointsOf(map, elementBits, pattern), std::numeric_limits<int64_t>::max());
 }
 
 SharedChoice choosePadding(SharedMap map, int elementBits, const std::vector<SharedAccessPattern> &patterns) {
@@ -239,6 +270,22 @@ SharedChoice choosePadding(SharedMap map, int elementBits, const std::vector<Sha
   return chooser.result();
 }
 
+/// Swizzles of those chunks, simple ones first. More than 256 bytes are a whole turn of 64 banks.
+static std::vector<Swizzle> swizzlesOf(int64_t chunk, int64_t chunkBytes) {
+  std::vector<Swizzle> list;
+  for (int64_t phases : {2, 4, 8, 16, 32})
+    for (int64_t rows : {1, 2, 4, 8})
+      list.push_back({chunk, rows, phases});
+  for (int64_t phases : {2, 4, 8})
+    for (int64_t farPhases : {2, 4, 8})
+      for (int64_t rows : {1, 2, 4})
+        for (int64_t farRows : {2, 4, 8, 16})
+          // Rows that the far stride counts begin where the near one's end, or beyond.
+          if (farRows > rows * phases && phases * farPhases * chunkBytes <= 256)
+            list.push_back({chunk, rows, phases, farRows, farPhases});
+  return list;
+}
+
 SharedChoice chooseSwizzle(SharedMap map, int elementBits, const std::vector<SharedAccessPattern> &patterns) {
   Chooser chooser(map, elementBits, patterns);
   map.swizzle = {};
@@ -246,13 +293,19 @@ SharedChoice chooseSwizzle(SharedMap map, int elementBits, const std::vector<Sha
     return chooser.result();
   int64_t widest = std::max<int64_t>(1, chooser.widest() * 8 / elementBits);
   // Lanes that walk a part of a row, then the next row, need that part to change places as a whole.
+  std::vector<Swizzle> near, far, lines;
   for (int64_t chunk : {widest, 2 * widest, 4 * widest})
-    for (int64_t phases : {2, 4, 8, 16, 32})
-      for (int64_t rowsPerPhase : {1, 2, 4, 8}) {
-        map.swizzle = {chunk, rowsPerPhase, phases};
-        if (!map.verify() && chooser.consider(map))
-          return chooser.result();
-      }
+    for (const Swizzle &swizzle : swizzlesOf(chunk, chunk * elementBits / 8)) {
+      map.swizzle = swizzle;
+      if (!map.verify())
+        (map.rowsPerLine() > 1 ? lines : swizzle.farPhases > 1 ? far : near).push_back(swizzle);
+    }
+  for (const std::vector<Swizzle> *list : {&near, &far, &lines})
+    for (const Swizzle &swizzle : *list) {
+      map.swizzle = swizzle;
+      if (chooser.consider(map))
+        return chooser.result();
+    }
   return chooser.result();
 }
 

@@ -22,13 +22,26 @@ struct DimExtent {
   bool operator==(const DimExtent &) const = default;
 };
 
-/// Chunks of a row change places by row: chunk `c` of row `r` is stored at chunk `c ^ ((r / rowsPerPhase) % phases)`.
-/// `phases` is a power of two that divides the row's number of chunks; 1 means no swizzle.
+/// Chunks of a row change places by row: chunk `c` of row `r` is stored at chunk `c ^ phaseOf(r)`. Rows are counted by
+/// one stride or, where lanes walk them by two, by both:
+///
+///   phaseOf(r) == (r / rowsPerPhase) % phases + phases * ((r / farRowsPerPhase) % farPhases)
+///
+/// There are a power of two of phases in all, which divides the row's number of chunks. Where it is a multiple of that
+/// number, chunks are counted through a line of several rows and change places in all of it; rows of one line have one
+/// phase. 1 means no swizzle.
 struct Swizzle {
   int64_t chunk = 1; // elements
   int64_t rowsPerPhase = 1;
   int64_t phases = 1;
+  int64_t farRowsPerPhase = 1;
+  int64_t farPhases = 1;
   bool operator==(const Swizzle &) const = default;
+
+  int64_t allPhases() const { return phases * farPhases; }
+  int64_t phaseOf(int64_t row) const {
+    return row / rowsPerPhase % phases + phases * (row / farRowsPerPhase % farPhases);
+  }
 };
 
 struct SharedMap {
@@ -44,6 +57,11 @@ struct SharedMap {
 
   /// Why the map is no map (extents, panel or swizzle that do not divide), or nothing.
   std::optional<std::string> verify() const;
+  bool isSwizzled() const { return swizzle.allPhases() > 1; }
+  /// Chunks of a row, of a panel of it where there are panels.
+  int64_t chunksPerRow() const;
+  /// Rows whose chunks change places together; 1 where each row keeps its own.
+  int64_t rowsPerLine() const;
   /// Elements from one row to the next.
   int64_t pitch() const;
   /// Product of all extents but the fastest.
@@ -54,7 +72,8 @@ struct SharedMap {
   int64_t bytes(int elementBits) const;
   /// Where an element lies, in elements. Coordinates that are absent are 0. LayoutExpr.h has the symbolic form.
   int64_t offset(const Coordinates &coordinate) const;
-  /// `[M 128, K 32] pad 4` and `[M 64, K 64] swizzle(8, 1, 8) panel 64`.
+  /// `[M 128, K 32] pad 4`, `[M 64, K 64] swizzle(8, 1, 8) panel 64` and, with rows counted by 1 and by 8,
+  /// `[M 64, K 64] swizzle(8, 1, 2, 8, 4)`.
   std::string str() const;
 };
 
@@ -94,7 +113,8 @@ struct SharedChoice {
 /// The smallest padding that frees all patterns of conflicts (the least conflicts where none does). It is a multiple of
 /// the widest access, so that alignment is kept.
 SharedChoice choosePadding(SharedMap map, int elementBits, const std::vector<SharedAccessPattern> &patterns);
-/// The same by an xor swizzle in chunks of the widest access; costs no memory.
+/// The same by an xor swizzle in chunks of the widest access; costs no memory. Of those that do the simplest: rows
+/// counted by one stride, by two, lines of several rows.
 SharedChoice chooseSwizzle(SharedMap map, int elementBits, const std::vector<SharedAccessPattern> &patterns);
 
 } // namespace soliton

@@ -30,7 +30,7 @@ int64_t conflictsOf(const SharedMap &map, const MapRequest &request) {
 bool suitsRuns(const SharedMap &map, const std::vector<int64_t> &runs) {
   return std::ranges::all_of(runs, [&](int64_t run) {
     bool crossesPadding = map.padding > 0 && map.dims.back().extent % run != 0;
-    return !crossesPadding && run % (map.swizzle.chunk * map.swizzle.phases) == 0;
+    return !crossesPadding && run % (map.swizzle.chunk * map.swizzle.allPhases()) == 0;
   });
 }
 

@@ -62,6 +62,51 @@ TEST(SharedMap, SwizzleIsAPermutationOfEachRow) {
   expectInjective(SharedMap{{{M, 16}, {K, 128}}, 8, {8, 1, 8}, 64});
 }
 
+TEST(SharedMap, SwizzlesThatCountRowsByTwoStrides) {
+  // Row 9 = 8 + 1: one step by the near stride, one by the far one, which counts in twos.
+  SharedMap map{{{M, 32}, {K, 64}}, 0, {8, 1, 2, 8, 4}};
+  EXPECT_EQ(map.offset({{M, 9}, {K, 0}}), 9 * 64 + 8 * (1 ^ 2));
+  EXPECT_EQ(map.offset({{M, 9}, {K, 21}}), 9 * 64 + 8 * (2 ^ 1 ^ 2) + 5);
+  EXPECT_EQ(map.rowsPerLine(), 1);
+  for (Swizzle swizzle : {Swizzle{8, 1, 2, 8, 4}, Swizzle{16, 1, 2, 4, 2}, Swizzle{4, 2, 4, 16, 4}})
+    expectInjective(SharedMap{{{M, 32}, {K, 64}}, 0, swizzle});
+  expectInjective(SharedMap{{{M, 32}, {K, 64}}, 8, {8, 1, 2, 8, 4}});
+}
+
+TEST(SharedMap, SwizzlesOfLinesOfSeveralRows) {
+  // Rows 2 and 3 are a line of 8 chunks in phase 1; rows 10 and 11 one in phase 5, in which rows change places.
+  SharedMap map{{{M, 32}, {K, 32}}, 0, {8, 2, 8}};
+  EXPECT_EQ(map.rowsPerLine(), 2);
+  EXPECT_EQ(map.offset({{M, 2}, {K, 3}}), 2 * 32 + 8 * 1 + 3);
+  EXPECT_EQ(map.offset({{M, 10}, {K, 3}}), 10 * 32 + 8 * 5 + 3);
+  EXPECT_EQ(map.offset({{M, 11}, {K, 3}}), 10 * 32 + 8 * (4 ^ 5) + 3);
+  expectInjective(map);
+  expectInjective(SharedMap{{{B, 3}, {M, 8}, {K, 16}}, 0, {8, 4, 8}});
+  expectInjective(SharedMap{{{M, 32}, {K, 8}}, 0, {8, 4, 2, 16, 2}});
+}
+
+TEST(SharedMap, EverySwizzleThatVerifiesIsAPermutation) {
+  test::Random random(11);
+  auto power = [&](int64_t most) { return int64_t(1) << test::pick(random, 0, most); };
+  int lines = 0, rows = 0;
+  for (int trial = 0; trial < 4000; ++trial) {
+    SharedMap map{{{M, 4 * test::pick(random, 1, 4)}, {K, test::pick(random, 1, 3) * power(4)}}};
+    map.padding = test::pick(random, 0, 1);
+    map.swizzle = {power(3), power(3), power(3), power(4), power(2)};
+    if (map.verify() || !map.isSwizzled())
+      continue;
+    ++(map.rowsPerLine() > 1 ? lines : rows);
+    expectInjective(map);
+    std::optional<SharedMap> read = parseSharedMap(map.str());
+    ASSERT_TRUE(read) << map.str();
+    for (int64_t row = 0; row < map.dims[0].extent; ++row)
+      EXPECT_EQ(read->offset({{M, row}, {K, 0}}), map.offset({{M, row}, {K, 0}})) << map.str();
+    EXPECT_EQ(parseSharedMap(read->str()), read);
+  }
+  EXPECT_GT(lines, 50);
+  EXPECT_GT(rows, 200);
+}
+
 TEST(SharedMap, HardwareSwizzles) {
   // Byte a is stored at a ^ ((a >> 3) & mask): rows of 128, 64, 32 bytes.
   struct Case {
@@ -91,14 +136,34 @@ TEST(SharedMap, SaysWhyNot) {
   EXPECT_TRUE((SharedMap{{{M, 4}, {K, 48}}, 0, {8, 1, 4}}).verify()) << "48 is no multiple of 4 chunks of 8";
   EXPECT_TRUE((SharedMap{{{M, 4}, {K, 64}}, 0, {8, 1, 3}}).verify()) << "three phases";
   EXPECT_FALSE((SharedMap{{{M, 4}, {K, 64}}, 0, {8, 1, 8}}).verify());
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 64}}, 0, {8, 1, 2, 2, 3}}).verify()) << "three far phases";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 64}}, 0, {8, 1, 4, 2, 4}}).verify()) << "a row has 8 chunks, not 16";
+  EXPECT_FALSE((SharedMap{{{M, 4}, {K, 32}}, 0, {8, 2, 8}}).verify()) << "lines of two rows";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 32}}, 0, {8, 1, 8}}).verify()) << "rows of a line have two phases";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 32}}, 0, {8, 2, 2, 1, 4}}).verify()) << "the same of the far stride";
+  EXPECT_TRUE((SharedMap{{{M, 3}, {K, 32}}, 0, {8, 2, 8}}).verify()) << "half a line";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 32}}, 8, {8, 2, 8}}).verify()) << "padding in a line";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 64}}, 0, {8, 2, 8}, 32}).verify()) << "a line of panels";
+  EXPECT_TRUE((SharedMap{{{M, 4}, {K, 24}}, 0, {8, 4, 4}}).verify()) << "rows of three chunks";
 }
 
 TEST(SharedText, RoundTrip) {
-  const SharedMap maps[] = {{{{M, 128}, {K, 32}}, 4}, {{{M, 64}, {K, 128}}, 8, {8, 1, 8}, 64}, {{{B, 3}}}, {}};
+  const SharedMap maps[] = {{{{M, 128}, {K, 32}}, 4},
+                            {{{M, 64}, {K, 128}}, 8, {8, 1, 8}, 64},
+                            {{{M, 64}, {K, 64}}, 0, {8, 1, 2, 8, 4}},
+                            {{{M, 8}, {K, 32}}, 0, {8, 2, 8}},
+                            {{{B, 3}}},
+                            {}};
   for (const SharedMap &map : maps) {
     std::string error;
     EXPECT_EQ(parseSharedMap(map.str(), &error), map) << map.str() << ": " << error;
   }
+}
+
+TEST(SharedText, EqualSwizzlesCompareEqual) {
+  EXPECT_EQ(parseSharedMap("[M 64, K 64] swizzle(8, 3, 1, 2, 4)"), parseSharedMap("[M 64, K 64] swizzle(8, 2, 4)"));
+  EXPECT_EQ(parseSharedMap("[M 64, K 64] swizzle(8, 2, 4, 7, 1)"), parseSharedMap("[M 64, K 64] swizzle(8, 2, 4)"));
+  EXPECT_EQ(parseSharedMap("[M 64, K 64] swizzle(8, 2, 1, 7, 1)"), parseSharedMap("[M 64, K 64]"));
 }
 
 TEST(SharedText, SaysWhatIsWrong) {
@@ -110,6 +175,7 @@ TEST(SharedText, SaysWhatIsWrong) {
       {"[M 4] pad", "expected a number"},
       {"[M 4] pad 1 pad 1", "`pad` appears twice"},
       {"[M 4] swizzle(1, 1)", "expected `,`"},
+      {"[M 4, K 8] swizzle(1, 1, 2, 2)", "expected `,`"},
       {"[M 4] turn 3", "expected `pad`, `swizzle` or `panel`"},
       {"[M 4, M 4]", "`M` appears twice"},
       {"[M 0]", "extent of `M` is 0"},
@@ -197,6 +263,26 @@ TEST(Choose, SwizzleOfLargerChunksWhereLanesWalkPartsOfRows) {
   EXPECT_EQ(choice.conflicts, 0);
   EXPECT_EQ(choice.map.swizzle, (Swizzle{32, 1, 2}));
   EXPECT_EQ(choice.map.padding, 0);
+}
+
+TEST(Choose, RowsAreCountedAsLanesWalkThem) {
+  // Eight lanes read rows 0, 1, 8, 9, 16, 17, 24 and 25; others store whole rows.
+  SharedMap map{{{M, 32}, {K, 128}}};
+  SharedAccessPattern rows{*Layout::parse("reg = (8 K 1), lane = (2 M 1)(4 M 8)(4 M 2)"), 8, {32, phases(32, 8)}};
+  SharedAccessPattern whole{*Layout::parse("reg = (8 K 1), lane = (16 K 8)(2 M 1)"), 8, {32, phases(32, 8)}};
+  SharedChoice choice = chooseSwizzle(map, 16, {rows, whole});
+  EXPECT_EQ(choice.conflicts, 0);
+  EXPECT_EQ(choice.map.swizzle, (Swizzle{8, 1, 2, 8, 4}));
+}
+
+TEST(Choose, LinesOfRowsWhereARowHasFewerBanksThanAPhase) {
+  // Rows of 64 bytes: every fourth is stored 32 bytes wide, eight in a row are loaded 16 bytes wide.
+  SharedMap map{{{M, 64}, {K, 32}}};
+  SharedAccessPattern stores{*Layout::parse("reg = (4 K 1), lane = (4 M 4)(4 K 4)"), 4, {32, phases(16, 16)}};
+  SharedAccessPattern loads{*Layout::parse("reg = (8 K 1), lane = (16 M 1)"), 8, {32, phases(16, 8)}};
+  SharedChoice choice = chooseSwizzle(map, 16, {stores, loads});
+  EXPECT_EQ(choice.conflicts, 0);
+  EXPECT_EQ(choice.map.rowsPerLine(), 2);
 }
 
 TEST(Choose, NoPaddingWhereNoneIsNeeded) {

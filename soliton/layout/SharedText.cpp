@@ -2,12 +2,13 @@
 #include "soliton/layout/Shared.h"
 
 #include <charconv>
+#include <utility>
 
 namespace soliton {
 namespace {
 /// Reads the grammar
 ///   map := '[' [extent (',' extent)*] ']' part*      extent := name number
-///   part := 'pad' number | 'panel' number | 'swizzle' '(' number ',' number ',' number ')'
+///   part := 'pad' number | 'panel' number | 'swizzle' '(' number ',' number ',' number [',' number ',' number] ')'
 class Parser {
 public:
   explicit Parser(std::string_view text) : text(text) {}
@@ -22,9 +23,7 @@ public:
       error = *wrong;
       return std::nullopt;
     }
-    // One phase is no swizzle, whatever its chunk; equal maps compare equal.
-    if (map.swizzle.phases == 1)
-      map.swizzle = {};
+    normalize(map.swizzle);
     return std::move(map);
   }
 
@@ -63,8 +62,26 @@ private:
       return number(map.padding);
     if (index == 2)
       return number(map.panel);
-    return expect('(') && number(map.swizzle.chunk) && expect(',') && number(map.swizzle.rowsPerPhase) && expect(',') &&
-           number(map.swizzle.phases) && expect(')');
+    return expect('(') && swizzle(map.swizzle) && expect(')');
+  }
+
+  bool swizzle(Swizzle &read) {
+    if (!number(read.chunk) || !expect(',') || !number(read.rowsPerPhase) || !expect(',') || !number(read.phases))
+      return false;
+    skip();
+    return !take(',') || (number(read.farRowsPerPhase) && expect(',') && number(read.farPhases));
+  }
+
+  /// Equal maps compare equal: one phase is no swizzle, whatever its chunk, and a stride with one phase is none.
+  static void normalize(Swizzle &swizzle) {
+    if (swizzle.phases == 1) {
+      swizzle.rowsPerPhase = swizzle.farRowsPerPhase;
+      swizzle.phases = std::exchange(swizzle.farPhases, 1);
+    }
+    if (swizzle.farPhases == 1)
+      swizzle.farRowsPerPhase = 1;
+    if (swizzle.phases == 1)
+      swizzle = {};
   }
 
   bool number(int64_t &value) {

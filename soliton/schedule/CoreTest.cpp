@@ -7,6 +7,7 @@
 #include "soliton/schedule/Stabbing.h"
 
 #include <gtest/gtest.h>
+#include <random>
 
 using namespace soliton;
 using namespace soliton::sched;
@@ -260,6 +261,34 @@ TEST(Lifetimes, BuffersByWavesRule) {
       Schedule schedule = fromTimes("manual", interval, times);
       EXPECT_EQ(requiredBuffers(problem, schedule, 0), (gap + 1 + interval - 1) / interval);
     }
+}
+
+TEST(Lifetimes, BuffersOfPiecesAreThoseOfEveryTwoThatOverlap) {
+  std::mt19937 random(7);
+  auto below = [&](int64_t count) { return static_cast<int64_t>(random() % static_cast<uint64_t>(count)); };
+  for (int trial = 0; trial < 200; ++trial) {
+    Problem problem;
+    int tile = problem.addRegion({"tile", Space::Shared, 1024, 0, true, false, -1});
+    std::vector<int64_t> times;
+    for (int op = 0; op < 24; ++op) {
+      bool isStore = below(3) == 0;
+      Operation each = makeOp("op" + std::to_string(op), isStore ? OpKind::SharedStore : OpKind::SharedLoad, 10);
+      each.accesses = {isStore ? writes(tile) : reads(tile)};
+      each.accesses[0].begin = below(64) - 8;
+      each.accesses[0].end = below(16) == 0 ? kWholeEnd : each.accesses[0].begin + below(2 << below(5));
+      problem.addOperation(each);
+      times.push_back(below(40));
+    }
+    int64_t interval = 1 + below(12), expected = 1;
+    for (int w = 0; w < problem.numOps(); ++w)
+      for (int o = 0; o < problem.numOps(); ++o) {
+        const Access &write = problem.operations[w].accesses[0], &other = problem.operations[o].accesses[0];
+        bool meet = write.write && w != o && write.begin < other.end && other.begin < write.end;
+        if (int64_t apart = times[o] + 1 - times[w]; meet && apart > 0)
+          expected = std::max(expected, (apart + interval - 1) / interval);
+      }
+    EXPECT_EQ(requiredBuffers(problem, fromTimes("manual", static_cast<int>(interval), times), tile), expected);
+  }
 }
 
 TEST(Lifetimes, PressureCountsEveryCopyInFlight) {

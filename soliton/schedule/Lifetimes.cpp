@@ -12,6 +12,48 @@ bool overlap(const Access &a, const Access &b) {
   return a.begin < b.end && b.begin < a.end;
 }
 
+/// The accesses of one region by where they begin: of thousands of pieces those that overlap one are found among its
+/// neighbours.
+class AccessesByPlace {
+public:
+  struct Entry {
+    int op = 0;
+    const Access *access = nullptr;
+  };
+
+  void add(int op, const Access &access) { (access.end == kWholeEnd ? open : pieces).push_back({op, &access}); }
+  void sort() {
+    std::ranges::sort(pieces, {}, beginOf);
+    for (const Entry &piece : pieces)
+      longest = std::max(longest, piece.access->end - piece.access->begin);
+  }
+
+  template <typename Visit>
+  void forEach(Visit visit) const {
+    std::ranges::for_each(pieces, visit);
+    std::ranges::for_each(open, visit);
+  }
+  /// The same for those that overlap the access.
+  template <typename Visit>
+  void forEachOverlapping(const Access &access, Visit visit) const {
+    auto consider = [&](const Entry &entry) {
+      if (overlap(access, *entry.access))
+        visit(entry);
+    };
+    auto piece = std::ranges::upper_bound(pieces, access.begin - longest, {}, beginOf);
+    for (; piece != pieces.end() && piece->access->begin < access.end; ++piece)
+      consider(*piece);
+    std::ranges::for_each(open, consider);
+  }
+
+private:
+  static int64_t beginOf(const Entry &entry) { return entry.access->begin; }
+
+  /// Those with an end, and those that reach to the region's.
+  std::vector<Entry> pieces, open;
+  int64_t longest = 0;
+};
+
 /// A profile over a cycle, as changes: spans are added in constant time and summed up at the end.
 class CyclicProfile {
 public:
@@ -50,19 +92,24 @@ std::vector<int> positions(const Problem &problem, const Schedule &schedule) {
 
 StorageTable::StorageTable(const Problem &problem)
     : problem(problem), touches(problem.regions.size()), pairs(problem.regions.size()) {
-  std::vector<std::vector<std::pair<int, const Access *>>> all(problem.regions.size());
+  std::vector<AccessesByPlace> all(problem.regions.size());
   for (int op = 0; op < problem.numOps(); ++op)
     for (const Access &access : problem.operations[op].accesses) {
-      all[access.region].emplace_back(op, &access);
+      all[access.region].add(op, access);
       if (problem.regions[access.region].space == Space::Register)
         touches[access.region].push_back({op, access.offset, access.write, problem.operations[op].groups});
     }
   for (size_t region = 0; region < all.size(); ++region) {
     bool registers = problem.regions[region].space == Space::Register;
-    for (auto [op, write] : all[region])
-      for (auto [other, access] : all[region])
-        if (write->write && overlap(*write, *access))
-          pairs[region].push_back({other, op, write->offset - access->offset, registers && !access->write ? 0 : 1});
+    all[region].sort();
+    all[region].forEach([&](const AccessesByPlace::Entry &write) {
+      if (!write.access->write)
+        return;
+      all[region].forEachOverlapping(*write.access, [&](const AccessesByPlace::Entry &other) {
+        int latency = registers && !other.access->write ? 0 : 1;
+        pairs[region].push_back({other.op, write.op, write.access->offset - other.access->offset, latency});
+      });
+    });
   }
 }
 

@@ -104,6 +104,16 @@ private:
 
 //===-- Aliasing -----------------------------------------------------------------------------------===//
 
+/// The access without what aliasing does not look at, so that the many pieces of a tile are one.
+Access withoutPlace(Access access) {
+  access.begin = 0;
+  access.end = kWholeEnd;
+  access.steady = access.waived = false;
+  access.clock = -1;
+  access.phase = 0;
+  return access;
+}
+
 /// A write that may have happened.
 struct Written {
   Access access;
@@ -122,7 +132,7 @@ public:
     forEachNode(kernel.body, [&](const Node &node) {
       for (const Access &access : node.accesses)
         if (kernel.regions[access.region].space == Space::Global)
-          (access.write ? writes : reads)[access.region].insert(access);
+          (access.write ? writes : reads)[access.region].insert(withoutPlace(access));
     });
     std::vector<Aliasing> result;
     bool any = false;
@@ -165,18 +175,46 @@ private:
       walk(node.bodies[0], written);
       walk(node.bodies[1], other);
       written.insert(other.begin(), other.end());
-      return;
+      return forgetWeaker(written);
     }
     if (node.kind == NodeKind::Loop)
       return iterate(node, written);
     for (const Access &access : node.accesses)
       if (!access.write)
-        for (const Written &before : written)
-          if (!isOther(before, access))
-            late.insert({access.region, before.access.region});
+        noteLate(access, written);
     for (const Access &access : node.accesses)
       if (access.write && kernel.regions[access.region].space == Space::Global)
-        written.insert({access, {}, {}});
+        written.insert({withoutPlace(access), {}, {}});
+  }
+
+  /// Of two states of one write that differ by what came round and what was left, the one by which more is late is
+  /// enough. Without this each branch doubles them.
+  static void forgetWeaker(std::set<Written> &written) {
+    auto isWeaker = [](const Written &a, const Written &b) {
+      return std::ranges::includes(a.round, b.round) && std::ranges::includes(b.left, a.left);
+    };
+    for (auto each = written.begin(); each != written.end();) {
+      bool isNeeded = true;
+      for (auto other = written.lower_bound({each->access, {}, {}});
+           isNeeded && other != written.end() && other->access == each->access; ++other)
+        isNeeded = other == each || !isWeaker(*each, *other);
+      each = isNeeded ? std::next(each) : written.erase(each);
+    }
+  }
+
+  /// One write of a region is enough to know, so thousands of pieces cost no more than a few.
+  void noteLate(const Access &read, const std::set<Written> &written) {
+    for (auto before = written.begin(); before != written.end();) {
+      std::pair<int, int> regions = {read.region, before->access.region};
+      if (!late.count(regions) && isOther(*before, read)) {
+        ++before;
+        continue;
+      }
+      late.insert(regions);
+      Access next;
+      next.region = regions.second + 1;
+      before = written.lower_bound({next, {}, {}});
+    }
   }
 
   /// The write was of other elements: an iteration of a loop that tells them apart has ended since.
@@ -190,7 +228,6 @@ private:
   void iterate(const Node &node, std::set<Written> &written) {
     if (node.most && *node.most == 0)
       return;
-    std::set<Written> before = written;
     walk(node.bodies[0], written);
     if (!node.most || *node.most > 1) {
       std::set<Written> again;
@@ -202,7 +239,8 @@ private:
       walk(node.bodies[0], again);
       written.insert(again.begin(), again.end());
     }
-    std::set<Written> after = std::move(before);
+    // Had it run no trip, less would be left, and whatever is late then is late now.
+    std::set<Written> after;
     for (Written each : written) {
       each.round.erase(node.id);
       each.left.insert(node.id);

@@ -1,5 +1,5 @@
 // Random kernels: what is derived is proven, cannot be broken by any interleaving, and is not too much.
-#include "WholeTrees.h"
+#include "WholeInterleavings.h"
 #include "soliton/schedule/WholeSync.h"
 #include "soliton/schedule/WholeVerify.h"
 

@@ -392,6 +392,28 @@ TEST(WholeVerify, TilesInOnePlaceAreKeptApartByABarrier) {
   EXPECT_EQ(shape(derived.kernel.body), "SW0BLw0bSW0BL");
 }
 
+TEST(WholeFacts, AliasingOfManyLoopsAndBranchesInARowGrowsWithTheirNumber) {
+  auto access = [](int region, bool write, int function) {
+    Access result = touch(region, write, kVm);
+    result.function = result.who = function;
+    result.oneWave = result.oneWorkgroup = true;
+    return result;
+  };
+  // Each write has been left by every set of the loops that follow it, unless the largest of them stands for all.
+  Sequence sequence;
+  for (int i = 0; i < 40; ++i) {
+    Node body = loop({instruction("read", {access(2, false, 3)}, {{kVm, 1}})});
+    body.id = 50 + i;
+    sequence.push_back(instruction("write", {access(3, true, 3)}, {{kVm, 1}}));
+    sequence.push_back(i % 2 ? body : branch({body}, {}));
+  }
+  Kernel kernel = kernelOf(std::move(sequence));
+  kernel.regions.push_back(kernel.regions[2]);
+  std::vector<Aliasing> found = findAliasing(kernel);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_FALSE(found[0].inPlace);
+}
+
 TEST(WholeFacts, InPlaceMeansReadBeforeWrittenByTheSameWave) {
   Node body = loop({});
   body.id = 50;

@@ -3,7 +3,6 @@
 #include "soliton/symbolic/Integer.h"
 
 #include <algorithm>
-#include <map>
 
 namespace soliton::sym::detail {
 
@@ -24,14 +23,21 @@ static int64_t magnitude(int64_t a) {
 
 //===- Normal form of the rows ---------------------------------------------===//
 
+/// The largest common factor of the coefficients, 0 if there are none.
+static int64_t commonFactor(const std::vector<int64_t> &coefficients) {
+  int64_t common = 0;
+  for (int64_t c : coefficients)
+    if (c != 0 && (common = gcd(common, c)) == 1)
+      return 1;
+  return common;
+}
+
 /// Divides by common factors and drops trivial rows.
 IntegerSystem::Step IntegerSystem::normalize() {
   size_t kept = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     LinearConstraint &row = rows[i];
-    int64_t common = 0;
-    for (int64_t c : row.coefficients)
-      common = gcd(common, c);
+    int64_t common = commonFactor(row.coefficients);
     if (common == 0) {
       if (row.equality ? row.constant != 0 : row.constant < 0)
         return Step::contradiction;
@@ -39,9 +45,11 @@ IntegerSystem::Step IntegerSystem::normalize() {
     }
     if (row.equality && row.constant % common != 0)
       return Step::contradiction;
-    for (int64_t &c : row.coefficients)
-      c /= common;
-    row.constant = floorDiv(row.constant, common);
+    if (common != 1) {
+      for (int64_t &c : row.coefficients)
+        c /= common;
+      row.constant = floorDiv(row.constant, common);
+    }
     if (kept != i)
       rows[kept] = std::move(row);
     ++kept;
@@ -50,37 +58,39 @@ IntegerSystem::Step IntegerSystem::normalize() {
   return Step::clean;
 }
 
+/// Less than, equal to or greater than 0, as `a` is before `b` times `sign` in the order of vectors.
+static int compared(const std::vector<int64_t> &a, const std::vector<int64_t> &b, int64_t sign) {
+  for (size_t j = 0; j < a.size(); ++j)
+    if (int64_t other = checkedMul(b[j], sign); a[j] != other)
+      return a[j] < other ? -1 : 1;
+  return 0;
+}
+
 /// Of parallel inequalities the tightest stays; opposite ones that touch are an equality. Needs normalized rows.
 IntegerSystem::Step IntegerSystem::mergeParallel() {
-  std::map<std::vector<int64_t>, int64_t> tightest;
-  std::vector<LinearConstraint> out;
-  for (LinearConstraint &row : rows) {
-    if (row.equality) {
-      out.push_back(std::move(row));
-      continue;
+  auto firstInequality = std::stable_partition(rows.begin(), rows.end(), [](const auto &row) { return row.equality; });
+  std::sort(firstInequality, rows.end(), [](const LinearConstraint &a, const LinearConstraint &b) {
+    int order = compared(a.coefficients, b.coefficients, 1);
+    return order != 0 ? order < 0 : a.constant < b.constant;
+  });
+  auto isParallel = [](const auto &a, const auto &b) { return a.coefficients == b.coefficients; };
+  rows.erase(std::unique(firstInequality, rows.end(), isParallel), rows.end());
+  // Opposite directions lie opposite in their order: one walk meets them all.
+  std::vector<bool> isGone(rows.size(), false);
+  auto low = static_cast<size_t>(firstInequality - rows.begin()), high = rows.size();
+  while (low + 1 < high) {
+    int order = compared(rows[low].coefficients, rows[high - 1].coefficients, -1);
+    if (order == 0) {
+      int64_t slack = checkedAdd(rows[low].constant, rows[high - 1].constant);
+      if (slack < 0)
+        return Step::contradiction;
+      rows[low].equality = isGone[high - 1] = slack == 0;
     }
-    auto [place, isNew] = tightest.emplace(std::move(row.coefficients), row.constant);
-    if (!isNew)
-      place->second = std::min(place->second, row.constant);
+    low += order <= 0;
+    high -= order >= 0;
   }
-  for (const auto &[coefficients, constant] : tightest) {
-    std::vector<int64_t> opposite = coefficients;
-    for (int64_t &c : opposite)
-      c = checkedNeg(c);
-    auto other = tightest.find(opposite);
-    if (other == tightest.end()) {
-      out.push_back({coefficients, constant, false});
-      continue;
-    }
-    int64_t slack = checkedAdd(constant, other->second);
-    if (slack < 0)
-      return Step::contradiction;
-    if (slack > 0)
-      out.push_back({coefficients, constant, false});
-    else if (coefficients < opposite)
-      out.push_back({coefficients, constant, true});
-  }
-  rows = std::move(out);
+  size_t at = 0;
+  std::erase_if(rows, [&](const LinearConstraint &) { return bool(isGone[at++]); });
   return Step::clean;
 }
 
@@ -191,19 +201,19 @@ IntegerSystem IntegerSystem::shadow(size_t variable, bool dark) const {
       out.rows.push_back(row);
   for (const LinearConstraint &lower : rows) {
     int64_t a = lower.coefficients[variable];
+    if (a <= 0)
+      continue;
     for (const LinearConstraint &upper : rows) {
-      int64_t b = upper.coefficients[variable];
-      if (a <= 0 || b >= 0)
+      if (upper.coefficients[variable] >= 0)
         continue;
-      b = checkedNeg(b);
-      LinearConstraint row;
-      row.coefficients.resize(variables, 0);
+      int64_t b = checkedNeg(upper.coefficients[variable]);
+      LinearConstraint &row = out.rows.emplace_back(lower);
       for (size_t j = 0; j < variables; ++j)
-        row.coefficients[j] = checkedAdd(checkedMul(lower.coefficients[j], b), checkedMul(upper.coefficients[j], a));
+        if (lower.coefficients[j] != 0 || upper.coefficients[j] != 0)
+          row.coefficients[j] = checkedAdd(checkedMul(lower.coefficients[j], b), checkedMul(upper.coefficients[j], a));
       row.constant = checkedAdd(checkedMul(lower.constant, b), checkedMul(upper.constant, a));
       if (dark)
         row.constant = checkedAdd(row.constant, -checkedMul(a - 1, b - 1));
-      out.rows.push_back(std::move(row));
     }
   }
   return out;

@@ -121,7 +121,8 @@ static void bindShapes(KernelOp kernel, const Geometry &geometry) {
       return type;
     SmallVector<ExprAttr> shape;
     for (ExprAttr extent : memory.getShape())
-      shape.push_back(exprAttr(type.getContext(), sym::simplify(geometry.bind(extent.getValue()), geometry.facts())));
+      shape.push_back(
+          exprAttr(type.getContext(), sym::simplify(geometry.bind(extent.getValue()), geometry.factsAtLaunch())));
     return MemoryType::get(type.getContext(), shape, memory.getElementType(), memory.getSpace(), memory.getMap());
   };
   for (BlockArgument argument : kernel.block().getArguments())

@@ -9,8 +9,9 @@
 //   wave.write %6, %m
 //
 // A value is used if an effect depends on it, through loops and branches; a product that only the next iteration's
-// product uses is not. A value that a loop hands on unchanged is the one that it began with. Schedules and waits count
-// what is left, so nothing behind the compiler has a reason to drop an access of theirs.
+// product uses is not. A value that a loop hands on unchanged is the one that it began with, and a loop that is known
+// to make no iteration hands on nothing else. Schedules and waits count what is left, so nothing behind the compiler
+// has a reason to drop an access of theirs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +26,18 @@ namespace soliton {
 #define GEN_PASS_DEF_DROPUNUSEDPASS
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
+
+/// Loops without iterations; outer ones first, since inner ones go with them.
+static void dropEmptyLoops(KernelOp kernel) {
+  kernel.walk<mlir::WalkOrder::PreOrder>([](IterateOp loop) {
+    std::optional<ExprAttr> count = loop.getCount();
+    if (!count || count->getValue().constantValue() != 0)
+      return mlir::WalkResult::advance();
+    loop.replaceAllUsesWith(loop.getInits());
+    loop.erase();
+    return mlir::WalkResult::skip();
+  });
+}
 
 /// What a loop hands on as it was given; inner loops first, since an outer one may only pass theirs through.
 static void forwardUnchanged(KernelOp kernel) {
@@ -155,6 +168,7 @@ struct DropUnusedPass final : impl::DropUnusedPassBase<DropUnusedPass> {
 
   void runOnOperation() override {
     KernelOp kernel = getOperation();
+    dropEmptyLoops(kernel);
     forwardUnchanged(kernel);
     Uses uses(kernel);
     SmallVector<Operation *> unused, handing;

@@ -15,7 +15,6 @@
 
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/ir/MatrixLoad.h"
 #include "soliton/transforms/Expander.h"
 
 namespace soliton {
@@ -83,6 +82,11 @@ static bool touchesNothing(AccessOp op, const Access &access, int64_t reg) {
 LogicalResult Expander::expandRead(ReadOp read) {
   TileType type = read.getResult().getType();
   const MatrixAccess *matrix = matrixAccessOf(read, geometry.target());
+  bool isShared = read.getMemory().getType().isShared();
+  if (read.getMatrixLoad() && (!matrix || !isShared))
+    return report(read.getLoc(), DiagId::InvalidIr)
+           << "`" << geometry.target().name << "` has no collective load `" << *read.getMatrixLoad() << "` of "
+           << (isShared ? "shared" : "global") << " memory";
   Access access(read, geometry);
   FailureOr<int64_t> found = matrix ? matrix->result.regs() : accessWidth(read, access);
   if (failed(found))
@@ -102,9 +106,7 @@ LogicalResult Expander::expandRead(ReadOp read) {
         ReadOp::create(builder, read.getLoc(), pieceType(type, i * width, width), read.getMemory(),
                        dynamicPieces(read.getDynamicValues(), i * width, width, piece), read.getSymbols(),
                        mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), ArrayAttr(),
-                       read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr());
-    if (matrix)
-      instruction->setAttr(kMatrixLoad, read->getAttr(kMatrixLoad));
+                       read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr(), read.getMatrixLoadAttr());
     result.append(instruction);
   }
   return success();

@@ -3,12 +3,14 @@
 // The byte offset of an access is a sum. Its parts go where the machine computes them best:
 //
 //   64-bit base, once per kernel    what depends on the workgroup and on sizes only
-//   uniform                         what depends on the wave or an iteration, but not on the lane
+//   uniform                         what depends on the wave or an iteration, but not on the lane; outside of what
+//                                   moves with iterations also what sizes set apart: the pieces of a tile share a base
 //   lane                            the rest
 //   immediate                       the constant
 //
-// None of lane, uniform and immediate is negative: what is below 0 at its least moves the base. For shared memory
-// everything but the constant is in `lane`: its instructions have no uniform operand.
+// None of lane, uniform and immediate is negative: what is below 0 at its least moves the base, by a number or by what
+// the sizes make of it (`-2*i` of ceildiv(K, 2) iterations: by `2*ceildiv(K, 2) - 2`). For shared memory everything but
+// the constant is in `lane`: its instructions have no uniform operand.
 //
 // Lane, uniform and immediate have 31 bits together where that can be shown, or be checked at launch (`near`). Where it
 // is what is uniform that does not fit, it moves the base, wave by wave and iteration by iteration, in 64 bits of the
@@ -25,6 +27,8 @@
 #include "soliton/transforms/MachineLowering.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+
+#include <cmath>
 
 namespace soliton {
 using namespace wave;
@@ -55,8 +59,11 @@ MachineLowering::Address MachineLowering::sharedAddress(Operation *op, Value mem
   Location loc = op->getLoc();
   Address address;
   address.lane = exprs.emitI32(sym::fromAffineTerms(terms), loc);
-  if (perLane) {
+  // LLVM would rather add the parts in every iteration than have a register for the sum.
+  bool isSumInLoop = outermost && terms.terms.size() > 1 && !cast<AccessOpInterface>(op).isAsync();
+  if (perLane || isSumInLoop)
     address.lane = pinned(address.lane, loc);
+  if (perLane) {
     constant += buffer.constantValue().value_or(0);
     if (!buffer.isConstant())
       address.lane = mlir::arith::AddIOp::create(builder, loc, address.lane, exprs.emitI32(buffer, loc));
@@ -76,14 +83,29 @@ public:
     Expr sum = terms.constant;
     for (const sym::AffineTerm &term : terms.terms) {
       std::optional<Expr> bound = term.coefficient > 0 ? of(term.atom) : least(term.atom);
-      if (!bound)
+      if (!bound || !isNear(term.coefficient, *bound))
         return std::nullopt;
       sum = sum + term.coefficient * *bound;
     }
     return sym::simplify(sum, facts);
   }
+  /// The least value.
+  std::optional<Expr> leastOf(sym::AffineTerms terms) const {
+    terms.constant = -terms.constant;
+    for (sym::AffineTerm &term : terms.terms)
+      term.coefficient = -term.coefficient;
+    std::optional<Expr> bound = of(terms);
+    return bound ? std::optional<Expr>(-*bound) : std::nullopt;
+  }
 
 private:
+  /// Whether the product is one that sums of a few others can be compared with.
+  static bool isNear(int64_t coefficient, Expr bound) {
+    constexpr double kFar = 0x1p48;
+    std::optional<int64_t> number = bound.constantValue();
+    return !number || std::fabs(static_cast<double>(coefficient) * static_cast<double>(*number)) < kFar;
+  }
+
   std::optional<Expr> least(Expr expr) const {
     std::optional<int64_t> low = sym::rangeOf(expr, facts).lo;
     return low ? std::optional<Expr>(*low) : std::nullopt;
@@ -110,11 +132,23 @@ private:
       }
       return product;
     }
+    if (std::optional<Expr> bound = ofQuotient(expr))
+      return bound;
     // The number of a workgroup is bounded by sizes; its range says nothing about them.
     if (llvm::any_of(sym::symbolsOf(expr), [](Expr e) { return e.symbolName().starts_with("$WG"); }))
       return std::nullopt;
     std::optional<int64_t> high = sym::rangeOf(expr, facts).hi;
     return high ? std::optional<Expr>(*high) : std::nullopt;
+  }
+  /// Of `floordiv(17*i + lane, 4)`, which grows with what is divided.
+  std::optional<Expr> ofQuotient(Expr expr) const {
+    if (expr.kind() != sym::Kind::floordiv && expr.kind() != sym::Kind::ceildiv)
+      return std::nullopt;
+    std::optional<int64_t> divisor = expr.operand(1).constantValue();
+    std::optional<Expr> bound = of(sym::affineTerms(expr.operand(0)));
+    if (!bound || !divisor || *divisor <= 0)
+      return std::nullopt;
+    return expr.kind() == sym::Kind::floordiv ? sym::floordiv(*bound, *divisor) : sym::ceildiv(*bound, *divisor);
   }
 
   const IndexSymbols &symbols;
@@ -122,17 +156,24 @@ private:
 };
 } // namespace
 
-/// The part is made not to be negative by moving what it is below 0 to the base. False where it has no least value, or
-/// one that is too far below.
-static bool lift(sym::AffineTerms &part, sym::AffineTerms &base, const sym::Facts &facts) {
+/// The part is made not to be negative by moving what it is below 0 to the base. False where it has no least value.
+static bool lift(sym::AffineTerms &part, sym::AffineTerms &base, const UpperBounds &bounds, const sym::Facts &facts) {
+  // A number that is large takes the bits that sizes need.
+  constexpr int64_t kLargestNumber = 1 << 24;
   if (part.terms.empty())
     return true;
   std::optional<int64_t> least = sym::rangeOf(sym::fromAffineTerms(part), facts).lo;
-  if (!least || *least < -INT32_MAX)
+  if (least && *least >= -kLargestNumber) {
+    int64_t below = std::min<int64_t>(*least, 0);
+    base.constant += below;
+    part.constant -= below;
+    return true;
+  }
+  std::optional<Expr> below = bounds.leastOf(part);
+  if (!below || (below->isConstant() && *below->constantValue() < -INT32_MAX))
     return false;
-  int64_t below = std::min<int64_t>(*least, 0);
-  base.constant += below;
-  part.constant -= below;
+  base = sym::affineTerms(sym::fromAffineTerms(base) + *below);
+  part = sym::affineTerms(sym::fromAffineTerms(part) - *below);
   return true;
 }
 
@@ -154,22 +195,26 @@ bool MachineLowering::fit(ArrayRef<sym::AffineTerms> parts, const sym::Facts &fa
       return false;
     sum = sum + *bound;
   }
-  return fits(sym::simplify(sum, facts), mayCheck);
+  return fits(sym::simplify(sum, facts), facts, mayCheck);
 }
 
 /// Whether a largest value has 31 bits. One of sizes that are known only at launch is checked there, unless launches of
 /// any size are wanted.
-bool MachineLowering::fits(Expr largest, bool mayCheck) {
+bool MachineLowering::fits(Expr largest, const sym::Facts &facts, bool mayCheck) {
   if (std::optional<int64_t> value = largest.constantValue())
     return *value <= INT32_MAX;
-  if (wideOffsets || !mayCheck)
+  // A limit that tensors of the least sizes nearly reach is none to compile for.
+  std::optional<int64_t> least = sym::rangeOf(largest, facts).lo;
+  if (wideOffsets || !mayCheck || (least && *least > INT32_MAX / 2))
     return false;
-  // Of offsets that differ by a constant only the largest has to be checked.
-  Expr *known = llvm::find_if(limits, [&](Expr other) { return (largest - other).isConstant(); });
-  if (known == limits.end())
-    limits.push_back(largest);
-  else if (*(largest - *known).constantValue() > 0)
-    *known = largest;
+  // Of offsets of which one is never less than the other only that one has to be checked.
+  auto isAtLeast = [&](Expr one, Expr other) {
+    return sym::rangeOf(sym::simplify(one - other, geometry.facts()), geometry.facts()).lo.value_or(-1) >= 0;
+  };
+  if (llvm::any_of(limits, [&](Expr known) { return isAtLeast(known, largest); }))
+    return true;
+  llvm::erase_if(limits, [&](Expr known) { return isAtLeast(largest, known); });
+  limits.push_back(largest);
   return true;
 }
 
@@ -208,13 +253,31 @@ MachineLowering::OffsetParts MachineLowering::partsOf(Expr offset) const {
   return {sym::affineTerms(byLane.with), sym::affineTerms(byWave.with), sym::affineTerms(byWave.without)};
 }
 
+/// What sizes alone set the access apart from others of its tile goes to `uniform`, so that they share a base: 128 rows
+/// of a length that is known at launch have one, and an offset of 32 bits each. An access that moves with iterations
+/// keeps it in the base, where it costs no addition in each of them.
+MachineLowering::OffsetParts MachineLowering::withSharedBase(OffsetParts parts) const {
+  for (const sym::AffineTerm &term : parts.uniform.terms)
+    for (Expr symbol : sym::symbolsOf(term.atom))
+      if (geometry.symbols().isIteration(symbol))
+        return parts;
+  auto isPiece = [](const sym::AffineTerm &term) {
+    return term.coefficient > 0 &&
+           llvm::none_of(sym::symbolsOf(term.atom), [](Expr e) { return e.symbolName().starts_with("$"); });
+  };
+  llvm::copy_if(parts.base.terms, std::back_inserter(parts.uniform.terms), isPiece);
+  llvm::erase_if(parts.base.terms, isPiece);
+  return parts;
+}
+
 std::optional<MachineLowering::Address> MachineLowering::nearAddress(Operation *op, OffsetParts parts,
                                                                      const sym::Facts &facts, bool mayCheck) {
   auto &[lane, uniform, base] = parts;
   // An immediate is never negative; a negative constant moves the base.
   if (base.constant > 0)
     lane.constant += std::exchange(base.constant, 0);
-  if (!lift(lane, base, facts) || !lift(uniform, base, facts) || !fit({lane, uniform}, facts, mayCheck))
+  UpperBounds bounds(geometry.symbols(), facts);
+  if (!lift(lane, base, bounds, facts) || !lift(uniform, base, bounds, facts) || !fit({lane, uniform}, facts, mayCheck))
     return std::nullopt;
   Location loc = op->getLoc();
   Address address;
@@ -229,7 +292,7 @@ std::optional<MachineLowering::Address> MachineLowering::nearAddress(Operation *
 std::optional<MachineLowering::Address> MachineLowering::movedAddress(Operation *op, OffsetParts parts,
                                                                       const sym::Facts &facts, bool mayCheck) {
   auto &[lane, uniform, base] = parts;
-  if (!lift(lane, base, facts) || !fit(lane, facts, mayCheck))
+  if (!lift(lane, base, UpperBounds(geometry.symbols(), facts), facts) || !fit(lane, facts, mayCheck))
     return std::nullopt;
   Address address;
   address.immediate = std::exchange(lane.constant, 0);
@@ -240,7 +303,7 @@ std::optional<MachineLowering::Address> MachineLowering::movedAddress(Operation 
 
 std::optional<MachineLowering::Address> MachineLowering::guardedAddress(Operation *op, Expr offset) {
   auto memory = cast<MemoryType>(memoryOf(op).getType());
-  if (!fits(sym::simplify(bytesOf(memory, geometry), geometry.facts()), /*mayCheck=*/true))
+  if (!fits(sym::simplify(bytesOf(memory, geometry), geometry.facts()), geometry.facts(), /*mayCheck=*/true))
     return std::nullopt;
   Address address;
   address.buffer = bufferAt(op, 0);
@@ -269,8 +332,11 @@ MachineLowering::Address MachineLowering::globalAddress(Operation *op, Expr offs
   OffsetParts parts = partsOf(offset);
   // Values that are read have no bound that a launch could check.
   bool gathers = !cast<AccessOpInterface>(op).getDynamicValues().empty();
-  if (std::optional<Address> address = nearAddress(op, parts, facts, /*mayCheck=*/!gathers))
-    return *address;
+  // Lanes that lie below others move the base themselves: taking sizes out of it would only put them back.
+  bool liesAbove = sym::rangeOf(sym::fromAffineTerms(parts.lane), facts).lo.value_or(-1) >= 0;
+  for (const OffsetParts &each : {liesAbove ? withSharedBase(parts) : parts, parts})
+    if (std::optional<Address> address = nearAddress(op, each, facts, /*mayCheck=*/!gathers))
+      return *address;
   if (std::optional<Address> address = movedAddress(op, parts, facts, /*mayCheck=*/!gathers))
     return *address;
   // Guards keep the whole offset within the memory, not its parts: those of a gather, or of a row counted from the end

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 namespace soliton {
 using namespace wave;
@@ -59,7 +60,7 @@ static Value choose(OpBuilder &builder, Location loc, ArrayRef<Value> options, V
   for (size_t i = 1; i < options.size(); ++i) {
     Value number = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(i));
     Value isIt = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, which, number);
-    chosen = arith::SelectOp::create(builder, loc, isIt, options[i], chosen);
+    chosen = builder.createOrFold<arith::SelectOp>(loc, isIt, options[i], chosen);
   }
   return chosen;
 }
@@ -72,6 +73,11 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
       planConvert(from.layout(), to.layout(),
                   {.elementBits = static_cast<int>(elementBits(from.getElementType())), .trusted = true});
   Value source = vector(op->getOperand(0));
+  if (mlir::DenseElementsAttr same; matchPattern(source, mlir::m_Constant(&same)) && same.isSplat()) {
+    auto everywhere = mlir::DenseElementsAttr::get(vectorType(to), same.getSplatValue<mlir::Attribute>());
+    define(op->getResult(0), arith::ConstantOp::create(builder, loc, everywhere));
+    return success();
+  }
   if (plan.kind == ConvertKind::rename) {
     define(op->getResult(0), picked(source, plan.registers, loc));
     return success();
@@ -113,7 +119,7 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
             arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, laneFunction(round.slot, loc), number);
         here = here ? arith::AndIOp::create(builder, loc, here, isIt).getResult() : isIt;
       }
-      slots[slot] = here ? arith::SelectOp::create(builder, loc, here, offered, slots[slot]).getResult() : offered;
+      slots[slot] = here ? builder.createOrFold<arith::SelectOp>(loc, here, offered, slots[slot]) : offered;
     }
   }
   Value result = arith::ConstantOp::create(builder, loc, builder.getZeroAttr(vectorType(to)));

@@ -67,12 +67,13 @@ private:
   Address sharedAddress(Operation *op, Value memory, sym::Expr offset);
   Address globalAddress(Operation *op, sym::Expr offset, const sym::Facts &facts);
   OffsetParts partsOf(sym::Expr offset) const;
+  OffsetParts withSharedBase(OffsetParts parts) const;
   std::optional<Address> nearAddress(Operation *op, OffsetParts parts, const sym::Facts &facts, bool mayCheck);
   std::optional<Address> movedAddress(Operation *op, OffsetParts parts, const sym::Facts &facts, bool mayCheck);
   std::optional<Address> guardedAddress(Operation *op, sym::Expr offset);
   Address farAddress(Operation *op, OffsetParts parts, bool isPositive);
   bool fit(ArrayRef<sym::AffineTerms> parts, const sym::Facts &facts, bool mayCheck);
-  bool fits(sym::Expr largest, bool mayCheck);
+  bool fits(sym::Expr largest, const sym::Facts &facts, bool mayCheck);
   /// The memory from `start` on: once for the kernel, or at this place.
   Value bufferAt(Operation *op, sym::Expr start);
   Value movedBuffer(OpBuilder &at, Operation *op, sym::Expr start);

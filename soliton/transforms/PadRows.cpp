@@ -207,7 +207,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
   Value source = body.getArgument(argument);
   Value destination = body.getArgument(kernel.block().getNumArguments() + static_cast<unsigned>(tensor));
   auto read = ReadOp::create(builder, kernel.getLoc(), type, source, ValueRange(), ValueRange(), mlir::IntegerAttr(),
-                             ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr(), OriginAttr(), ExprAttr());
+                             ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr(), ArrayAttr(), OriginAttr(), ExprAttr(),
+                             StringAttr());
   // Beyond the tensor's own columns a row is 0, which is what was read there.
   ArrayAttr unbounded = builder.getArrayAttr(SmallVector<Attribute>(dims.size(), builder.getStringAttr(kUnbounded)));
   WriteOp::create(builder, kernel.getLoc(), read.getResult(), destination, ValueRange(), ValueRange(),

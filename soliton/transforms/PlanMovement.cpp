@@ -92,9 +92,15 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
                   starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
   auto read =
       ReadOp::create(builder, convert.getLoc(), to, tile, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
-                     starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr());
+                     starts, ArrayAttr(), ArrayAttr(), convert.getTagsAttr(), OriginAttr(), ExprAttr(), StringAttr());
   convert.getResult().replaceAllUsesWith(read.getResult());
   convert.erase();
+}
+
+/// The coordinate of a partial result stands for all that went into it: whether it is itself inside says nothing.
+static void maskNothing(ReduceOp reduce) {
+  reduce.removeStartAttr();
+  reduce.getSymbolsMutable().clear();
 }
 
 static void splitReduction(ReduceOp reduce, KernelOp kernel) {
@@ -109,6 +115,7 @@ static void splitReduction(ReduceOp reduce, KernelOp kernel) {
   auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
                                       ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
   reduce.getSourceMutable().assign(everywhere.getResult());
+  maskNothing(reduce);
   // One coordinate per wave, with gaps between them: there is nothing to compare, waves meet in shared memory.
   goThroughShared(everywhere, kernel);
 }
@@ -120,10 +127,12 @@ static void splitIntoStages(ReduceOp reduce) {
   OpBuilder builder(reduce);
   Value value = reduce.getSource();
   // The last stage is the op itself, which also has the initial value.
-  for (size_t i = 0; i + 1 < stages.size(); ++i)
+  for (size_t i = 0; i + 1 < stages.size(); ++i) {
     value = ReduceOp::create(builder, reduce.getLoc(), source.withLayout(stages[i]), reduce.getKind(), value, Value(),
                              reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(),
                              OriginAttr());
+    maskNothing(reduce);
+  }
   reduce.getSourceMutable().assign(value);
 }
 

@@ -23,7 +23,6 @@
 #include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
-#include "soliton/ir/MatrixLoad.h"
 #include "soliton/layout/Blocked.h"
 
 namespace soliton {
@@ -49,7 +48,7 @@ static ArrayAttr zeroStarts(TileType type) {
 static ReadOp readShared(OpBuilder &builder, Location loc, Value memory, TileType type, ArrayAttr tags,
                          ArrayAttr indices = {}) {
   return ReadOp::create(builder, loc, type, memory, ValueRange(), ValueRange(), mlir::IntegerAttr(), indices,
-                        zeroStarts(type), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr());
+                        zeroStarts(type), ArrayAttr(), ArrayAttr(), tags, OriginAttr(), ExprAttr(), StringAttr());
 }
 
 static WriteOp writeShared(OpBuilder &builder, Location loc, Value value, Value memory, ArrayAttr tags) {
@@ -162,7 +161,7 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     const Staged &staged = tiles[i];
     ReadOp shared = readShared(builder, read.getLoc(), staged.tile, staged.wanted, read.getTagsAttr(), staged.indices);
     if (staged.matrix)
-      shared->setAttr(kMatrixLoad, builder.getStringAttr(staged.matrix->name));
+      shared.setMatrixLoad(staged.matrix->name);
     read.getResult().replaceUsesWithIf(shared.getResult(),
                                        [&](mlir::OpOperand &use) { return use.getOwner() != staged.keeps; });
   }

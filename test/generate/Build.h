@@ -24,7 +24,9 @@ struct Known {
 
 class Builder {
 public:
-  Builder(uint64_t seed, const RandomOptions &options) : choose(seed, options) { program.seed = seed; }
+  Builder(uint64_t seed, const RandomOptions &options, uint64_t draw) : choose(seed, options, draw) {
+    program.seed = seed;
+  }
 
   void chooseDims();
   void chooseConstraints();
@@ -44,7 +46,11 @@ private:
   int64_t chooseSize(int64_t tile, int64_t most);
   void limitWork();
   void chooseWorkgroups();
-  void chooseApply(WorkgroupConstraint &constraint);
+  /// True for a rotation, which is made when all constraints of its workgroup dimension are known.
+  bool chooseApply(WorkgroupConstraint &constraint);
+  /// After how many workgroups a rotation begins again: of constraints that multiply, after all of them, so that no two
+  /// have one part.
+  Formula turnOf(const WorkgroupConstraint &constraint) const;
   void chooseWaves();
   void chooseTilings();
   void chooseReordering();
@@ -111,6 +117,7 @@ private:
   int newMemory(std::vector<Formula> shape, Element type, Data data);
   void chooseRange(Memory &memory);
   void mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  void permute(std::vector<Formula> &indices, const Dims &dims, std::vector<Formula> &shape);
   void chooseBounds(Op &op, const Dims &dims, bool isWrite);
   /// Where this workgroup or iteration is.
   Formula choosePlace();
@@ -153,6 +160,8 @@ private:
   Dims loops;
   int depth = 0;
   bool usesMatrix = false, realProduct = false, mustWrite = false;
+  /// Some lanes have half a byte of a packed tile, in whatever layout that spreads to.
+  bool splitsBytes = false;
   Element matrixType = Element::f16;
   int names = 0;
 };

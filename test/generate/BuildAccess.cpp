@@ -42,7 +42,7 @@ bool Builder::packsWhole(const Dims &dims, Element type) const {
     return true;
   const std::string &last = dims.back();
   int64_t group = bitsOf(type) == 4 ? 2 : 16;
-  bool aligned = waveTileOf(last) % group == 0;
+  bool aligned = waveTileOf(last) % group == 0 && (group > 2 || !splitsBytes);
   if (group > 2)
     aligned &= !program.findDim(last)->dynamic && program.findDim(last)->size % group == 0;
   for (const WorkgroupConstraint &each : program.workgroups)
@@ -99,11 +99,49 @@ void Builder::gather(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   shape[along] = extent;
 }
 
+//===-- Mappings ------------------------------------------------------------------------------===//
+
+static std::vector<Formula> plainIndices(size_t count) {
+  std::vector<Formula> indices;
+  for (size_t k = 0; k < count; ++k)
+    indices.push_back(indexOf(k));
+  return indices;
+}
+
+/// The memory has the tile's dimensions in another order.
+void Builder::permute(std::vector<Formula> &indices, const Dims &dims, std::vector<Formula> &shape) {
+  std::vector<size_t> order;
+  for (size_t k = 0; k < dims.size(); ++k)
+    order.push_back(k);
+  choose.shuffle(order);
+  for (size_t k = 0; k < order.size(); ++k) {
+    indices[k] = indexOf(order[k]);
+    shape[k] = sizeSymbol(dims[order[k]]);
+  }
+}
+
+/// The first two dimensions are one of the memory's.
+static void merge(std::vector<Formula> &indices, const std::vector<std::string> &dims, std::vector<Formula> &shape) {
+  if (dims.size() < 2)
+    return;
+  indices[0] = indices[0] * sizeSymbol(dims[1]) + indices[1];
+  shape[0] = shape[0] * shape[1];
+  indices.erase(indices.begin() + 1);
+  shape.erase(shape.begin() + 1);
+}
+
+/// The d-th dimension is two of the memory's, the second of four elements.
+static void split(std::vector<Formula> &indices, size_t d, const Formula &size, std::vector<Formula> &shape) {
+  auto next = static_cast<ptrdiff_t>(d) + 1;
+  shape[d] = ceildiv(size, 4);
+  shape.insert(shape.begin() + next, 4);
+  indices.insert(indices.begin() + next, mod(indices[d], 4));
+  indices[d] = floordiv(indices[d], 4);
+}
+
 void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   size_t d = choose.below(dims.size());
-  std::vector<Formula> indices;
-  for (size_t k = 0; k < dims.size(); ++k)
-    indices.push_back(indexOf(k));
+  std::vector<Formula> indices = plainIndices(dims.size());
   Formula size = sizeSymbol(dims[d]);
   switch (choose.among({{"read.plain", 55},
                         {"read.permuted", 12},
@@ -121,17 +159,9 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
                         {"read.place", 4}})) {
   case 0:
     return;
-  case 1: {
-    std::vector<size_t> order;
-    for (size_t k = 0; k < dims.size(); ++k)
-      order.push_back(k);
-    choose.shuffle(order);
-    for (size_t k = 0; k < order.size(); ++k) {
-      indices[k] = indexOf(order[k]);
-      shape[k] = sizeSymbol(dims[order[k]]);
-    }
+  case 1:
+    permute(indices, dims, shape);
     break;
-  }
   case 2:
     indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
     if (choose.chance(40))
@@ -156,18 +186,10 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     indices[d] = size - 1 - indices[d];
     break;
   case 7:
-    if (dims.size() < 2)
-      break;
-    indices[0] = indices[0] * sizeSymbol(dims[1]) + indices[1];
-    shape[0] = shape[0] * shape[1];
-    indices.erase(indices.begin() + 1);
-    shape.erase(shape.begin() + 1);
+    merge(indices, dims, shape);
     break;
   case 8:
-    shape[d] = ceildiv(size, 4);
-    shape.insert(shape.begin() + static_cast<ptrdiff_t>(d) + 1, 4);
-    indices.insert(indices.begin() + static_cast<ptrdiff_t>(d) + 1, mod(indices[d], 4));
-    indices[d] = floordiv(indices[d], 4);
+    split(indices, d, size, shape);
     break;
   case 9:
     shape.insert(shape.begin(), 3);
@@ -225,9 +247,10 @@ void Builder::chooseBounds(Op &op, const Dims &dims, bool isWrite) {
 }
 
 int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeReal) {
-  if (choose.isSteered() && bitsOf(type) == 6 && !packsWhole(dims, type))
+  bool sixteen = choose.isSteered() && bitsOf(type) == 6; // that lie in twelve bytes stay together
+  if (sixteen && !packsWhole(dims, type))
     return cast(readFresh(dims, unpacked(type), plain), type);
-  plain |= choose.isSteered() && bitsOf(type) == 6;
+  plain |= sixteen;
   Op op{.kind = OpKind::read};
   std::vector<Formula> shape;
   for (const std::string &each : dims)
@@ -236,13 +259,14 @@ int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeRea
     mapRead(op, dims, shape);
     chooseBounds(op, dims, false);
   }
-  if (!op.indices && tileOf(program, dims.back()) % 4 == 0 && choose.maybe("elements-per-thread", 5))
+  bool mayName = !op.indices && !(choose.isSteered() && bitsOf(type) < 8) && tileOf(program, dims.back()) % 4 == 0;
+  if (mayName && choose.maybe("elements-per-thread", 5))
     op.elementsPerThread = choose.from(std::vector<int64_t>{1, 2, 4});
   op.memory = newMemory(shape, type, Data::integers);
   Memory &memory = program.memories[static_cast<size_t>(op.memory)];
   // What is read through shared memory has to fit there, with what else is.
   constexpr int64_t kMostShared = 12 << 10;
-  bool fits = !choose.isSteered() || elementsOf(dims) * bitsOf(type) / 8 <= kMostShared;
+  bool fits = !choose.isSteered() || (!sixteen && elementsOf(dims) * bitsOf(type) / 8 <= kMostShared);
   memory.shared = fits && choose.maybe("memory.shared", usesMatrix ? 45 : 8);
   auto bound = static_cast<double>(std::max(std::abs(memory.low), std::abs(memory.high)));
   bool real = mayBeReal && choose.isSteered() && isFloat(type) && bitsOf(type) >= 16 && choose.maybe("data.real", 15);
@@ -286,9 +310,7 @@ void Builder::scatter(Op &op, const Dims &dims, std::vector<Formula> &shape) {
 /// Whether coordinates outside their dimension fall outside the memory as well.
 bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   size_t d = choose.below(dims.size());
-  std::vector<Formula> indices;
-  for (size_t k = 0; k < dims.size(); ++k)
-    indices.push_back(indexOf(k));
+  std::vector<Formula> indices = plainIndices(dims.size());
   Formula size = sizeSymbol(dims[d]);
   switch (choose.among({{"write.plain", 60},
                         {"write.permuted", 12},
@@ -301,18 +323,10 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
                         {"write.scatter", 6}})) {
   case 0:
     return true;
-  case 1: {
-    std::vector<size_t> order;
-    for (size_t k = 0; k < dims.size(); ++k)
-      order.push_back(k);
-    choose.shuffle(order);
-    for (size_t k = 0; k < order.size(); ++k) {
-      indices[k] = indexOf(order[k]);
-      shape[k] = sizeSymbol(dims[order[k]]);
-    }
+  case 1:
+    permute(indices, dims, shape);
     op.indices = std::move(indices);
     return true;
-  }
   case 2:
     indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
     break;
@@ -324,18 +338,10 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     indices[d] = size - 1 - indices[d];
     break;
   case 5:
-    if (dims.size() < 2)
-      break;
-    indices[0] = indices[0] * sizeSymbol(dims[1]) + indices[1];
-    shape[0] = shape[0] * shape[1];
-    indices.erase(indices.begin() + 1);
-    shape.erase(shape.begin() + 1);
+    merge(indices, dims, shape);
     break;
   case 6:
-    shape[d] = ceildiv(size, 4);
-    shape.insert(shape.begin() + static_cast<ptrdiff_t>(d) + 1, 4);
-    indices.insert(indices.begin() + static_cast<ptrdiff_t>(d) + 1, mod(indices[d], 4));
-    indices[d] = floordiv(indices[d], 4);
+    split(indices, d, size, shape);
     break;
   case 7:
     shape[d] = size + choose.between(1, 5);
@@ -413,8 +419,7 @@ void Builder::stepSharedTile() {
     break;
   case 1:
   case 2: {
-    for (size_t k = 0; k < dims.size(); ++k)
-      indices.push_back(indexOf(k));
+    indices = plainIndices(dims.size());
     int64_t extent = tileOf(program, dims[d]);
     indices[d] = way == 1 ? mod(indices[d] + choose.between(1, extent), extent) : Formula(extent - 1) - indices[d];
     read.indices = std::move(indices);
@@ -460,6 +465,7 @@ void Builder::stepRoundTrip() {
     aligned &= each.dim != tile.dims[d] || !each.apply;
   for (const TilingConstraint &each : program.tilings)
     aligned &= each.dim != tile.dims[d] || !each.start;
+  aligned &= !choose.isSteered() || bitsOf(tile.element) != 6;
   if (aligned && choose.maybe("memory.read-rotated", 50)) {
     int64_t extent = tileOf(program, tile.dims[d]);
     indices[d] = floordiv(indices[d], extent) * extent + mod(indices[d] + choose.between(1, extent), extent);

@@ -99,16 +99,20 @@ void Builder::chooseMatrixDims() {
   size_t batches = choose.among({{"batch.0", 55}, {"batch.1", 30}, {"batch.2", 15}});
   size_t chain = 1 + choose.among({{"mma.1", 60}, {"mma.2", 28}, {"mma.3", 12}});
   chain = std::min(chain, 3 - (batches > 1 ? 1 : 0) + size_t(0));
-  auto side = [&] { return choose.from(std::vector<int64_t>{16, 16, 32, 32, 64}); };
+  static const char *const kBatch[] = {"B", "H"};
+  int64_t together = 1;
+  for (size_t i = 0; i < batches; ++i) {
+    bool one = choose.among({{"batch.tile.1", 65}, {"batch.tile.more", 35}}) == 0;
+    addDim(kBatch[i], one ? 1 : choose.between(2, 3), choose.chance(85), false);
+    together *= program.dims.back().size;
+  }
+  // Several products at a time are smaller ones: a lane has to hold them all.
+  bool small = choose.isSteered() && together > 1;
+  auto side = [&] { return choose.from(std::vector<int64_t>{16, 16, small ? 16 : 32, 32, small ? 32 : 64}); };
   auto deep = [&] {
     return matrixType == Element::f64 || matrixType == Element::f32 ? int64_t(16)
                                                                     : choose.from(std::vector<int64_t>{32, 32, 64});
   };
-  static const char *const kBatch[] = {"B", "H"};
-  for (size_t i = 0; i < batches; ++i) {
-    bool one = choose.among({{"batch.tile.1", 65}, {"batch.tile.more", 35}}) == 0;
-    addDim(kBatch[i], one ? 1 : choose.between(2, 3), choose.chance(85), false);
-  }
   addDim("M", side(), choose.chance(90), false);
   addDim("K", deep(), choose.chance(chain > 1 ? 50 : 80), true);
   // In a chain the first product's columns are what the second sums over.
@@ -209,6 +213,7 @@ void Builder::chooseWorkgroups() {
   std::vector<WorkgroupConstraint> &list = program.workgroups;
   choose.shuffle(list);
   int next = 0;
+  std::vector<size_t> rotated;
   for (size_t i = 0; i < list.size(); ++i) {
     WorkgroupConstraint &each = list[i];
     bool second = i > 0 && (list.size() <= 3 || choose.isSteered()) &&
@@ -219,8 +224,11 @@ void Builder::chooseWorkgroups() {
       choose.note("workgroup." + std::to_string(each.workgroupDim));
     if (each.primary && choose.maybe("workgroup.iters", 6))
       each.iters = Formula(std::max<int64_t>(1, countOf(each) + choose.between(-1, 1)));
-    chooseApply(each);
+    if (chooseApply(each))
+      rotated.push_back(i);
   }
+  for (size_t i : rotated)
+    list[i].apply = mod(Formula::symbol("$WG") + 1, turnOf(list[i])) * list[i].tile;
   if (list.size() < 5 && choose.maybe("workgroup.unused", 3)) {
     program.dims.push_back({"U", 4});
     list.push_back({"U", 4, next});
@@ -229,11 +237,26 @@ void Builder::chooseWorkgroups() {
     program.grid = 1;
 }
 
-void Builder::chooseApply(WorkgroupConstraint &constraint) {
+static Formula countIn(const WorkgroupConstraint &constraint) {
+  return constraint.iters ? *constraint.iters : ceildiv(Formula::symbol(constraint.dim), constraint.tile);
+}
+
+Formula Builder::turnOf(const WorkgroupConstraint &constraint) const {
+  Formula turn = countIn(constraint);
+  // Of an empty dimension that does not count them there are workgroups, but no rest of a division.
+  if (!constraint.primary && program.findDim(constraint.dim)->size == 0)
+    return Formula::of(FormulaKind::max, {turn, 1});
+  for (const WorkgroupConstraint &each : program.workgroups)
+    if (constraint.primary && each.primary && each.workgroupDim == constraint.workgroupDim &&
+        each.dim != constraint.dim)
+      turn = turn * countIn(each);
+  return turn;
+}
+
+bool Builder::chooseApply(WorkgroupConstraint &constraint) {
   if (!choose.maybe("workgroup.apply", 12))
-    return;
+    return false;
   Formula id = Formula::symbol("$WG"), tile = constraint.tile;
-  Formula count = constraint.iters ? *constraint.iters : ceildiv(Formula::symbol(constraint.dim), tile);
   switch (choose.among({{"apply.plain", 20},
                         {"apply.reversed", 30},
                         {"apply.rotated", 20},
@@ -241,18 +264,18 @@ void Builder::chooseApply(WorkgroupConstraint &constraint) {
                         {"apply.negative", 15}})) {
   case 0:
     constraint.apply = id * tile;
-    return;
+    return false;
   case 1:
-    constraint.apply = (count - 1 - id) * tile;
-    return;
+    constraint.apply = (countIn(constraint) - 1 - id) * tile;
+    return false;
   case 2:
-    constraint.apply = mod(id + 1, count) * tile;
-    return;
+    return true;
   case 3:
     constraint.apply = id * tile + choose.between(1, 3);
-    return;
+    return false;
   default:
     constraint.apply = id * tile - choose.between(1, 3);
+    return false;
   }
 }
 

@@ -13,6 +13,8 @@ int Builder::addValue(ValueType type, Known facts) {
 }
 
 int Builder::emit(Op op, ValueType type, Known facts) {
+  splitsBytes |=
+      op.kind == OpKind::read && bitsOf(type.element) == 4 && (op.indices || op.bounds || op.elementsPerThread);
   int value = addValue(std::move(type), facts);
   op.results = {value};
   append(std::move(op));

@@ -23,7 +23,9 @@ public:
   static constexpr uint64_t kFirstSteered = 1000;
   static constexpr int kWanted = 13;
 
-  Choose(uint64_t seed, const RandomOptions &options) : options(options), state(seed * 0x2545f4914f6cdd1du + 1) {
+  /// What is wanted is the seed's; everything else differs from draw to draw.
+  Choose(uint64_t seed, const RandomOptions &options, uint64_t draw = 0)
+      : options(options), state(seed * 0x2545f4914f6cdd1du + 1) {
     // Those that seldom come about together with others are wanted more often.
     static const std::vector<std::string> kRare = {"workgroup.4",
                                                    "workgroup.4",
@@ -42,6 +44,7 @@ public:
                                                    "self_index"};
     for (int i = 0; seed >= kFirstSteered && i < kWanted; ++i)
       wanted.push_back(chance(20) ? from(kRare) : from(coveredFeatures()));
+    state += draw * 0xd1342543de82ef95u;
   }
 
   bool isSteered() const { return !wanted.empty(); }

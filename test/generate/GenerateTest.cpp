@@ -3,6 +3,7 @@
 #include "test/generate/Evaluate.h"
 #include "test/generate/Judge.h"
 #include "test/generate/Random.h"
+#include "test/generate/Registers.h"
 #include "test/generate/Shrink.h"
 
 #include <cmath>
@@ -224,6 +225,42 @@ TEST(GenerateRandom, FeaturesThatAreLeftOutDoNotOccur) {
     }
 }
 
+/// Workgroups that are counted along a workgroup dimension.
+int64_t workgroupsAlong(const Program &program, int workgroupDim) {
+  int64_t count = 1;
+  for (const WorkgroupConstraint &each : program.workgroups)
+    if (each.primary && each.workgroupDim == workgroupDim)
+      count *= sizeOf(program, each.iters ? *each.iters : ceildiv(Formula::symbol(each.dim), each.tile));
+  return count;
+}
+
+/// Where the parts of all workgroups along its workgroup dimension start; throws where one has no start.
+std::vector<int64_t> startsOf(const Program &program, const WorkgroupConstraint &constraint) {
+  std::vector<int64_t> starts;
+  for (int64_t id = 0; id < workgroupsAlong(program, constraint.workgroupDim); ++id)
+    starts.push_back(valueOf(
+        *constraint.apply, [&](const std::string &name) { return name == "$WG" ? id : program.findDim(name)->size; }));
+  return starts;
+}
+
+TEST(GenerateRandom, NoTwoWorkgroupsHaveOnePartOfADimensionThatCountsThem) {
+  int multiplied = 0, empty = 0;
+  for (uint64_t seed = 10000; seed < 20000; ++seed) {
+    Program program = randomProgram(seed, {.only = {"dims", "size", "workgroup", "apply"}});
+    multiplied += program.features.contains("workgroup.product") && program.features.contains("apply.rotated");
+    for (const WorkgroupConstraint &each : program.workgroups) {
+      if (!each.apply)
+        continue;
+      std::vector<int64_t> starts = startsOf(program, each);
+      std::set<int64_t> different(starts.begin(), starts.end());
+      EXPECT_TRUE(!each.primary || different.size() == starts.size()) << seed << ": " << textOf(*each.apply);
+      empty += !each.primary && program.findDim(each.dim)->size == 0;
+    }
+  }
+  EXPECT_GT(multiplied, 0);
+  EXPECT_GT(empty, 0);
+}
+
 TEST(GenerateRandom, EveryDimensionCountAndTypeOccurs) {
   std::set<std::string> seen;
   for (uint64_t seed = 0; seed < 3000; ++seed)
@@ -270,7 +307,61 @@ TEST(GenerateRandom, EveryDimensionCountAndTypeOccurs) {
     EXPECT_TRUE(seen.contains(feature)) << feature;
 }
 
-//===-- The judge -------------------------------------------------------------------------------===//
+//===-- Registers -------------------------------------------------------------------------------===//
+
+TEST(GenerateRegisters, TilesThatLiveTogetherAreAddedAndWavesShareThem) {
+  // a[M] is alive while b = cast(a) is made, and not any more when b is written.
+  Program program = elementwise(Element::f32, 256, 256);
+  EXPECT_EQ(registersOf(program), 256 / 32);
+  int wide = program.addValue({{"M"}, Element::f64});
+  program.body.ops.insert(program.body.ops.begin() + 1, Op{.kind = OpKind::cast, .operands = {0}, .results = {wide}});
+  program.body.ops.back().operands = {wide};
+  EXPECT_EQ(registersOf(program), 256 / 32 * 3);
+  program.waves = {{"M", 64}};
+  EXPECT_EQ(registersOf(program), 64 / 32 * 3);
+}
+
+TEST(GenerateRegisters, WhatALoopUsesLivesUntilItEnds) {
+  Program program = elementwise(Element::f32, 32, 32);
+  program.dims.push_back({"K", 4});
+  program.tilings = {{"K", 1}};
+  auto tile = [&] { return program.addValue({{"M"}, Element::f32}); };
+  int zero = tile(), carried = tile(), sum = tile(), last = tile(), result = tile();
+  // In the loop: the value from outside, what is carried, and either the sum or what follows it.
+  Block body{{carried},
+             {Op{.kind = OpKind::binary, .operands = {carried, 0}, .results = {sum}, .word = "add"},
+              Op{.kind = OpKind::unary, .operands = {sum}, .results = {last}, .word = "neg"}},
+             {last}};
+  program.body.ops = {
+      program.body.ops[0], Op{.kind = OpKind::fill, .results = {zero}},
+      Op{.kind = OpKind::iterate, .operands = {zero}, .results = {result}, .word = "K", .blocks = {body}},
+      Op{.kind = OpKind::write, .operands = {result}, .memory = 1}};
+  ASSERT_EQ(findMistake(program), std::nullopt);
+  EXPECT_EQ(registersOf(program), 3);
+}
+
+TEST(GenerateRegisters, SteeredKernelsFitIntoThoseOfALane) {
+  for (uint64_t seed = 1000; seed < 3000; ++seed)
+    EXPECT_LE(registersOf(randomProgram(seed)), 200) << seed;
+}
+
+TEST(GenerateRandom, SteeredKernelsWriteNoPackedTileThatLanesMaySplit) {
+  for (uint64_t seed = 1000; seed < 3000; ++seed) {
+    Program program = randomProgram(seed);
+    bool split = false;
+    forEachOp(program.body, [&](const Op &op) {
+      if (op.kind != OpKind::read && op.kind != OpKind::write)
+        return;
+      const Memory &memory = program.memories[static_cast<size_t>(op.memory)];
+      bool mapped = op.indices || op.bounds || op.elementsPerThread;
+      if (bitsOf(memory.type) == 6 && op.kind == OpKind::read)
+        EXPECT_FALSE(mapped || memory.shared) << seed;
+      if (bitsOf(memory.type) == 4 && op.kind == OpKind::write)
+        EXPECT_FALSE(split) << seed;
+      split |= bitsOf(memory.type) == 4 && op.kind == OpKind::read && mapped;
+    });
+  }
+}
 
 //===-- Coverage --------------------------------------------------------------------------------===//
 
@@ -332,6 +423,15 @@ TEST(GenerateInputs, RealNumbersAreNoIntegersAndSumsMayDifferByTheirRoundings) {
 TEST(GenerateJudge, AcceptsAPlainCopyOnEveryTarget) {
   Verdict verdict = judge(elementwise(Element::f32, 70, 64), {.everyPass = true});
   EXPECT_EQ(verdict.outcome, Outcome::accepted) << verdict.kind << ": " << verdict.message;
+}
+
+TEST(GenerateJudge, FillsOfOneBitTakeTheLowestBit) {
+  for (double number : {0, 1, 2, 3}) {
+    Program program = elementwise(Element::i1, 6, 4);
+    program.body.ops.front() = Op{.kind = OpKind::fill, .results = {0}, .number = number};
+    Verdict verdict = judge(program, {.evaluate = true, .binaries = false});
+    EXPECT_EQ(verdict.outcome, Outcome::accepted) << verdict.message;
+  }
 }
 
 TEST(GenerateJudge, EveryKernelParses) {

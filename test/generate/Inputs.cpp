@@ -70,20 +70,39 @@ std::vector<Bytes> inputsOf(const Program &program) {
   return inputs;
 }
 
-static bool agree(const Memory &memory, uint64_t found, uint64_t expected) {
+/// The distance from a number to the next of its type.
+static double unitAt(Element type, double number) {
+  return std::ldexp(1.0, std::ilogb(std::max(std::fabs(number), 1e-300)) - formatOf(type).fractionBits);
+}
+
+static bool agree(const Memory &memory, uint64_t found, uint64_t expected, double fused) {
   if (!isFloat(memory.type))
     return wrapTo(memory.type, static_cast<int64_t>(found)) == wrapTo(memory.type, static_cast<int64_t>(expected));
   double is = decode(memory.type, found), should = decode(memory.type, expected);
   if (is == should || (std::isnan(is) && std::isnan(should)))
     return true;
-  double unit = std::ldexp(1.0, std::ilogb(std::max(std::fabs(should), 1e-300)) - formatOf(memory.type).fractionBits);
+  double unit = unitAt(memory.type, should);
   // Half a unit: the last rounding may fall to the other side.
-  double allowed = memory.slack > 0 ? memory.slack + 0.5 * unit : memory.ulps * unit;
+  double allowed = fused + (memory.slack > 0 ? memory.slack + 0.5 * unit : memory.ulps * unit);
   return allowed > 0 && std::fabs(is - should) <= allowed;
 }
 
+/// How far results may be from those of separate roundings where a product is fused with a sum: two units of the
+/// largest number. Whole numbers are exact either way.
+static double fusedSlack(const Program &program, const Memory &memory, const Storage &storage, const Bytes &expected) {
+  if (!isFloat(memory.type) ||
+      std::ranges::none_of(program.memories, [](const Memory &each) { return each.data == Data::reals; }))
+    return 0;
+  double largest = 0;
+  for (int64_t number = 0; number < storage.elements(); ++number)
+    if (double value = std::fabs(decode(memory.type, storage.load(expected, storage.coordinates(number))));
+        std::isfinite(value))
+      largest = std::max(largest, value);
+  return 2 * unitAt(memory.type, largest);
+}
+
 std::optional<std::string> difference(const Program &program, const std::vector<Bytes> &found,
-                                      const std::vector<Bytes> &expected) {
+                                      const std::vector<Bytes> &expected, bool mayFuse) {
   size_t argument = 0;
   for (const Memory &memory : program.memories) {
     if (!memory.isParameter)
@@ -91,10 +110,11 @@ std::optional<std::string> difference(const Program &program, const std::vector<
     Storage storage(extentsOf(program, memory), memory.type);
     const Bytes &is = found[argument], &should = expected[argument];
     ++argument;
+    double fused = mayFuse && is != should ? fusedSlack(program, memory, storage, should) : 0;
     for (int64_t number = 0; number < storage.elements() && is != should; ++number) {
       std::vector<int64_t> at = storage.coordinates(number);
       uint64_t a = storage.load(is, at), b = storage.load(should, at);
-      if (agree(memory, a, b))
+      if (agree(memory, a, b, fused))
         continue;
       std::string place;
       for (int64_t each : at)

@@ -17,6 +17,6 @@ std::vector<Bytes> inputsOf(const Program &program);
 /// The first element in which two results differ; nothing if they agree. NaN equals NaN, and where a memory allows for
 /// units in the last place they are allowed.
 std::optional<std::string> difference(const Program &program, const std::vector<Bytes> &found,
-                                      const std::vector<Bytes> &expected);
+                                      const std::vector<Bytes> &expected, bool mayFuse = false);
 
 } // namespace soliton::generate

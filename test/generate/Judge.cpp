@@ -43,11 +43,18 @@ private:
   double began;
 };
 
+/// That a back end cannot translate what the compiler gave it, or a pass left a form that is none, is no refusal: the
+/// author can change nothing about it.
+bool isOurs(DiagId id) {
+  return id == DiagId::BackendFailed || id == DiagId::FormViolated;
+}
+
 /// The diagnostic that explains a refusal: the first error.
 Verdict refusedWith(const std::string &target, const std::vector<Diagnostic> &diagnostics, const char *stage) {
   for (const Diagnostic &each : diagnostics)
     if (each.severity == Severity::error)
-      return {Outcome::refused, std::string(idText(each.id)), target, std::string(stage) + format(diagnostics)};
+      return {isOurs(each.id) ? Outcome::failed : Outcome::refused, std::string(idText(each.id)), target,
+              std::string(stage) + format(diagnostics)};
   return failedWith("refused-silently", target, std::string(stage) + "the compiler failed and said nothing");
 }
 
@@ -100,23 +107,27 @@ std::optional<Verdict> interpret(const Program &program, const std::string &targ
 
 //===-- Running -----------------------------------------------------------------------------------===//
 
-/// The arguments between guard zones, in the memory of the emulator's device.
+/// The arguments between guard zones, in the memory of a device.
 class Launch {
 public:
-  Launch(const Program &program, const std::vector<Bytes> &inputs) : program(program) {
+  Launch(const Program &program, const std::vector<Bytes> &inputs, rt::Device &device)
+      : program(program), device(device) {
     for (const Bytes &bytes : inputs) {
-      std::vector<uint8_t> &place = guarded.emplace_back(bytes.size() + 2 * kGuardBytes, kGuard);
-      std::ranges::copy(bytes, place.begin() + kGuardBytes);
+      std::vector<uint8_t> guarded(bytes.size() + 2 * kGuardBytes, kGuard);
+      std::ranges::copy(bytes, guarded.begin() + kGuardBytes);
+      device.copyToDevice(places.emplace_back(device, guarded.size()).data(), guarded.data(), guarded.size());
     }
   }
 
   void run(rt::LoadedKernel &kernel) {
     std::vector<rt::Argument> arguments;
+    const rt::DeviceInfo &info = device.info();
     size_t i = 0;
     for (const Memory &memory : program.memories)
       if (memory.isParameter)
-        arguments.emplace_back(
-            rt::Tensor::dense(guarded[i++].data() + kGuardBytes, dtypeOf(memory.type), extentsOf(program, memory)));
+        arguments.emplace_back(rt::Tensor::dense(static_cast<uint8_t *>(places[i++].data()) + kGuardBytes,
+                                                 dtypeOf(memory.type), extentsOf(program, memory), info.memory(),
+                                                 info.index));
     for (const Scalar &scalar : program.scalars)
       arguments.push_back(isFloat(scalar.type) ? rt::Argument(static_cast<double>(scalar.value))
                                                : rt::Argument(scalar.value));
@@ -125,25 +136,32 @@ public:
       if (!symbol.argument)
         symbols.push_back(program.findDim(symbol.name)->size);
     kernel.launch(arguments, {.symbols = symbols});
+    device.synchronise();
   }
 
-  std::vector<Bytes> results() const {
+  /// What is wrong with the arguments now, if anything is: a guard zone that was written, or another result.
+  std::optional<Verdict> judge(const std::vector<Bytes> &expected, const std::string &target,
+                               const std::string &where) {
     std::vector<Bytes> found;
-    for (const std::vector<uint8_t> &place : guarded)
-      found.emplace_back(place.begin() + kGuardBytes, place.end() - kGuardBytes);
-    return found;
-  }
-  bool guardsAreIntact() const {
-    return std::ranges::all_of(guarded, [](const std::vector<uint8_t> &place) {
+    for (const rt::DeviceBuffer &place : places) {
+      std::vector<uint8_t> guarded(place.bytes());
+      device.copyToHost(guarded.data(), place.data(), guarded.size());
+      auto begin = guarded.begin() + kGuardBytes, end = guarded.end() - kGuardBytes;
       auto intact = [](uint8_t byte) { return byte == kGuard; };
-      return std::all_of(place.begin(), place.begin() + kGuardBytes, intact) &&
-             std::all_of(place.end() - kGuardBytes, place.end(), intact);
-    });
+      if (!std::all_of(guarded.begin(), begin, intact) || !std::all_of(end, guarded.end(), intact))
+        return failedWith("guard-overwritten", target, where + "wrote beside an argument");
+      found.emplace_back(begin, end);
+    }
+    if (std::optional<std::string> wrong =
+            difference(program, found, expected, /*mayFuse=*/device.info().kind != rt::DeviceKind::emulator))
+      return failedWith("wrong-result", target, where + *wrong);
+    return std::nullopt;
   }
 
 private:
   const Program &program;
-  std::vector<std::vector<uint8_t>> guarded;
+  rt::Device &device;
+  std::vector<rt::DeviceBuffer> places;
 };
 
 class TargetJudge {
@@ -166,7 +184,11 @@ public:
         compile(isAmd ? rt::ImageKind::hsaco : rt::ImageKind::ptx, isAmd ? "compile to HSACO" : "compile to PTX");
     if (!binary)
       return refusedWith(target, binary.diagnostics, "code object: ");
-    return {};
+    if (isAmd || options.gpu.empty())
+      return {};
+    Stopwatch watch(seconds, "run on the GPU");
+    return launch(rt::device(options.gpu), binary.result->image, "on " + options.gpu + ": ", inputs, expected)
+        .value_or(Verdict());
   }
 
 private:
@@ -181,20 +203,21 @@ private:
   std::optional<Verdict> emulate(const rt::KernelImage &image, uint64_t interleaving, const std::vector<Bytes> &inputs,
                                  const std::vector<Bytes> &expected) {
     Stopwatch watch(seconds, "emulate");
-    std::string under = "interleaving " + std::to_string(interleaving) + ": ";
-    Launch launch(program, inputs);
+    auto device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = interleaving, .threads = 1});
+    return launch(*device, image, "interleaving " + std::to_string(interleaving) + ": ", inputs, expected);
+  }
+
+  std::optional<Verdict> launch(rt::Device &device, const rt::KernelImage &image, const std::string &where,
+                                const std::vector<Bytes> &inputs, const std::vector<Bytes> &expected) {
     try {
-      auto device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = interleaving, .threads = 1});
-      launch.run(*device->load(image));
+      Launch launch(program, inputs, device);
+      launch.run(*device.load(image));
+      return launch.judge(expected, target, where);
     } catch (const CompileError &error) {
       std::string kind = error.diagnostics().empty() ? "launch" : std::string(idText(error.diagnostics().front().id));
-      return failedWith("emulator:" + kind, target, under + format(error.diagnostics()));
+      return failedWith(std::string(name(device.info().kind)) + ":" + kind, target,
+                        where + format(error.diagnostics()));
     }
-    if (!launch.guardsAreIntact())
-      return failedWith("guard-overwritten", target, under + "wrote beside an argument");
-    if (std::optional<std::string> wrong = difference(program, launch.results(), expected))
-      return failedWith("wrong-result", target, under + *wrong);
-    return std::nullopt;
   }
 
   const Program &program;

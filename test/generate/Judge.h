@@ -2,7 +2,8 @@
 //
 // One kernel through everything: parsed, run by the reference interpreter and (each tenth) by the plain-loop evaluator,
 // compiled for each target to the emulator and run with all checks under adversarial interleavings, compiled to HSACO
-// with its order check and to PTX; each tenth, and what failed, also after every pass.
+// with its order check and to PTX; each tenth, and what failed, also after every pass. Where there is a GPU that runs
+// the code it can be asked too.
 //
 //   Verdict verdict = judge(program, {.evaluate = true});
 //   if (verdict.outcome == Outcome::failed) std::cerr << verdict.kind << ": " << verdict.message;
@@ -35,6 +36,8 @@ struct JudgeOptions {
   bool evaluate = true;
   bool binaries = true;
   bool everyPass = false;
+  /// The device by name that runs code objects of its architecture too; empty: none.
+  std::string gpu = {};
   /// Seeds of the emulator's interleavings.
   std::vector<uint64_t> interleavings = {0, 1, 7};
   /// If not empty, the only targets to try.

@@ -160,7 +160,7 @@ private:
   std::string constant(const Op &op) const {
     Element type = program.values[static_cast<size_t>(op.results[0])].element;
     if (type == Element::i1)
-      return op.number != 0 ? "true" : "false";
+      return wrapTo(type, static_cast<int64_t>(op.number)) ? "true" : "false";
     std::ostringstream text;
     text.precision(17);
     if (isFloat(type) && std::isinf(op.number))

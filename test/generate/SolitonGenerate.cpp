@@ -4,6 +4,7 @@
 //   SolitonGenerate --seeds 0..200 --only loop,type.f16 --keep DIR   some features; failures are shrunk into DIR
 //   SolitonGenerate --print 17 --target gfx942                       the kernel of a seed
 //
+//   SolitonGenerate --seeds 0..2000 --gpu cuda                       code for sm_90a runs on the GPU too
 //   SolitonGenerate --seeds 0..20000 --refused-percent 3 --kernels-per-pair 20      what `make soak` asks for
 //
 // Exits 1 if a kernel failed, or the campaign does not meet what is asked for.
@@ -24,7 +25,7 @@ constexpr const char *kUsage =
     "usage: SolitonGenerate [--seeds A..B] [--seeds-file FILE] [--jobs N] [--limit SECONDS] [--json] [--resume FILE]\n"
     "                       [--keep DIR] [--without FEATURE,...] [--only FEATURE,...] [--target NAME] [--no-binaries]\n"
     "                       [--library-every N] [--passes-every N] [--quiet] [--list] [--print SEED] [--judge SEED]\n"
-    "                       [--refused-percent P] [--kernels-per-pair N]\n";
+    "                       [--refused-percent P] [--kernels-per-pair N] [--gpu DEVICE]\n";
 
 struct Arguments {
   CampaignOptions options;
@@ -95,6 +96,8 @@ bool parseOption(const std::string &name, const std::string &value, Arguments &a
     options.random.only = listOf(value);
   else if (name == "--target")
     options.judge.targets = listOf(value);
+  else if (name == "--gpu")
+    options.judge.gpu = value;
   else if (name == "--library-every")
     options.libraryEvery = std::stoull(value);
   else if (name == "--passes-every")

@@ -160,6 +160,22 @@ func.func @read_c5(%a: !wave.memory<["M"], f16, global>) {
 
 // -----
 
+func.func @read_c6(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{loads global memory by `ldmatrix.x4`, expected shared memory}}
+  %0 = wave.read %a {matrix_load = "ldmatrix.x4"} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @read_c6_width(%a: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{has `elements_per_thread`, `ldmatrix.x4` says what lanes receive}}
+  %0 = wave.read %a {elements_per_thread = 2 : i64, matrix_load = "ldmatrix.x4"} : !wave.memory<["M"], f16, shared> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
 func.func @write_c5(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{names a buffer of global memory, expected shared memory}}
   wave.write %v, %a {buffer = #wave.expr<"1">} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>

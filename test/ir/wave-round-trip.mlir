@@ -40,7 +40,8 @@ wave.kernel @traced attributes {
   ^bb0(%acc: !wave.tile<[M, N], f32>):
     // CHECK: wave.read %[[A]] {elements_per_thread = 4 : i64, tags = ["read_a"]}
     %0 = wave.read %a {elements_per_thread = 4 : i64, tags = ["read_a"]} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
-    %1 = wave.read %b : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
+    // CHECK: wave.read %{{.*}} {matrix_load = "ldmatrix.x4.trans"}
+    %1 = wave.read %b {matrix_load = "ldmatrix.x4.trans"} : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
     // CHECK: wave.mma %{{.*}}, %{{.*}}, %{{.*}} {kind = "F32_16x16x16_F16"} : <[M, K], f16>, <[N, K], f16>, <[M, N], f32>
     %2 = wave.mma %0, %1, %acc {kind = "F32_16x16x16_F16"} : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
     // CHECK: wave.yield %{{.*}} : !wave.tile<[M, N], f32>

@@ -1,4 +1,4 @@
-// RUN: soliton-opt %s --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols))' | FileCheck %s
+// RUN: soliton-opt %s --split-input-file --pass-pipeline='builtin.module(wave.kernel(wave-bind-symbols))' | FileCheck %s
 
 // Symbols become numbers, the loop learns its count and the mma its instruction.
 // CHECK-LABEL: wave.kernel @gemm
@@ -24,4 +24,18 @@ wave.kernel @gemm attributes {
     wave.yield %2 : !wave.tile<[M, N], f32>
   }
   wave.write %sum, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}
+
+// -----
+
+// An empty tensor is legal: no workgroup is launched for it, so what holds in workgroups says nothing about shapes.
+// CHECK-LABEL: wave.kernel @empty
+// CHECK: !wave.memory<["max(1, M - 1)"], f32, global>
+wave.kernel @empty attributes {
+    arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"1">, workgroupDim = 0>, #wave.assume<predicate = <"mod(M, 8) == 0">>],
+    subs = {}, dynamic = ["M"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["max((M - 1), 1)"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["max((M - 1), 1)"], f32, global> -> !wave.tile<[M], f32>
+  wave.write %0, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
 }

@@ -89,3 +89,27 @@ wave.kernel @handed_to_another_loop attributes {
   }
   wave.write %5#0, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
 }
+
+// -----
+
+// A loop that is known to make no iteration hands on what it was given, and goes with what is in it.
+// CHECK-LABEL: wave.kernel @no_iterations
+// CHECK: %[[ZERO:.*]] = wave.fill 0
+// CHECK-NOT: wave.iterate
+// CHECK-NOT: wave.read
+// CHECK: wave.write %[[ZERO]]
+wave.kernel @no_iterations attributes {
+    arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.tiling<dim = "K", tile = <"32">, iters = <"0">>],
+    subs = {M = 64 : i64, K = 128 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.fill 0.0 : f32 -> !wave.tile<[M], f32>
+  %1 = wave.iterate "K" (%0) : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32> {
+  ^bb1(%x: !wave.tile<[M], f32>):
+    %2 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+    %3 = wave.binary add %x, %2 : !wave.tile<[M], f32>, !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    wave.write %3, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+    wave.yield %3 : !wave.tile<[M], f32>
+  }
+  wave.write %1, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+}

@@ -1,8 +1,10 @@
 // RUN: soliton-opt %s --split-input-file --wave-pipeline --machine-pipeline | FileCheck %s
 
-// Rows of a length that only the launch knows: how far the last wave's rows are, a launch checks.
+// Rows of a length that only the launch knows share a base: how far the last wave's last row is, a launch checks.
 // CHECK-LABEL: machine.kernel @rows
-// CHECK-SAME: limits = ["N < {{[0-9]+}}"]
+// CHECK-SAME: limits = ["N < 8521760"]
+// CHECK-COUNT-1: machine.buffer %arg0
+// CHECK-NOT: machine.buffer %arg0
 wave.kernel @rows attributes {arg_names = ["a", "b"],
     constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>, #wave.wave<dim = "M", tile = <"16">>],
     subs = {M = 128 : i64}, dynamic = ["N"], form = 0 : i32, target = "gfx942"} {
@@ -57,4 +59,50 @@ wave.kernel @walk attributes {arg_names = ["a", "b"],
     wave.yield %1 : !wave.tile<[N], f32>
   }
   wave.write %sum, %b : !wave.tile<[N], f32>, !wave.memory<["N"], f32, global>
+}
+
+// -----
+
+// Elements counted from the end: how far the iterations go below the first one moves the base, by what K makes of it.
+// CHECK-LABEL: machine.kernel @backwards
+// CHECK-SAME: limits = ["K + 2*ceildiv(K, 2) < 2147483649"]
+wave.kernel @backwards attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"2">, workgroupDim = 0>, #wave.tiling<dim = "K", tile = <"2">>],
+    subs = {M = 1 : i64}, dynamic = ["K"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "K"], i8, global>, %b: !wave.memory<["M", "K"], i8, global>):
+  wave.iterate "K" () : () -> () {
+  ^bb1(%i: index):
+    %0 = wave.read %a {indices = [#wave.expr<"$index0">, #wave.expr<"((K - 1) - $index1)">]} : !wave.memory<["M", "K"], i8, global> -> !wave.tile<[M, K], i8>
+    wave.write %0, %b : !wave.tile<[M, K], i8>, !wave.memory<["M", "K"], i8, global>
+  }
+}
+
+// -----
+
+// A quotient of iterations is bounded by the quotient of their count.
+// CHECK-LABEL: machine.kernel @quotient
+// CHECK-SAME: limits = ["{{.*}}floordiv({{.*}}ceildiv(L, 17){{.*}}, 4){{.*}} < {{[0-9]+}}"]
+wave.kernel @quotient attributes {arg_names = ["a"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0>, #wave.tiling<dim = "L", tile = <"17">>],
+    subs = {}, dynamic = ["M", "L"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "ceildiv(L, 4)", "4"], f32, global>):
+  wave.iterate "L" () : () -> () {
+  ^bb1(%i: index):
+    %0 = wave.fill 1.0 : f32 -> !wave.tile<[M, L], f32>
+    wave.write %0, %a {indices = [#wave.expr<"$index0">, #wave.expr<"floordiv($index1, 4)">, #wave.expr<"mod($index1, 4)">]} : !wave.tile<[M, L], f32>, !wave.memory<["M", "ceildiv(L, 4)", "4"], f32, global>
+  }
+}
+
+// -----
+
+// What is read may be anything, and so may rows: no bound of it is one that sizes are compared with.
+// CHECK-LABEL: machine.kernel @gather
+// CHECK-SAME: limits = ["N < 35791393"]
+wave.kernel @gather attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"16">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>],
+    subs = {M = 16 : i64}, dynamic = ["N"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M"], i32, global>, %b: !wave.memory<["2", "N"], i32, global>, %c: !wave.memory<["M", "N"], i32, global>):
+  %0 = wave.read %a : !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
+  %1 = wave.read %b using %0 : !wave.tile<[M], i32> {indices = [#wave.expr<"($dynamic_val0 + mod($index0, 2))">, #wave.expr<"$index1">]} : !wave.memory<["2", "N"], i32, global> -> !wave.tile<[M, N], i32>
+  wave.write %1, %c : !wave.tile<[M, N], i32>, !wave.memory<["M", "N"], i32, global>
 }

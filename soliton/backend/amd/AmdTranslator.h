@@ -65,6 +65,7 @@ private:
   // Matrix.cpp
   llvm::LogicalResult translate(machine::MmaOp op);
   llvm::LogicalResult translateScaled(machine::MmaOp op, llvm::Intrinsic::ID id);
+  void hideNumbers(llvm::MutableArrayRef<llvm::Value *> factors);
 
   // Lanes.cpp
   llvm::LogicalResult translate(machine::IdOp op);
@@ -116,6 +117,8 @@ private:
   llvm::DenseMap<mlir::Value, Extreme> extremes;
   llvm::MDNode *asyncScope = nullptr;
   bool countsAccesses = false;
+  /// Factors of products whose numbers LLVM might know, as it sees them in a block.
+  llvm::DenseMap<std::pair<llvm::Value *, llvm::BasicBlock *>, llvm::Value *> hiddenFactors;
   /// Some access is branched around where no lane wants it: its counter then counts fewer than the program.
   bool sharedMaySkip = false, globalMaySkip = false;
 };

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/amd/AmdTranslator.h"
+#include "soliton/backend/amd/Known.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
@@ -72,6 +73,27 @@ static bool isScaled(I::ID id) {
   return id == I::amdgcn_mfma_scale_f32_32x32x64_f8f6f4 || id == I::amdgcn_mfma_scale_f32_16x16x128_f8f6f4;
 }
 
+/// LLVM makes one of two products that it finds to be of the same numbers: pieces of a constant tile look alike, and
+/// those that a mask turns off. It must not know such a factor's numbers. A constant is hidden for each product anew; a
+/// masked piece, which many products share, once in each block.
+void AmdTranslator::hideNumbers(llvm::MutableArrayRef<Value *> factors) {
+  if (!countsAccesses)
+    return;
+  auto hide = [&](Value *factor) -> Value * {
+    return assembly(factor->getType(), "", "=v,0", {factor}, AsmEffect::memory);
+  };
+  for (Value *&factor : factors)
+    if (knownBy(factor) == Known::always) {
+      factor = hide(factor);
+      return;
+    }
+  for (Value *&factor : factors)
+    if (knownBy(factor) == Known::whereMasked) {
+      Value *&hidden = hiddenFactors[{factor, builder.GetInsertBlock()}];
+      factor = hidden = hidden ? hidden : hide(factor);
+    }
+}
+
 LogicalResult AmdTranslator::translate(machine::MmaOp op) {
   llvm::StringRef kind = op.getKind();
   kind.consume_front("v_");
@@ -92,6 +114,7 @@ LogicalResult AmdTranslator::translate(machine::MmaOp op) {
                              << op->getOperand(i).getType() << ", expected " << bitsOf(wanted) << " bits a lane";
     args.push_back(bits(operand, wanted));
   }
+  hideNumbers(llvm::MutableArrayRef(args).take_front(2));
   args.append({i32(0), i32(0), i32(0)}); // no broadcast, no lane permutation
   llvm::CallInst *product = call(row->id, {}, args);
   keep(product);
@@ -128,10 +151,12 @@ LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
                            << " and " << op.getAcc().getType()
                            << ", expected 32 elements a lane of f8E4M3FN, f8E5M2, f6E2M3FN, f6E3M2FN or "
                            << "f4E2M1FN and its f32 accumulator";
+  Value *factors[] = {a, b};
+  hideNumbers(factors);
   // Without scales both are 0, for which LLVM takes the instruction that has none.
   Value *scaleA = i32(0), *scaleB = i32(0);
-  llvm::CallInst *product =
-      call(id, {a->getType(), b->getType()}, {a, b, acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB});
+  llvm::CallInst *product = call(id, {a->getType(), b->getType()},
+                                 {factors[0], factors[1], acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB});
   keep(product);
   set(op, product);
   return success();

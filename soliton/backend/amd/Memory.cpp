@@ -22,8 +22,13 @@ LogicalResult AmdTranslator::translate(machine::BufferOp op) {
   // The smaller of `bytes` and kOutside, by a comparison that scalar units have.
   Value *isSmall = builder.CreateICmpEQ(builder.CreateLShr(get(op.getBytes()), 31), builder.getInt64(0));
   Value *bytes = builder.CreateSelect(isSmall, get(op.getBytes()), builder.getInt64(kOutside));
+  // What scalar units lack (comparisons, divisions of 64 bits) LLVM computes in every lane, and then asks in a loop
+  // whether the lanes agree. They do: one lane speaks for all.
+  auto scalar = [&](Value *value) {
+    return llvm::isa<llvm::Constant>(value) ? value : call(I::amdgcn_readfirstlane, {value->getType()}, {value});
+  };
   Value *resource = call(I::amdgcn_make_buffer_rsrc, {bufferType(), base->getType()},
-                         {base, builder.getInt16(0), bytes, builder.getInt32(flags)});
+                         {scalar(base), builder.getInt16(0), scalar(bytes), builder.getInt32(flags)});
   bases[op] = base;
   origins[op] = get(op.getBase());
   set(op, resource);

@@ -224,6 +224,16 @@ LogicalResult Translator::translateArith(mlir::Operation *op) {
     set(op->getResult(0), value);
     return success();
   };
+  // LLVM has no remainders of halves for AMD, and would narrow one of f32 to them again. It is exact in any type.
+  if (llvm::isa<arith::RemFOp>(op) && target.vendor == Vendor::amd) {
+    llvm::Type *type = operand(0)->getType(), *wide = type->getWithNewType(builder.getFloatTy());
+    if (type->getScalarSizeInBits() > 32)
+      wide = type;
+    llvm::Value *rest =
+        builder.CreateFRem(builder.CreateFPCast(operand(0), wide), builder.CreateFPCast(operand(1), wide));
+    rest = builder.CreateUnaryIntrinsic(llvm::Intrinsic::canonicalize, rest);
+    return result(builder.CreateFPCast(rest, type));
+  }
   if (auto binary = binaryOf(op)) {
     llvm::Value *value = builder.CreateBinOp(*binary, operand(0), operand(1));
     if (auto overflow = llvm::dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))

@@ -137,7 +137,7 @@ namespace {
 /// Refuses passes of LLVM. They are skipped, not left out: other passes are placed relative to them.
 class Gate final : public llvm::OptPassGate {
 public:
-  explicit Gate(bool keepsOrder) : keepsOrder(keepsOrder) {}
+  Gate(bool keepsOrder, bool isLarge) : keepsOrder(keepsOrder), isLarge(isLarge) {}
 
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef pass, llvm::StringRef) const override {
@@ -145,19 +145,23 @@ public:
     // dynamic size sets apart takes minutes. Our addresses share what they have in common already.
     if (pass == "slsr" || pass == "nary-reassociate")
       return false;
+    // It begins a block anew with each change: 40,000 instructions in a row take minutes.
+    if (pass == "codegenprepare" && isLarge)
+      return false;
     // Instruction selection keeps the order of the IR by itself.
     bool reorders = pass == "machine-scheduler" || pass == "postmisched" || pass == "post-RA-sched";
     return !reorders || !keepsOrder;
   }
 
 private:
-  bool keepsOrder;
+  bool keepsOrder, isLarge;
 };
 } // namespace
 
-void setGate(llvm::LLVMContext &context, bool keepsOrder) {
-  static Gate ordered(true), free(false);
-  context.setOptPassGate(keepsOrder ? ordered : free);
+void setGate(llvm::Module &module, bool keepsOrder) {
+  constexpr unsigned kLarge = 10000;
+  static Gate gates[2][2] = {{{false, false}, {false, true}}, {{true, false}, {true, true}}};
+  module.getContext().setOptPassGate(gates[keepsOrder][module.getInstructionCount() > kLarge]);
 }
 
 std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type) {

@@ -31,9 +31,9 @@ std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const Target &target, con
 /// What the code needs and LLVM's pipelines do too, without vectorising or unrolling what the schedule has arranged.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
-/// From here on, what is compiled in this context is spared LLVM's passes that take too long on large kernels and, if
-/// it `keepsOrder`, those that reorder instructions: a schedule has decided it.
-void setGate(llvm::LLVMContext &context, bool keepsOrder);
+/// From here on, what is compiled in the module's context is spared LLVM's passes that take too long on kernels as
+/// large as this one and, if it `keepsOrder`, those that reorder instructions: a schedule has decided it.
+void setGate(llvm::Module &module, bool keepsOrder);
 
 /// Object code or assembly; empty if the target cannot emit that.
 std::string emit(llvm::Module &module, llvm::TargetMachine &machine, llvm::CodeGenFileType type);

@@ -6,6 +6,7 @@
 #include "soliton/backend/common/Codegen.h"
 #include "soliton/backend/common/Pressure.h"
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
+#include "soliton/backend/nvidia/Sidestep.h"
 
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Verifier.h"
@@ -111,6 +112,8 @@ static llvm::LogicalResult generate(Job &job, llvm::CodeGenFileType type, std::s
     {
       PhaseTimer timer(job.code.phases, "llvm_opt");
       optimize(job.module, *job.machine);
+      if (job.target.vendor == Vendor::nvidia)
+        sidestepPtxas(job.module);
     }
     if (job.options.keepAssembly && type == llvm::CodeGenFileType::ObjectFile)
       job.code.assembly = emit(*llvm::CloneModule(job.module), *job.machine, llvm::CodeGenFileType::AssemblyFile);
@@ -176,9 +179,9 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
     return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
   std::string object, error;
   const bool keep = keepsOrder(kernel);
-  setGate(job.context, keep);
   if (failed(translate<AmdTranslator>(job)))
     return failure();
+  setGate(job.module, keep);
   if (!accumulatorsApart)
     job.module.getFunction(job.code.entry)->addFnAttr("amdgpu-agpr-alloc", "0");
   if (failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
@@ -246,9 +249,10 @@ mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target 
   Job &job = *owned;
   if (!job.machine)
     return report(kernel.getLoc(), DiagId::BackendFailed) << "LLVM does not know " << target.name;
-  setGate(job.context, /*keepsOrder=*/false);
-  if (failed(translate<NvidiaTranslator>(job)) ||
-      failed(generate(job, llvm::CodeGenFileType::AssemblyFile, job.code.assembly)))
+  if (failed(translate<NvidiaTranslator>(job)))
+    return failure();
+  setGate(job.module, /*keepsOrder=*/false);
+  if (failed(generate(job, llvm::CodeGenFileType::AssemblyFile, job.code.assembly)))
     return failure();
   job.code.sharedIsDynamic = true;
   if (!job.messages.warnings.empty())

@@ -10,6 +10,7 @@
 
 #include "soliton/backend/common/Translator.h"
 
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/MDBuilder.h"
 
 namespace soliton::backend {
@@ -26,21 +27,65 @@ llvm::SmallVector<llvm::Value *> Translator::getAll(mlir::ValueRange range) {
   return list;
 }
 
-mlir::FailureOr<llvm::SmallVector<llvm::PHINode *>> Translator::makePhis(mlir::TypeRange types, mlir::Location loc) {
-  llvm::SmallVector<llvm::PHINode *> phis;
-  for (mlir::Type type : types) {
-    llvm::Type *converted = convert(type, loc);
-    if (!converted)
-      return failure();
-    phis.push_back(builder.CreatePHI(converted, 2));
+namespace {
+struct Piece {
+  unsigned from, count;
+};
+} // namespace
+
+/// The pieces in which a value goes through phis. Parts of words go in powers of two (six halves as four and two), for
+/// LLVM's renaming of registers crashes on others of which it knows some parts only.
+static llvm::SmallVector<Piece> piecesOf(llvm::Type *type) {
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  unsigned count = vector ? vector->getNumElements() : 1;
+  if (!vector || vector->getScalarSizeInBits() >= 32)
+    return {{0, count}};
+  llvm::SmallVector<Piece> pieces;
+  for (unsigned from = 0, size; from < count; from += size) {
+    size = llvm::bit_floor(count - from);
+    pieces.push_back({from, size});
   }
-  return phis;
+  return pieces;
 }
 
+static llvm::Value *take(llvm::IRBuilder<> &builder, llvm::Value *value, Piece piece) {
+  auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  if (!vector || piece.count == vector->getNumElements())
+    return value;
+  return builder.CreateShuffleVector(value, llvm::to_vector(llvm::seq<int>(piece.from, piece.from + piece.count)));
+}
+
+LogicalResult Translator::makePhis(mlir::ValueRange targets, llvm::SmallVector<llvm::PHINode *> &phis) {
+  llvm::SmallVector<llvm::Type *> types;
+  for (mlir::Value target : targets) {
+    types.push_back(convert(target.getType(), target.getLoc()));
+    if (!types.back())
+      return failure();
+    auto pieces = piecesOf(types.back());
+    for (Piece piece : pieces)
+      phis.push_back(builder.CreatePHI(
+          pieces.size() == 1 ? types.back() : llvm::FixedVectorType::get(types.back()->getScalarType(), piece.count),
+          2));
+  }
+  llvm::ArrayRef<llvm::PHINode *> rest = phis;
+  for (auto [target, type] : llvm::zip_equal(targets, types)) {
+    size_t count = piecesOf(type).size();
+    llvm::SmallVector<llvm::Value *> parts(rest.take_front(count));
+    rest = rest.drop_front(count);
+    set(target, count == 1 ? parts.front() : llvm::concatenateVectors(builder, parts));
+  }
+  return success();
+}
+
+/// The values as they are at the end of `from`, which branches to the phis.
 static void addIncoming(llvm::ArrayRef<llvm::PHINode *> phis, llvm::ArrayRef<llvm::Value *> list,
                         llvm::BasicBlock *from) {
-  for (auto [phi, value] : llvm::zip_equal(phis, list))
-    phi->addIncoming(value, from);
+  llvm::IRBuilder<> builder(from->getTerminator());
+  for (llvm::Value *value : list)
+    for (Piece piece : piecesOf(value->getType())) {
+      phis.front()->addIncoming(take(builder, value, piece), from);
+      phis = phis.drop_front();
+    }
 }
 
 /// The schedule decided how often a loop is unrolled: LLVM must not.
@@ -63,14 +108,12 @@ LogicalResult Translator::translateFor(mlir::scf::ForOp op) {
 
   builder.SetInsertPoint(body);
   llvm::PHINode *index = builder.CreatePHI(lower->getType(), 2);
-  auto carried = makePhis(op.getInitArgs().getTypes(), op.getLoc());
-  if (failed(carried))
+  llvm::SmallVector<llvm::PHINode *> carried, results;
+  if (failed(makePhis(op.getRegionIterArgs(), carried)))
     return failure();
   index->addIncoming(lower, before);
-  addIncoming(*carried, inits, before);
+  addIncoming(carried, inits, before);
   set(op.getInductionVar(), index);
-  for (auto [argument, phi] : llvm::zip_equal(op.getRegionIterArgs(), *carried))
-    set(argument, phi);
   if (failed(translateBlock(*op.getBody())))
     return failure();
 
@@ -81,14 +124,13 @@ LogicalResult Translator::translateFor(mlir::scf::ForOp op) {
   llvm::BasicBlock *latch = builder.GetInsertBlock();
   builder.CreateCondBr(goesOn, body, exit)->setMetadata(llvm::LLVMContext::MD_loop, keepLoop(context));
   index->addIncoming(next, latch);
-  addIncoming(*carried, yielded, latch);
+  addIncoming(carried, yielded, latch);
 
   builder.SetInsertPoint(exit);
-  auto results = makePhis(op.getResultTypes(), op.getLoc());
-  addIncoming(*results, inits, before);
-  addIncoming(*results, yielded, latch);
-  for (auto [result, phi] : llvm::zip_equal(op.getResults(), *results))
-    set(result, phi);
+  if (failed(makePhis(op.getResults(), results)))
+    return failure();
+  addIncoming(results, inits, before);
+  addIncoming(results, yielded, latch);
   return success();
 }
 
@@ -115,14 +157,12 @@ LogicalResult Translator::translateIf(mlir::scf::IfOp op) {
     builder.CreateBr(after);
   }
   builder.SetInsertPoint(after);
-  auto results = makePhis(op.getResultTypes(), op.getLoc());
-  if (failed(results))
+  llvm::SmallVector<llvm::PHINode *> results;
+  if (failed(makePhis(op.getResults(), results)))
     return failure();
-  if (!results->empty())
+  if (!results.empty())
     for (const Arm &arm : arms)
-      addIncoming(*results, arm.values, arm.last);
-  for (auto [result, phi] : llvm::zip_equal(op.getResults(), *results))
-    set(result, phi);
+      addIncoming(results, arm.values, arm.last);
   return success();
 }
 
@@ -135,12 +175,10 @@ LogicalResult Translator::translateWhile(mlir::scf::WhileOp op) {
   builder.CreateBr(test);
 
   builder.SetInsertPoint(test);
-  auto carried = makePhis(op.getInits().getTypes(), op.getLoc());
-  if (failed(carried))
+  llvm::SmallVector<llvm::PHINode *> carried;
+  if (failed(makePhis(op.getBeforeArguments(), carried)))
     return failure();
-  addIncoming(*carried, inits, before);
-  for (auto [argument, phi] : llvm::zip_equal(op.getBeforeArguments(), *carried))
-    set(argument, phi);
+  addIncoming(carried, inits, before);
   if (failed(translateBlock(*op.getBeforeBody())))
     return failure();
   mlir::scf::ConditionOp condition = op.getConditionOp();
@@ -153,8 +191,9 @@ LogicalResult Translator::translateWhile(mlir::scf::WhileOp op) {
   if (failed(translateBlock(*op.getAfterBody())))
     return failure();
   builder.SetCurrentDebugLocation(lines.at(op.getLoc()));
-  addIncoming(*carried, getAll(op.getYieldOp()->getOperands()), builder.GetInsertBlock());
+  llvm::BasicBlock *latch = builder.GetInsertBlock();
   builder.CreateBr(test)->setMetadata(llvm::LLVMContext::MD_loop, keepLoop(context));
+  addIncoming(carried, getAll(op.getYieldOp()->getOperands()), latch);
 
   builder.SetInsertPoint(exit);
   for (auto [result, value] : llvm::zip_equal(op.getResults(), passed))

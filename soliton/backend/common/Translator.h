@@ -141,7 +141,8 @@ private:
   llvm::LogicalResult translateWhile(mlir::scf::WhileOp op);
   /// Operands of a terminator become the incoming values of phis.
   llvm::SmallVector<llvm::Value *> getAll(mlir::ValueRange range);
-  mlir::FailureOr<llvm::SmallVector<llvm::PHINode *>> makePhis(mlir::TypeRange types, mlir::Location loc);
+  /// A phi for each of `targets`, which are set to them; what comes in is added when it is known.
+  llvm::LogicalResult makePhis(mlir::ValueRange targets, llvm::SmallVector<llvm::PHINode *> &phis);
   void setFlags(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, llvm::Value *> values;

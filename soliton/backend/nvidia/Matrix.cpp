@@ -1,8 +1,8 @@
 //===- Matrix.cpp - mma.sync and wgmma -----------------------------------------------===//
 //
-// mma.sync is an LLVM intrinsic. wgmma is inline PTX with its accumulators tied in and out; they are pending until the
-// wait that takes them and gives them back, so that no use can move before it. `wgmma.fence` comes before the first of
-// a group and before one whose left operand was computed since.
+// mma.sync is an LLVM intrinsic; that of f8 is two of f16, as ptxas would make it of them. wgmma is inline PTX with its
+// accumulators tied in and out; they are pending until the wait that takes them and gives them back, so that no use can
+// move before it. `wgmma.fence` comes before the first of a group and before one whose left operand was computed since.
 //
 //===----------------------------------------------------------------------===//
 
@@ -48,6 +48,58 @@ static llvm::SmallVector<llvm::Type *> operandTypes(llvm::FunctionType *type, un
   return types;
 }
 
+/// Results of an intrinsic as the registers of one vector.
+Value *NvidiaTranslator::joinResults(Value *result) {
+  llvm::SmallVector<Value *> list;
+  for (unsigned i = 0; i < llvm::cast<llvm::StructType>(result->getType())->getNumElements(); ++i)
+    list.push_back(builder.CreateExtractValue(result, i));
+  if (list[0]->getType()->isVectorTy())
+    for (Value *&piece : list)
+      piece = bits(piece, builder.getIntNTy(bitsOf(piece->getType())));
+  return fromElements(list, vectorOf(list[0]->getType(), list.size()));
+}
+
+/// The lower or upper two of the four f8 in each register, as f16. The upper ones by a shift that LLVM does not see:
+/// where ptxas finds the register to be zero it takes the immediate 16 for its upper half.
+llvm::SmallVector<Value *> NvidiaTranslator::widenedHalves(mlir::Value operand, bool upper) {
+  bool isE5m2 = llvm::isa<mlir::Float8E5M2Type>(mlir::getElementTypeOrSelf(operand.getType()));
+  I::ID widen = isE5m2 ? I::nvvm_e5m2x2_to_f16x2_rn : I::nvvm_e4m3x2_to_f16x2_rn;
+  return llvm::map_to_vector(elements(toWords(get(operand))), [&](Value *word) -> Value * {
+    llvm::Type *type = builder.getInt32Ty();
+    Value *lower = upper ? assembly(type, "shr.u32 $0, $1, 16;", "=r,r", {word}, AsmEffect::none) : word;
+    return call(widen, {}, {builder.CreateTrunc(lower, builder.getInt16Ty())});
+  });
+}
+
+/// Hopper multiplies no f8 outside of wgmma: ptxas widens both operands, exactly, and multiplies f16. It does so
+/// wrongly where it finds an operand to be zero (13.0 unpacks 16 instead), so it gets what it would make. Both operands
+/// are cut in the same way, so that the same elements meet: of 32 along the contraction the lower halves make one
+/// product and the upper ones another; of 16 they are the first and the second eight of one.
+LogicalResult NvidiaTranslator::translateSmallMma(machine::MmaOp op) {
+  llvm::Type *type = get(op.getAcc())->getType();
+  Value *sum = bits(get(op.getAcc()), vectorOf(builder.getFloatTy(), 4));
+  auto add = [&](std::initializer_list<bool> halves) {
+    llvm::SmallVector<Value *> args;
+    for (mlir::Value operand : {op.getLhs(), op.getRhs()})
+      for (bool upper : halves)
+        llvm::append_range(args, widenedHalves(operand, upper));
+    llvm::append_range(args, elements(sum));
+    sum = joinResults(call(I::nvvm_mma_m16n8k16_row_col_f32_f32, {}, args));
+  };
+  if (op.getKind().contains("m16n8k32")) {
+    add({false});
+    add({true});
+  } else {
+    add({false, true});
+  }
+  set(op, bits(sum, type));
+  return success();
+}
+
+static bool isSmallMma(llvm::StringRef kind) {
+  return kind.contains(".f32.e4m3.") || kind.contains(".f32.e5m2.");
+}
+
 LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
   std::vector<std::string> legal = nativeMmas(/*async=*/false);
   I::ID id = llvm::is_contained(legal, op.getKind().str()) ? I::lookupIntrinsicID(intrinsicName(op.getKind()))
@@ -70,15 +122,9 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
   }
   if (next != type->getNumParams())
     return unsupported(op) << "`" << op.getKind() << "` takes more than the operands have";
-  Value *result = call(id, {}, args);
-  llvm::SmallVector<Value *> list;
-  for (unsigned i = 0; i < llvm::cast<llvm::StructType>(type->getReturnType())->getNumElements(); ++i)
-    list.push_back(builder.CreateExtractValue(result, i));
-  if (list[0]->getType()->isVectorTy())
-    for (Value *&piece : list)
-      piece = bits(piece, builder.getIntNTy(bitsOf(piece->getType())));
-  Value *joined = fromElements(list, vectorOf(list[0]->getType(), list.size()));
-  set(op, bits(joined, operands[2]->getType()));
+  if (isSmallMma(op.getKind()))
+    return translateSmallMma(op);
+  set(op, bits(joinResults(call(id, {}, args)), operands[2]->getType()));
   return success();
 }
 

@@ -1,0 +1,171 @@
+//===- LoopPlans.cpp - Which schedule a loop gets ------------------------------------------===//
+//
+// What the author wrote, what a file says, or what an algorithm finds; the first two may want the loop with copies of
+// its body, and are asked again about that one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/ir/Diagnose.h"
+#include "soliton/schedule/Lifetimes.h"
+#include "soliton/transforms/LoopScheduler.h"
+
+namespace soliton {
+using namespace wave;
+
+bool isAboutRegisters(const Diagnostic &diagnostic) {
+  return diagnostic.id == DiagId::ScheduleRegisters;
+}
+
+/// The file, or that part of it which is about this loop.
+FailureOr<sched::ScheduleFile> LoopScheduler::readFile(bool wave) {
+  std::vector<Diagnostic> diagnostics;
+  std::vector<sched::ScheduleFile> files;
+  if (wave) {
+    files = {
+        sched::toFile(found.problem, sched::parseWave(found.problem, request.file, diagnostics, request.fileName))};
+    files.front().name = request.fileName;
+  } else {
+    files = sched::parseScheduleFiles(request.file, diagnostics, request.fileName);
+  }
+  if (failed(say(diagnostics)))
+    return failure();
+  if (files.size() > numLoops)
+    return soliton::report(kernel.getLoc(), DiagId::ScheduleFile)
+               .hint("remove those that no loop of the kernel is meant by")
+           << "`" << request.fileName << "` holds " << files.size() << " schedules, the kernel has " << numLoops
+           << (numLoops == 1 ? " loop" : " loops");
+  return sched::fileOf(found.problem, files);
+}
+
+/// What a file says; where it was made for an unrolled loop, about the unrolled loop.
+LogicalResult LoopScheduler::chooseFromFile() {
+  bool wave = sched::isWaveFile(request.file);
+  FailureOr<sched::ScheduleFile> file = readFile(wave);
+  if (failed(file))
+    return failure();
+  auto waves = static_cast<int>(geometry.waveCount());
+  plan = sched::planFromFile(found.problem, *file, unrolled, waves);
+  if (plan.ok() && plan.unrollFirst != unrolled) {
+    if (failed(unrollTo(plan.unrollFirst)))
+      return failure();
+    plan = sched::planFromFile(found.problem, *file, unrolled, waves);
+  }
+  if (failed(say(plan.diagnostics)))
+    return failure();
+  if (wave)
+    plan.unrollKernel = copiesForLoads();
+  return success();
+}
+
+/// Registers that addresses, masks and counters of a loop take from those that its values could have. Where there is no
+/// second file for accumulators, a schedule that fills the only one spills: of GEMM's loops under `modulo`, ptxas
+/// spilled those with 224 and more live values of 255, and none with 220. Rows whose length is known at launch have
+/// addresses of their own, two registers each.
+static int64_t registersForAddresses(IterateOp loop, const Geometry &geometry) {
+  constexpr int64_t always = 32, mostForRows = 64;
+  if (geometry.target().accumulatorRegistersPerLane)
+    return 0;
+  int64_t rows = 0;
+  loop.block().walk([&](Operation *op) {
+    if (!isa<ReadOp, WriteOp, CopyOp>(op) || cast<MemoryType>(memoryOf(op).getType()).isShared())
+      return;
+    bool isKnown =
+        llvm::all_of(memoryExtents(memoryOf(op), geometry), [](const sym::Expr &size) { return size.isConstant(); });
+    rows += isKnown ? 0 : 2;
+  });
+  return always + std::min(rows, mostForRows);
+}
+
+LogicalResult LoopScheduler::chooseByAlgorithm() {
+  std::optional<sched::Algorithm> algorithm = sched::parseAlgorithm(request.name);
+  if (!algorithm)
+    return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown)
+               .hint("known are " + listOf(sched::algorithmNames()))
+           << "there is no schedule `" << request.name << "`";
+  sched::Problem roomy = plan.problem;
+  roomy.limits.registers -= registersForAddresses(loop, geometry);
+  sched::Scheduled result = sched::scheduleWith(*algorithm, roomy);
+  if (!result.schedule && roomy.limits.registers != plan.problem.limits.registers)
+    result = sched::scheduleWith(*algorithm, plan.problem);
+  // Registers are an estimate here: the code object tells whether they sufficed. So too many are a warning.
+  if (!result.schedule && llvm::all_of(result.diagnostics, isAboutRegisters)) {
+    for (Diagnostic &diagnostic : result.diagnostics)
+      diagnostic.severity = Severity::warning;
+    (void)say(result.diagnostics);
+    plan.problem.limits.registers = 0;
+    result = sched::scheduleWith(*algorithm, plan.problem);
+  }
+  report.bounds = result.bounds;
+  report.provenBound = result.provenBound;
+  report.certificate = std::move(result.certificate);
+  if (!result.schedule)
+    return say(result.diagnostics);
+  plan.schedule = std::move(*result.schedule);
+  plan.unrollKernel = copiesForLoads();
+  return success();
+}
+
+/// A loaded value that is still needed when the next one is loaded would be moved to another register, and the move
+/// would wait for the load. With as many copies of the kernel as such values live at once, nothing moves.
+int LoopScheduler::copiesForLoads() {
+  constexpr int kMostCopies = 4;
+  sched::assignBuffers(plan.problem, plan.schedule);
+  int copies = 1;
+  for (const sched::Operation &op : plan.problem.operations)
+    if (op.kind == sched::OpKind::GlobalLoad || op.kind == sched::OpKind::SharedLoad)
+      for (const sched::Access &access : op.accesses)
+        if (access.write && plan.problem.regions[access.region].space == sched::Space::Register)
+          copies = std::max(copies, plan.schedule.buffers[access.region]);
+  return std::min(copies, kMostCopies);
+}
+
+sched::ScheduleInput LoopScheduler::scheduleInput() {
+  sched::ScheduleInput input;
+  auto add = [](std::vector<std::string> &list, ArrayAttr tags) {
+    for (Attribute tag : tags ? tags : ArrayAttr())
+      list.push_back(cast<StringAttr>(tag).getValue().str());
+  };
+  if (ArrayAttr tags = loop.getTagsAttr())
+    add(input.loopTags, tags);
+  kernel.walk([&](Operation *op) {
+    auto tags = op->getAttrOfType<ArrayAttr>("tags");
+    if (!tags || loop->isAncestor(op) || source->isAncestor(op))
+      return;
+    add(isa<IterateOp>(op) ? input.otherLoopTags : input.otherTags, tags);
+  });
+  input.loopPlace = placeOf(loop.getLoc());
+  input.hardware.threads_per_wave = static_cast<int>(geometry.waveSize());
+  for (auto [to, from] : llvm::zip(input.hardware.waves_per_block, geometry.waves()))
+    to = static_cast<int>(from);
+  input.hardware.mma_type = geometry.mmaName().value_or("");
+  input.hardware.target = geometry.target().name;
+  input.unrolled = unrolled;
+  input.strict = request.strict;
+  return input;
+}
+
+/// Runs what the author wrote; where it wants the loop unrolled, on the unrolled loop.
+LogicalResult LoopScheduler::evaluateWritten() {
+  constexpr int kAttempts = 4;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    plan = sched::evaluate(*request.written, found.problem, scheduleInput());
+    if (failed(say(plan.diagnostics)))
+      return failure();
+    if (plan.unrollFirst == unrolled)
+      return success();
+    if (failed(unrollTo(plan.unrollFirst)))
+      return failure();
+  }
+  return soliton::report(loop.getLoc(), DiagId::ScheduleMalformed)
+         << "the schedule asks for another unrolling each time it is evaluated";
+}
+
+LogicalResult LoopScheduler::choose() {
+  if (request.written)
+    return evaluateWritten();
+  plan.problem = found.problem;
+  plan.scheduled = true;
+  return request.file.empty() ? chooseByAlgorithm() : chooseFromFile();
+}
+
+} // namespace soliton
