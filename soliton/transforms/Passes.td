@@ -19,7 +19,7 @@ def DropUnusedPass : WavePass<"wave-drop-unused"> {
   let summary = "remove what no effect depends on";
   let description = [{
     Ops whose values reach no write, barrier or wait, also around a loop, go; loops and branches hand on only what is used. A value
-    that a loop hands on unchanged is the one that it began with.
+    that a loop hands on unchanged is the one that it began with; a loop that is known to make no iteration goes with what is in it.
 
     Requires: any form up to `Expanded`. Ensures: the same form.
   }];

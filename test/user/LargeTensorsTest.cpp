@@ -4,10 +4,7 @@
 // Offsets of 32 bits would wrap to places that exist as well, so each test puts other numbers there.
 //
 //===----------------------------------------------------------------------===//
-#include "soliton/soliton.h"
-#include "soliton/target/Target.h"
-
-#include "gtest/gtest.h"
+#include "test/user/Values.h"
 
 #include <sys/mman.h>
 
@@ -35,24 +32,12 @@ private:
   void *memory;
 };
 
-class LargeTensors : public testing::TestWithParam<const Target *> {
+class LargeTensors : public ForTarget {
 protected:
-  CompileOptions options(lang::Substitutions subs, const std::vector<Expr> &dynamic = {}) const {
-    CompileOptions options;
-    options.target = GetParam()->name;
-    options.subs = std::move(subs);
-    options.dynamic = dynamic;
-    options.device = "emulator";
-    return options;
-  }
-
-  /// Compiled for the emulator; and the back end takes it too.
-  CompiledKernel compiled(const Kernel &kernel, CompileOptions options) const {
-    bool amd = GetParam()->vendor == Vendor::amd;
-    CompileAttempt code = compileImage(kernel, options, amd ? rt::ImageKind::hsaco : rt::ImageKind::ptx);
-    EXPECT_TRUE(code) << format(code.diagnostics);
+  /// With its machine form, which says how wide offsets are.
+  CompiledKernel withMachine(const Kernel &kernel, CompileOptions options) const {
     options.keep = {Artefact::machine};
-    return compile(kernel, options);
+    return compiled(kernel, options);
   }
 
   static const std::string &machineOf(const CompiledKernel &run) { return run.compiled().artefacts.front().second; }
@@ -104,7 +89,7 @@ void checkLookup(const CompiledKernel &run, int64_t rows) {
 TEST_P(LargeTensors, AGatherOverMoreThanFourGiB) {
   Lookup given = lookup();
   int64_t rows = 5 * kGiB / 128 + 3;
-  CompiledKernel run = compiled(given.kernel, options({{given.T, 64}, {given.V, rows}, {given.D, 32}}));
+  CompiledKernel run = withMachine(given.kernel, options({{given.T, 64}, {given.V, rows}, {given.D, 32}}));
   EXPECT_TRUE(isFar(run));
   checkLookup(run, rows);
 }
@@ -112,7 +97,7 @@ TEST_P(LargeTensors, AGatherOverMoreThanFourGiB) {
 TEST_P(LargeTensors, AGatherOverLessHasOffsetsOf32Bits) {
   Lookup given = lookup();
   int64_t rows = kGiB / 128 + 3;
-  CompiledKernel run = compiled(given.kernel, options({{given.T, 64}, {given.V, rows}, {given.D, 32}}));
+  CompiledKernel run = withMachine(given.kernel, options({{given.T, 64}, {given.V, rows}, {given.D, 32}}));
   EXPECT_FALSE(isFar(run));
   checkLookup(run, rows);
 }
@@ -128,7 +113,7 @@ TEST_P(LargeTensors, SizesKnownAtLaunchAreCheckedOrWide) {
   IndexMapping columns{.num_iterators = 2, .inputs = {{T, i}, {N, j}}, .outputs = {{T, i}, {C, j}}};
   write(read(a, {.mapping = columns}), b);
   CompileOptions dynamic = options({{T, 64}, {C, 64}}, {N});
-  CompiledKernel narrow = compiled(kernel, dynamic);
+  CompiledKernel narrow = withMachine(kernel, dynamic);
   EXPECT_FALSE(isFar(narrow));
   auto check = [&](const CompiledKernel &run, int64_t width) {
     Sparse rows(64 * width * 4);
@@ -152,7 +137,7 @@ TEST_P(LargeTensors, SizesKnownAtLaunchAreCheckedOrWide) {
     EXPECT_NE(error.diagnostics().front().message.find("wideOffsets"), std::string::npos) << error.what();
   }
   dynamic.wideOffsets = true;
-  CompiledKernel any = compiled(kernel, dynamic);
+  CompiledKernel any = withMachine(kernel, dynamic);
   EXPECT_TRUE(any.compiled().image.checks.empty()) << "nothing is left to the launch";
   check(any, wide);
   check(any, 100);
@@ -171,7 +156,7 @@ TEST_P(LargeTensors, ATileWhoseRowsLieFarApart) {
   auto o = kernel.memory("o", {V, D}, global, f32);
   write(read(table, {.mapping = apart}) + 1.0, o, {.mapping = back});
   int64_t rows = 64 * 524288;
-  CompiledKernel run = compiled(kernel, options({{T, 64}, {V, rows}, {D, 32}}));
+  CompiledKernel run = withMachine(kernel, options({{T, 64}, {V, rows}, {D, 32}}));
   Sparse from(rows * 128), to(rows * 128);
   ASSERT_TRUE(from.ok() && to.ok());
   auto at = [](const Sparse &memory, int64_t t, int64_t d) -> float & { return memory.floats()[t * 524288 * 32 + d]; };
@@ -198,7 +183,7 @@ TEST_P(LargeTensors, IterationsThatWalkFarMoveTheBase) {
                        [&](Value acc) { return sum(read(a, {.mapping = columns}), acc, K); }),
         b);
   int64_t width = int64_t(1) << 25, height = 40;
-  CompiledKernel run = compiled(kernel, options({{C, 64}, {K, height}, {N, width}}));
+  CompiledKernel run = withMachine(kernel, options({{C, 64}, {K, height}, {N, width}}));
   EXPECT_FALSE(isFar(run)) << "eight rows are one GiB";
   Sparse rows(height * width * 4);
   ASSERT_TRUE(rows.ok());
@@ -221,7 +206,7 @@ TEST_P(LargeTensors, TheLastTileOfALongLine) {
   auto a = kernel.memory("a", {L}, global, f32), b = kernel.memory("b", {M}, global, f32);
   IndexMapping tail{.num_iterators = 1, .inputs = {{L, i + length - 100}}, .outputs = {{M, i}}};
   write(read(a, {.mapping = tail}), b);
-  CompiledKernel run = compiled(kernel, options({{M, 128}, {L, length}}));
+  CompiledKernel run = withMachine(kernel, options({{M, 128}, {L, length}}));
   EXPECT_FALSE(isFar(run));
   Sparse line(length * 4);
   ASSERT_TRUE(line.ok());
