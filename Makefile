@@ -16,7 +16,7 @@ export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_f
 help:
 	@echo 'make run      compute a matrix product on every target and say how far off it is'
 	@echo 'make test     build and run every test; the last line counts them'
-	@echo 'make soak     attack the proof, compile in 100 processes, and judge 25,000 random kernels; goes on where it was stopped'
+	@echo 'make soak     attack the proof and the cache, and judge 25,000 random kernels; goes on where it was stopped'
 	@echo 'make build    build everything into build/'
 	@echo 'make bench    run the measurements of bench/'
 	@echo 'make docs     write the generated pages of docs/'
@@ -44,10 +44,11 @@ test: build
 	@python3 scripts/run_tests.py $(ARGS)
 
 # What was judged is in build/soak.txt; remove it to begin anew. Before the random kernels: the same bytes from a hundred
-# processes, and broken schedules and kernels, of which none may be accepted and wrong.
+# processes, a cache under attack, and broken schedules and kernels, of which none may be accepted and wrong.
 soak: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonGenerate SolitonAttack soliton
 	@python3 scripts/check_determinism.py --soliton $(BUILD)/bin/soliton --processes 100
+	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
 	@$(BUILD)/bin/SolitonAttack --whole 40
 	@$(BUILD)/bin/SolitonAttack
 	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \

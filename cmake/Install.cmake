@@ -72,10 +72,10 @@ foreach(library IN LISTS soliton_libraries)
   soliton_make_exportable(${library})
 endforeach()
 
-# What a user links: everything that compiling, launching and looking at schedules needs.
+# What a user links: everything that compiling, launching, declaring pipelines and looking at schedules needs.
 add_library(Soliton INTERFACE)
 add_library(Soliton::Soliton ALIAS Soliton)
-target_link_libraries(Soliton INTERFACE SolitonDriver SolitonDisplay)
+target_link_libraries(Soliton INTERFACE SolitonDriver SolitonDisplay SolitonPipeline)
 target_compile_features(Soliton INTERFACE cxx_std_20)
 
 install(TARGETS Soliton ${soliton_libraries} EXPORT SolitonTargets

@@ -64,6 +64,7 @@ MEASUREMENTS = (
             f"{BIN}/compile-bench chain 4000 5",
         ),
     ),
+    Measurement("pipeline", (f"{BIN}/PipelineBench",)),
     Measurement("schedule", (f"{BIN}/ScheduleBench", f"{BIN}/ScheduleBench --judge")),
     Measurement(
         "emulator",

@@ -96,7 +96,8 @@ def gtest_skip_reason(lines: list[str]) -> str:
 
 def gtest_suites(build: Path) -> list[Suite]:
     # The sanitizer build links libraries that poison memory on their own; see docs/debugging.md.
-    environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no"}
+    # Tests look at compilations, not at what was kept of earlier ones.
+    environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no", "SOLITON_CACHE": "off"}
     binaries = sorted(p for p in (build / "bin").glob("*Tests") if os.access(p, os.X_OK))
     return [Suite(p.name, [str(p)], parse_gtest, environment=environment) for p in binaries]
 
@@ -192,6 +193,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("demonstration", python, script("run_demo.py"), "--soliton", str(build / "bin" / "soliton")),
         check("installed-package", script("check_install.sh"), str(build)),
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
+        check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
         generated(build),
         Suite("tutorial", [python, script("run_tutorial.py"), "--build", str(build)], parse_steps),
         *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],

@@ -411,18 +411,11 @@ Layout matrixRowsOf(Operation *op, const Target &target) {
   return *matrixRows({access->result, access->contiguous}, tileOf(op).layout(), along);
 }
 
-/// The tile's dimensions with the part of each that one wave has.
-static std::vector<DimExtent> wavePart(std::vector<DimExtent> tile, const Geometry &geometry) {
-  for (DimExtent &dim : tile)
-    dim.extent = geometry[dim.dim].waves > 1 ? geometry[dim.dim].waveTile : dim.extent;
-  return tile;
-}
-
 static std::optional<Layout> blocked(const std::vector<DimExtent> &tile, const Geometry &geometry, bool allWaves,
                                      int64_t elements) {
   if (allWaves)
     return coalesced(tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
-  std::optional<Layout> layout = coalesced(wavePart(tile, geometry), geometry.waveSize(), 1, elements).layout;
+  std::optional<Layout> layout = coalesced(geometry.wavePart(tile), geometry.waveSize(), 1, elements).layout;
   if (layout) {
     SmallVector<Dim> dims;
     for (const DimExtent &dim : tile)
@@ -445,7 +438,7 @@ FailureOr<Layout> coalescedLayout(Operation *op, const Geometry &geometry, bool 
   // side in bytes stay together whatever that costs.
   int64_t most = geometry.maxBytesPerAccess() * 8 / bits;
   int64_t limit = bits < 8 ? most
-                           : bestElementsPerLane(allWaves ? tile : wavePart(tile, geometry), geometry.waveSize(),
+                           : bestElementsPerLane(allWaves ? tile : geometry.wavePart(tile), geometry.waveSize(),
                                                  allWaves ? geometry.waveCount() : 1, most);
   for (int64_t width = std::max<int64_t>(limit, 1); width >= 1; --width) {
     std::optional<Layout> layout = blocked(tile, geometry, allWaves, width);

@@ -131,14 +131,27 @@ std::optional<std::vector<DimExtent>> Geometry::extents(TileType type) const {
   return result;
 }
 
+const Distribution *Geometry::movedByWavesOf(const Distribution &owner, ArrayRef<Dim> dims) const {
+  if (llvm::is_contained(dims, owner.dim))
+    return &owner;
+  for (const Distribution &each : list)
+    if (each.wavesOf == owner.dim && llvm::is_contained(dims, each.dim))
+      return &each;
+  return nullptr;
+}
+
+std::vector<DimExtent> Geometry::wavePart(std::vector<DimExtent> tile) const {
+  SmallVector<Dim> dims;
+  for (const DimExtent &dim : tile)
+    dims.push_back(dim.dim);
+  for (DimExtent &dim : tile)
+    if (const Distribution &each = (*this)[dim.dim];
+        each.waves > 1 && movedByWavesOf((*this)[each.wavesOf], dims) == &each)
+      dim.extent = each.waveTile;
+  return tile;
+}
+
 Digits Geometry::waveDigits(ArrayRef<Dim> dims) const {
-  // The digit of a dimension moves along whichever of its aliases the tile has.
-  auto moving = [&](const Distribution &owner) -> const Distribution * {
-    for (Dim dim : dims)
-      if (const Distribution &each = (*this)[dim]; each.wavesOf == owner.dim)
-        return &each;
-    return nullptr;
-  };
   Digits digits;
   for (int64_t axis = 0; axis < 3; ++axis) {
     int64_t used = 1;
@@ -146,7 +159,7 @@ Digits Geometry::waveDigits(ArrayRef<Dim> dims) const {
       if (dim.waves == 1 || !(dim.wavesOf == dim.dim) || std::min<int64_t>(dim.workgroupDim, 2) != axis)
         continue;
       used *= dim.waves;
-      const Distribution *along = moving(dim);
+      const Distribution *along = movedByWavesOf(dim, dims);
       digits.push_back(along ? Digit(dim.waves, along->dim, along->waveTile) : Digit(dim.waves));
     }
     if (waveGrid[axis] > used)

@@ -87,6 +87,8 @@ public:
   std::optional<std::vector<DimExtent>> extents(wave::TileType type) const;
   /// Digits of the wave axis for a tile with these dimensions: waves split some, the others replicate.
   Digits waveDigits(ArrayRef<Dim> dims) const;
+  /// The elements that one wave has of a tile's dimensions. Of a dimension and its alias one is split, the other whole.
+  std::vector<DimExtent> wavePart(std::vector<DimExtent> tile) const;
 
   /// The kernel's index values as symbols.
   IndexSymbols &symbols() const { return *indexSymbols; }
@@ -104,6 +106,8 @@ public:
   sym::Expr bind(sym::Expr expr) const { return bindings(expr); }
 
 private:
+  /// Which of the dimensions the waves of `owner` split: itself, or an alias of it; null if there is none.
+  const Distribution *movedByWavesOf(const Distribution &owner, ArrayRef<Dim> dims) const;
   void read(wave::GeometryAttr attribute);
   void learnFacts(wave::KernelOp kernel, wave::GeometryAttr attribute);
 

@@ -20,11 +20,13 @@ static const MatrixAccess *widestLoad(TileType type, Dim along, const Target &ta
   return best;
 }
 
-/// Whether lanes hold places beyond the tensor, for which the tile in shared memory has no room: a matrix load has no
-/// mask for them.
+/// Whether lanes hold places beyond the tile or the tensor, for which shared memory has no room: a matrix load has no
+/// mask for them, and rows of 7 halves do not begin where it could.
 static bool goesBeyond(const Layout &layout, ArrayRef<DimExtent> tile, const Geometry &geometry) {
   return llvm::any_of(tile, [&](const DimExtent &dim) {
-    return layout.extent(dim.dim) > geometry[dim.dim].size.constantValue().value_or(dim.extent);
+    int64_t held = layout.extent(dim.dim);
+    return held > geometry[dim.dim].part().value_or(held) ||
+           held > geometry[dim.dim].size.constantValue().value_or(held);
   });
 }
 

@@ -1,6 +1,7 @@
 // What a schedule says is what the chip does: order, waits, barriers and hints in the binary. Nothing here runs on a
 // GPU.
 #include "soliton/backend/TestUtil.h"
+#include "soliton/backend/amd/Flags.h"
 #include "soliton/backend/amd/Order.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -309,6 +310,15 @@ TEST_P(Order, AnAccessThatIsCountedStaysThoughNobodyUsesIt) {
   EXPECT_EQ(llvm::count_if(code.listing.instructions, isForLoads), 2);
 }
 
+TEST_P(Order, FencesOfCountedAccessesAreNotLookedUpAmongRegisters) {
+  Options options;
+  options.keepLlvmIr = true;
+  Program counted(twiceTheSame(target(), "  machine.wait vm, 1"));
+  std::string ir = compileAmd(counted, options).code.llvmIr;
+  EXPECT_NE(ir.find("asm sideeffect"), std::string::npos) << ir;
+  EXPECT_EQ(ir.find("~{memory}"), std::string::npos) << "half a millisecond each" << ir;
+}
+
 /// Two products behind a wait, of %f and of %g, which `factors` defines.
 std::string twoProducts(const Target &target, const char *factors) {
   return replaceAll(twiceTheSame(target, R"(  machine.wait vm, 1
@@ -358,17 +368,60 @@ TEST_P(Order, WhatLlvmMergedIsAnError) {
   EXPECT_NE(said->find("where the program has `mfma`"), std::string::npos) << *said;
 }
 
-TEST_P(Order, ProductsThatLlvmFindsEqualBehindABranchAreAnError) {
-  std::string said = errorOf(twoProducts(target(), R"(  %half = arith.constant 32 : i32
+TEST_P(Order, ProductsThatLlvmFindsEqualBehindABranchAreTiedToTheirPlaces) {
+  Program program(twoProducts(target(), R"(  %half = arith.constant 32 : i32
   %first = arith.cmpi slt, %lane, %half : i32
   %f = scf.if %first -> vector<1xf32> {
     scf.yield %a : vector<1xf32>
   } else {
     scf.yield %a : vector<1xf32>
   }
-  %g = arith.mulf %f, %a : vector<1xf32>)"),
-                             DiagId::BackendFailed);
-  EXPECT_NE(said.find("LLVM changed the schedule of `kernel`: "), std::string::npos) << said;
+  %g = arith.mulf %f, %a : vector<1xf32>)"));
+  EXPECT_EQ(compileAmd(program).listing.count(Kind::mfma), 2u);
+}
+
+/// Follows flags through instructions that are written as the disassembler writes them.
+struct FlagsOfLanes : testing::Test {
+  Flags flags;
+
+  void run(const char *mnemonic, const char *operands) {
+    Instruction i;
+    i.mnemonic = mnemonic;
+    i.operands = operands;
+    flags.execute(i);
+  }
+  bool mayJump(const char *mnemonic) const {
+    Instruction branch;
+    branch.mnemonic = mnemonic;
+    return flags.mayJump(branch);
+  }
+};
+
+TEST_F(FlagsOfLanes, TheLanesOfBothArmsAreAllLanesAgain) {
+  run("s_and_saveexec_b64", "s[4:5], vcc");
+  EXPECT_TRUE(mayJump("s_cbranch_execz")) << "perhaps no lane takes the first arm";
+  run("s_xor_b64", "s[4:5], exec, s[4:5]");
+  run("s_andn2_saveexec_b64", "s[4:5], s[4:5]");
+  EXPECT_TRUE(mayJump("s_cbranch_execz")) << "perhaps no lane takes the second arm";
+  run("s_or_b64", "exec, exec, s[4:5]");
+  EXPECT_FALSE(mayJump("s_cbranch_execz")) << "behind them some lane is on";
+}
+
+TEST_F(FlagsOfLanes, AFlagComesBackFromLanesOfAVectorRegister) {
+  auto spillAndFill = [&](const char *between, const char *what) {
+    run("s_mov_b64", "s[4:5], -1");
+    run("v_writelane_b32", "v91, s4, 3");
+    run("v_writelane_b32", "v91, s5, 7");
+    run("s_mov_b64", "s[4:5], s[8:9]");
+    run("v_readlane_b32", "s12, v91, 3");
+    run(between, what);
+    run("v_readlane_b32", "s13, v91, 7");
+    run("s_andn2_b64", "vcc, exec, s[12:13]");
+    return mayJump("s_cbranch_vccnz");
+  };
+  EXPECT_FALSE(spillAndFill("v_cndmask_b32_e64", "v2, v3, v4, s[12:13]")) << "read, not written";
+  EXPECT_TRUE(spillAndFill("s_add_i32", "s12, s12, s14")) << "the lower half is another one";
+  EXPECT_TRUE(spillAndFill("v_add_u32_e32", "v91, v2, v3")) << "the lanes are others";
 }
 
 /// The first instruction of a class.

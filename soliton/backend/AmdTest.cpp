@@ -317,6 +317,24 @@ TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
   EXPECT_EQ(registersAlive(program.kernel), 8);
 }
 
+TEST(Gfx942, MovingElementsTakesNoRegisters) {
+  std::string body = R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %c0 = arith.constant 0 : i32
+  %at = machine.buffer %a[%zero], %bytes
+  %few = machine.load %at [%c0] {alignment = 16 : i64} : vector<4xf32>
+)";
+  for (int i = 0; i < 100; ++i)
+    body +=
+        "  %many" + std::to_string(i) + " = vector.shuffle %few, %few [0, 0, 1, 7] : vector<4xf32>, vector<4xf32>\n";
+  for (int i = 0; i < 100; ++i)
+    body += "  machine.store %many" + std::to_string(i) + ", %at [%c0] {immediate = " + std::to_string(16 * i) +
+            " : i64, alignment = 16 : i64} : vector<4xf32>\n";
+  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", body));
+  EXPECT_EQ(registersAlive(program.kernel), 4);
+}
+
 TEST_P(Gfx9, ABaseThatLlvmComputesInLanesIsStillScalar) {
   // Scalar units divide no 64-bit numbers.
   Program program(kernelText(target(), "%b: !machine.ptr, %m: i32, %n: i32", R"(
@@ -345,6 +363,24 @@ TEST_P(Gfx9, RemaindersOfBf16) {
   %narrow = arith.truncf %rest : vector<1xf32> to vector<1xbf16>
   machine.store %narrow, %at [%lane] {alignment = 2 : i64} : vector<1xbf16>)"));
   EXPECT_EQ(compileAmd(program).listing.count(Kind::globalStore), 1u);
+}
+
+TEST_P(Gfx9, HalvesTakeTheSignsOfBf16) {
+  Program program(kernelText(target(), "%b: !machine.ptr", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%lane] {alignment = 2 : i64} : vector<1xf16>
+  %y = machine.load %at [%lane] {immediate = 128 : i64, alignment = 2 : i64} : vector<1xbf16>
+  %wide = arith.extf %x : vector<1xf16> to vector<1xf32>
+  %sign = arith.extf %y : vector<1xbf16> to vector<1xf32>
+  %both = math.copysign %wide, %sign : vector<1xf32>
+  %narrow = arith.truncf %both : vector<1xf32> to vector<1xf16>
+  machine.store %narrow, %at [%lane] {alignment = 2 : i64} : vector<1xf16>)"));
+  Compiled compiled = compileAmd(program);
+  auto isOne = [](const Instruction &i) { return llvm::StringRef(i.mnemonic).starts_with("v_bfi_b32"); };
+  EXPECT_EQ(llvm::count_if(compiled.listing.instructions, isOne), 1) << print(compiled.listing);
 }
 
 TEST_P(Gfx9, OddNumbersOfHalvesGoAroundLoops) {

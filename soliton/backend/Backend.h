@@ -37,6 +37,8 @@ struct Options {
   bool allowSpills = false;
   /// Hold the code object of a kernel whose order is decided against its program (AMD).
   bool checkOrder = true;
+  /// Tie matrix products and narrow loads to their places (AMD); set by the compiler where LLVM moved one without it.
+  bool pin = false;
 };
 
 /// How long one step took.

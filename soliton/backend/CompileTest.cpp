@@ -1,6 +1,7 @@
 // What both targets share: errors, survival, threads, time.
 #include "soliton/backend/TestUtil.h"
 #include "soliton/backend/common/Codegen.h"
+#include "soliton/backend/common/Spread.h"
 
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
@@ -126,6 +127,44 @@ TEST(Compile, SmallFloatsExistOnEveryTarget) {
       Program program(kernelText(chip(target), "%b: !machine.ptr", kPrelude + replaceAll(body, "TYPE", type)));
       EXPECT_TRUE(succeeded(program.compile())) << target << " " << type << program.said();
     }
+}
+
+TEST(Compile, AChainOfMaximaOfSmallFloatsIsRoundedOnce) {
+  std::string body = R"(
+  %a = machine.load %buffer [%lane] {alignment = 1 : i64} : vector<1xf8E4M3FN>
+  %c = machine.load %buffer [%lane] {immediate = 4 : i64, alignment = 1 : i64} : vector<1xf8E4M3FN>
+  %ab = arith.maximumf %a, %c : vector<1xf8E4M3FN>
+  %other = machine.shuffle bfly %ab {offset = 1 : i64} : vector<1xf8E4M3FN>
+  %both = arith.maximumf %ab, %other : vector<1xf8E4M3FN>
+  %less = arith.negf %both : vector<1xf8E4M3FN>
+  machine.store %less, %buffer [%lane] {immediate = 8 : i64, alignment = 1 : i64} : vector<1xf8E4M3FN>)";
+  // What rounds to f8: an instruction where there is one, else a sum of three numbers.
+  for (auto [target, rounds, widens] :
+       {std::tuple("gfx942", "v_add3_u32", "v_mul_f32"), std::tuple("gfx950", "v_cvt_pk_fp8_f32", "v_cvt_pk_f32_fp8"),
+        std::tuple("sm_90a", "cvt.rn.satfinite.e4m3x2.f32", "cvt.rn.f16x2.e4m3x2")}) {
+    Options options;
+    options.keepAssembly = true;
+    Program program(kernelText(chip(target), "%b: !machine.ptr", kPrelude + body));
+    auto code = program.compile(options);
+    ASSERT_TRUE(succeeded(code)) << target << program.said();
+    EXPECT_EQ(llvm::StringRef(code->assembly).count(rounds), 1u) << code->assembly;
+    EXPECT_EQ(llvm::StringRef(code->assembly).count(widens), 2u) << code->assembly;
+  }
+}
+
+TEST(Compile, WhatRepeatsElementsIsMadeWhereItIsNeeded) {
+  Program program(kernelText(chip("gfx942"), "%b: !machine.ptr", kPrelude + R"(
+  %x = machine.load %buffer [%c0] {alignment = 4 : i64} : vector<1xf32>
+  %y = machine.load %buffer [%c0] {immediate = 4 : i64, alignment = 4 : i64} : vector<1xf32>
+  %a = vector.shuffle %x, %x [0, 0, 0, 0] : vector<1xf32>, vector<1xf32>
+  %pair = vector.shuffle %x, %y [0, 1] : vector<1xf32>, vector<1xf32>
+  %c = vector.shuffle %pair, %pair [0, 1, 2, 3] : vector<2xf32>, vector<2xf32>
+  machine.store %a, %buffer [%c0] {immediate = 16 : i64, alignment = 16 : i64} : vector<4xf32>
+  machine.store %c, %buffer [%c0] {immediate = 32 : i64, alignment = 16 : i64} : vector<4xf32>)"));
+  sinkSpreads(program.kernel);
+  program.kernel->walk([](machine::StoreOp op) {
+    EXPECT_EQ(op.getValue().getDefiningOp(), op->getPrevNode()) << "the one in front of the other";
+  });
 }
 
 TEST(Compile, BitsAndNibblesLieInMemoryAsStated) {

@@ -117,7 +117,7 @@ TEST(Nvidia, MaskedAccessesAreOneInstruction) {
 }
 
 TEST(Nvidia, WhatPtxasGetsWrongIsNotSaid) {
-  // See Sidestep.h: negations, absolute values and sums of halves of words.
+  // See Sidestep.h: negations, absolute values, extremes and sums of halves of words.
   Program program(kernelText(hopper(), "%b: !machine.ptr", R"(
   %start = arith.constant 0 : i64
   %bytes = arith.constant 4096 : i64
@@ -133,16 +133,22 @@ TEST(Nvidia, WhatPtxasGetsWrongIsNotSaid) {
   %size = math.absi %x : vector<4xi16>
   %scaled = arith.muli %x, %eights : vector<4xi16>
   %more = arith.addi %x, %ones : vector<4xi16>
+  %greatest = arith.maxsi %x, %ones : vector<4xi16>
+  %least = arith.minui %x, %eights : vector<4xi16>
+  %is_one = arith.cmpi eq, %greatest, %ones : vector<4xi16>
+  %chosen = arith.select %is_one, %least, %greatest : vector<4xi1>, vector<4xi16>
   machine.store %minus, %at [%offset] {immediate = 1024 : i64, alignment = 8 : i64} : vector<4xi16>
   machine.store %size, %at [%offset] {immediate = 2048 : i64, alignment = 8 : i64} : vector<4xi16>
   machine.store %scaled, %at [%offset] {immediate = 3072 : i64, alignment = 8 : i64} : vector<4xi16>
+  machine.store %chosen, %at [%offset] {immediate = 512 : i64, alignment = 8 : i64} : vector<4xi16>
   machine.store %more, %at [%offset] {alignment = 8 : i64} : vector<4xi16>)"));
   auto code = program.compile();
   ASSERT_TRUE(succeeded(code)) << program.said();
-  for (const char *wrong : {"neg.s16", "abs.s16", "s16x2"})
+  for (const char *wrong : {"neg.s16", "abs.s16", "s16x2", "max.s16", "min.u16", "u16x2"})
     EXPECT_EQ(times(code->assembly, wrong), 0u) << wrong << code->assembly;
   EXPECT_EQ(times(code->assembly, "neg.s32"), 4u) << "shared by the scaled ones" << code->assembly;
-  EXPECT_EQ(times(code->assembly, "abs.s32"), 4u) << code->assembly;
+  for (const char *right : {"abs.s32", "max.s32", "min.u32"})
+    EXPECT_EQ(times(code->assembly, right), 4u) << right << code->assembly;
   SOLITON_ASSEMBLE(program, *code);
 }
 

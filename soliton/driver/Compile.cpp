@@ -5,31 +5,23 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "soliton/driver/Compile.h"
-
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
-#include "soliton/driver/CompilePlan.h"
+#include "soliton/driver/Compilation.h"
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/LaunchInfo.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/driver/SharedReport.h"
 #include "soliton/frontend/Emit.h"
-#include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
-#include "llvm/ADT/ScopeExit.h"
-
-#include <chrono>
 
 namespace soliton {
-namespace {
-using Clock = std::chrono::steady_clock;
 
 /// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of
 /// many compilations do not pile up.
-mlir::MLIRContext &threadContext() {
+static mlir::MLIRContext &threadContext() {
   thread_local std::unique_ptr<mlir::MLIRContext> context;
   thread_local int uses = 0;
   if (!context || ++uses > 256) {
@@ -41,74 +33,60 @@ mlir::MLIRContext &threadContext() {
   return *context;
 }
 
-class Compilation {
-public:
-  Compilation(const CompileOptions &options, rt::ImageKind kind)
-      : options(options), kind(kind), context(threadContext()), collector(&context), last(Clock::now()) {}
+Compilation::Compilation(const CompileOptions &options, rt::ImageKind kind)
+    : options(options), kind(kind), context(threadContext()), collector(&context), last(Clock::now()) {}
 
-  CompileAttempt fromKernel(const Kernel &kernel) {
-    EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, options.place});
-    early = std::move(emitted.diagnostics);
-    lap("trace");
-    return finish(std::move(emitted.module));
-  }
+void Compilation::lap(std::string_view name) {
+  Clock::time_point now = Clock::now();
+  double ms = std::chrono::duration<double, std::milli>(now - last).count();
+  last = now;
+  auto phase = llvm::find_if(result.phases, [&](const CompilePhase &each) { return each.name == name; });
+  if (phase == result.phases.end())
+    result.phases.push_back({std::string(name), ms});
+  else
+    phase->ms += ms;
+}
 
-  CompileAttempt fromText(std::string_view text, std::string_view fileName,
-                          const std::function<rt::ImageKind(const std::string &)> &kindFor) {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(llvm::StringRef(text.data(), text.size()), &context,
-                                                          llvm::StringRef(fileName.data(), fileName.size()));
-    if (module)
-      for (wave::KernelOp kernel : module->getOps<wave::KernelOp>()) {
-        if (!options.target.empty())
-          kernel.setTarget(options.target);
-        kind = kindFor(kernel.getTarget() ? kernel.getTarget()->str() : std::string());
-      }
-    lap("parse");
-    return finish(std::move(module));
-  }
+void Compilation::trace(const Kernel &kernel) {
+  EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, options.place});
+  early = std::move(emitted.diagnostics);
+  traced = std::move(emitted.module);
+  lap("trace");
+}
 
-private:
-  CompileAttempt finish(mlir::OwningOpRef<mlir::ModuleOp> module) {
-    CompileAttempt attempt;
-    if (module && mlir::succeeded(run(*module)))
-      attempt.result = std::move(result);
-    else
-      attempt.loops = std::move(result.loops);
-    attempt.diagnostics = std::move(early);
-    for (Diagnostic &diagnostic : collector.take())
-      attempt.diagnostics.push_back(std::move(diagnostic));
-    if (attempt.result)
-      attempt.result->warnings.insert(attempt.result->warnings.end(), attempt.diagnostics.begin(),
-                                      attempt.diagnostics.end());
-    return attempt;
-  }
+CompileAttempt Compilation::fromKernel(const Kernel &kernel) {
+  trace(kernel);
+  return finish(std::move(traced));
+}
 
-  mlir::LogicalResult run(mlir::ModuleOp module);
-  mlir::LogicalResult compileOne(mlir::ModuleOp module);
-  mlir::LogicalResult compileAll(mlir::ModuleOp module, const PaddingPlan &plan);
-  void noteMissingVersion(std::string_view what);
-  mlir::LogicalResult runPasses(mlir::ModuleOp module, llvm::function_ref<void(mlir::OpPassManager &)> build);
-  mlir::LogicalResult translate(machine::KernelOp kernel, const Target &target);
-  mlir::LogicalResult translateToBinary(machine::KernelOp kernel, const Target &target);
-  void describeMachine(machine::KernelOp kernel);
-  void keepText(Artefact artefact, mlir::Operation *op);
-  bool wants(Artefact artefact) const { return llvm::is_contained(options.keep, artefact); }
-  void lap(std::string name) {
-    Clock::time_point now = Clock::now();
-    result.phases.push_back({std::move(name), std::chrono::duration<double, std::milli>(now - last).count()});
-    last = now;
-  }
+CompileAttempt Compilation::fromText(std::string_view text, std::string_view fileName,
+                                     const std::function<rt::ImageKind(const std::string &)> &kindFor) {
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(llvm::StringRef(text.data(), text.size()), &context,
+                                                        llvm::StringRef(fileName.data(), fileName.size()));
+  if (module)
+    for (wave::KernelOp kernel : module->getOps<wave::KernelOp>()) {
+      if (!options.target.empty())
+        kernel.setTarget(options.target);
+      kind = kindFor(kernel.getTarget() ? kernel.getTarget()->str() : std::string());
+    }
+  lap("parse");
+  return finish(std::move(module));
+}
 
-  const CompileOptions &options;
-  rt::ImageKind kind;
-  mlir::MLIRContext &context;
-  DiagnosticCollector collector;
-  std::vector<Diagnostic> early;
-  CompileResult result;
-  Clock::time_point last;
-  /// That the verifiers of forms took, in the midst of the passes.
-  double formsMs = 0;
-};
+CompileAttempt Compilation::finish(mlir::OwningOpRef<mlir::ModuleOp> module) {
+  CompileAttempt attempt;
+  if (module && mlir::succeeded(run(*module)))
+    attempt.result = std::move(result);
+  else
+    attempt.loops = std::move(result.loops);
+  attempt.diagnostics = std::move(early);
+  for (Diagnostic &diagnostic : collector.take())
+    attempt.diagnostics.push_back(std::move(diagnostic));
+  if (attempt.result)
+    attempt.result->warnings.insert(attempt.result->warnings.end(), attempt.diagnostics.begin(),
+                                    attempt.diagnostics.end());
+  return attempt;
+}
 
 void Compilation::keepText(Artefact artefact, mlir::Operation *op) {
   if (!wants(artefact))
@@ -307,7 +285,6 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   last = Clock::now();
   return translate(lowered, target);
 }
-} // namespace
 
 double CompileResult::totalMs() const {
   double total = 0;
@@ -316,8 +293,7 @@ double CompileResult::totalMs() const {
   return total;
 }
 
-/// The options with the line of the call, unless they have one.
-static CompileOptions placed(CompileOptions options, const Place &call) {
+CompileOptions placed(CompileOptions options, const Place &call) {
   if (!options.place.known())
     options.place = call;
   return options;
@@ -332,85 +308,6 @@ CompileAttempt compileText(std::string_view text, std::string_view fileName, con
                            const std::function<rt::ImageKind(const std::string &target)> &kind) {
   sym::ThrowMistakes scope;
   return Compilation(options, rt::ImageKind::emulator).fromText(text, fileName, kind);
-}
-
-CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
-    : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {
-}
-
-std::string targetOf(const rt::Device &device) {
-  const std::string &architecture = device.info().architecture;
-  if (architecture.empty())
-    return {};
-  for (const Target *target : allTargets())
-    if (target->name == architecture || target->name == architecture + "a")
-      return target->name;
-  return architecture;
-}
-
-/// The device that the options ask for: by name, or the first that runs the target, or the emulator.
-static rt::Device &chooseDevice(const CompileOptions &options, const Target *target) {
-  if (!options.device.empty())
-    return rt::device(options.device);
-  for (const std::shared_ptr<rt::Device> &device : rt::devices().devices)
-    if (device->info().kind != rt::DeviceKind::emulator && (!target || targetOf(*device) == target->name))
-      return *device;
-  return rt::device("emulator");
-}
-
-static rt::ImageKind imageKindFor(const rt::Device &device) {
-  switch (device.info().kind) {
-  case rt::DeviceKind::cuda: // with an assembler at hand its verdict comes before the launch, not after it
-    return backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx;
-  case rt::DeviceKind::hip:
-    return rt::ImageKind::hsaco;
-  case rt::DeviceKind::emulator:
-    break;
-  }
-  return rt::ImageKind::emulator;
-}
-
-/// Without an assembler only the driver knows whether registers sufficed.
-static void judgeSpills(CompileOutcome &outcome, const CompileOptions &options) {
-  const CompiledKernel &kernel = *outcome.kernel;
-  int spilled = kernel.compiled().image.kind == rt::ImageKind::ptx ? kernel.loaded().resources().localBytes : 0;
-  if (spilled == 0)
-    return;
-  outcome.diagnostics.push_back(
-      {options.allowSpills ? Severity::warning : Severity::error,
-       DiagId::RegisterSpill,
-       options.place,
-       "`" + kernel.compiled().image.entry + "` spills " + std::to_string(spilled) + " bytes of registers a lane",
-       "use a smaller tile, fewer stages or more waves",
-       {}});
-  if (!options.allowSpills)
-    outcome.kernel.reset();
-}
-
-CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options, Place place) {
-  CompileOutcome outcome;
-  try {
-    rt::Device &device = chooseDevice(options, findTarget(options.target));
-    CompileOptions complete = placed(options, place);
-    if (complete.target.empty())
-      complete.target = targetOf(device);
-    CompileAttempt attempt = compileImage(kernel, complete, imageKindFor(device));
-    outcome.diagnostics = std::move(attempt.diagnostics);
-    if (attempt) {
-      outcome.kernel.emplace(std::move(*attempt.result), device);
-      judgeSpills(outcome, complete);
-    }
-  } catch (const CompileError &error) {
-    outcome.diagnostics.insert(outcome.diagnostics.end(), error.diagnostics().begin(), error.diagnostics().end());
-  }
-  return outcome;
-}
-
-CompiledKernel compile(const Kernel &kernel, const CompileOptions &options, Place place) {
-  CompileOutcome outcome = tryCompile(kernel, options, place);
-  if (!outcome)
-    throw CompileError(std::move(outcome.diagnostics));
-  return std::move(*outcome.kernel);
 }
 
 } // namespace soliton

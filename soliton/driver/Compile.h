@@ -53,6 +53,9 @@ struct CompileOptions {
   bool explainLayouts = false;
   /// Prints the program after this pass, or after `all`, to standard error.
   std::string printAfter = {};
+  /// `compile` looks for what was compiled before, in this process or by another one, and keeps what it compiles
+  /// (runtime/Cache.h says where). Schedules that are C++ functions are compiled each time.
+  bool cache = true;
   /// Where what is said of no op in particular points to; empty: the line of the call that compiles.
   Place place = {};
 };
@@ -66,6 +69,8 @@ struct CompilePhase {
 /// A kernel for one target, and what is known about it.
 struct CompileResult {
   rt::KernelImage image;
+  /// It was compiled before; of phases there are those of looking it up, and of artefacts and loops none.
+  bool isFromCache = false;
   std::vector<CompilePhase> phases;
   std::vector<Diagnostic> warnings;
   /// In the order of `CompileOptions::keep`.
@@ -93,8 +98,11 @@ struct CompileAttempt {
 /// `kind` is what the image holds. Errors are returned, never thrown.
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind,
                             Place place = std::source_location::current());
-/// The same for the text of a module in form `Traced` that binds its symbols. `options.target`, if there, replaces the
-/// target that it names; `kind` says what the image holds for a target.
+/// The same with `CompileOptions::cache`.
+CompileAttempt compileOrFind(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind,
+                             Place place = std::source_location::current());
+/// As `compileImage`, for the text of a module in form `Traced` that binds its symbols. `options.target`, if there,
+/// replaces the target that it names; `kind` says what the image holds for a target.
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind);
 

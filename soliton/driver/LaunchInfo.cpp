@@ -11,7 +11,8 @@ namespace {
 /// Turns expressions into the small programs that a launch evaluates.
 class LaunchExprs {
 public:
-  explicit LaunchExprs(std::vector<std::string> symbols) : names(std::move(symbols)) {}
+  explicit LaunchExprs(std::vector<std::string> symbols, bool forWorkgroups = false)
+      : names(std::move(symbols)), forWorkgroups(forWorkgroups) {}
 
   const std::vector<std::string> &symbols() const { return names; }
 
@@ -25,6 +26,8 @@ public:
     for (sym::Expr operand : expr.operands())
       operands.push_back(convert(operand));
     LaunchOp op = operation(expr.kind());
+    if (forWorkgroups && (op == LaunchOp::floordiv || op == LaunchOp::ceildiv || op == LaunchOp::mod))
+      operands.back() = LaunchExpr::apply(LaunchOp::max, {operands.back(), 1});
     if (rt::arity(op) != 2)
       return LaunchExpr::apply(op, operands);
     LaunchExpr result = operands.front();
@@ -81,6 +84,8 @@ private:
   }
 
   std::vector<std::string> names;
+  /// What is only asked where there is a workgroup: a count of them that divides is at least 1, whatever it is without.
+  bool forWorkgroups;
 };
 } // namespace
 
@@ -158,20 +163,25 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   return image;
 }
 
-rt::LaunchExpr launchExpr(sym::Expr expr, const std::vector<rt::SymbolSpec> &symbols) {
+static std::vector<std::string> namesOf(const std::vector<rt::SymbolSpec> &symbols) {
   std::vector<std::string> names;
   for (const rt::SymbolSpec &symbol : symbols)
     names.push_back(symbol.name);
-  return LaunchExprs(std::move(names)).convert(expr);
+  return names;
+}
+
+rt::LaunchExpr launchExpr(sym::Expr expr, const std::vector<rt::SymbolSpec> &symbols) {
+  return LaunchExprs(namesOf(symbols)).convert(expr);
 }
 
 void addLimits(rt::KernelImage &image, machine::KernelOp kernel) {
   auto limits = kernel->getAttrOfType<ArrayAttr>(machine::kLimits);
   if (!limits)
     return;
+  LaunchExprs launch(namesOf(image.symbols), /*forWorkgroups=*/true);
   for (StringRef limit : limits.getAsValueRange<StringAttr>())
     image.checks.push_back(
-        {launchExpr(sym::parse(limit), image.symbols),
+        {launch.convert(sym::parse(limit)),
          "it was compiled for tensors of which one workgroup touches parts less than 2 GiB apart, `" + limit.str() +
              "`; `wideOffsets` compiles it for any"});
 }

@@ -1,71 +1,23 @@
 #include "soliton/runtime/Cache.h"
 
 #include "soliton/support/Diagnostics.h"
+#include "soliton/support/Sha256.h"
 
-#include <bit>
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
 
 namespace soliton::rt {
-namespace {
+namespace fs = std::filesystem;
 
-//===-- SHA-256 (FIPS 180-4) ----------------------------------------------===//
-
-constexpr std::array<uint32_t, 64> kRoundConstants = {
-    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
-
-using State = std::array<uint32_t, 8>;
-
-std::array<uint32_t, 64> expand(const unsigned char *block) {
-  std::array<uint32_t, 64> w = {};
-  for (size_t i = 0; i < 16; ++i)
-    w[i] = uint32_t(block[4 * i]) << 24 | uint32_t(block[4 * i + 1]) << 16 | uint32_t(block[4 * i + 2]) << 8 |
-           uint32_t(block[4 * i + 3]);
-  for (size_t i = 16; i < 64; ++i) {
-    uint32_t s0 = std::rotr(w[i - 15], 7) ^ std::rotr(w[i - 15], 18) ^ (w[i - 15] >> 3);
-    uint32_t s1 = std::rotr(w[i - 2], 17) ^ std::rotr(w[i - 2], 19) ^ (w[i - 2] >> 10);
-    w[i] = w[i - 16] + s0 + w[i - 7] + s1;
-  }
-  return w;
-}
-
-void compress(State &state, const unsigned char *block) {
-  std::array<uint32_t, 64> w = expand(block);
-  auto [a, b, c, d, e, f, g, h] = state;
-  for (size_t i = 0; i < 64; ++i) {
-    uint32_t s1 = std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25);
-    uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRoundConstants[i] + w[i];
-    uint32_t s0 = std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22);
-    uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
-    h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
-  }
-  State sum = {a, b, c, d, e, f, g, h};
-  for (size_t i = 0; i < 8; ++i)
-    state[i] += sum[i];
-}
-
-std::array<uint8_t, 32> sha256(std::string data) {
-  State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  uint64_t bits = uint64_t(data.size()) * 8;
-  data.push_back(static_cast<char>(0x80));
-  data.resize((data.size() + 8 + 63) / 64 * 64 - 8);
-  for (int shift = 56; shift >= 0; shift -= 8)
-    data.push_back(static_cast<char>(bits >> shift));
-  for (size_t at = 0; at < data.size(); at += 64)
-    compress(state, reinterpret_cast<const unsigned char *>(data.data() + at));
-  std::array<uint8_t, 32> digest = {};
-  for (size_t i = 0; i < 32; ++i)
-    digest[i] = static_cast<uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));
-  return digest;
-}
-
-} // namespace
+/// Where an entry says whose it is: a file under another name must not be taken for that one.
+static constexpr const char *kKey = "cache.key";
+static constexpr const char *kSuffix = ".kernel";
 
 std::string CacheKey::text() const {
   constexpr char digits[] = "0123456789abcdef";
@@ -90,7 +42,7 @@ CacheKey KeyBuilder::finish() const {
   return {sha256(parts)};
 }
 
-std::optional<std::filesystem::path> ImageCache::defaultFolder() {
+std::optional<fs::path> ImageCache::defaultFolder() {
   auto variable = [](const char *name) -> std::string {
     const char *value = std::getenv(name);
     return value ? value : "";
@@ -98,36 +50,152 @@ std::optional<std::filesystem::path> ImageCache::defaultFolder() {
   if (std::string folder = variable("SOLITON_CACHE_DIR"); !folder.empty())
     return folder;
   if (std::string folder = variable("XDG_CACHE_HOME"); !folder.empty())
-    return std::filesystem::path(folder) / "soliton";
+    return fs::path(folder) / "soliton";
   if (std::string home = variable("HOME"); !home.empty())
-    return std::filesystem::path(home) / ".cache" / "soliton";
+    return fs::path(home) / ".cache" / "soliton";
   return std::nullopt;
 }
 
-std::filesystem::path ImageCache::pathOf(const CacheKey &key) const {
-  return folder / (key.text() + ".kernel");
+bool ImageCache::isOff() {
+  const char *wanted = std::getenv("SOLITON_CACHE");
+  return wanted && std::string_view(wanted) == "off";
 }
 
-std::optional<KernelImage> ImageCache::find(const CacheKey &key) const {
-  std::error_code error;
-  if (!std::filesystem::is_regular_file(pathOf(key), error))
+std::optional<ImageCache> ImageCache::byDefault() {
+  const char *size = std::getenv("SOLITON_CACHE_MIB");
+  std::optional<fs::path> folder = defaultFolder();
+  if (!folder || isOff())
     return std::nullopt;
+  uint64_t mebibytes = kDefaultLimit >> 20;
+  if (size)
+    std::from_chars(size, size + std::string_view(size).size(), mebibytes);
+  return ImageCache(*folder, mebibytes << 20);
+}
+
+std::optional<std::string> ImageCache::flaw() const {
+  struct stat found = {};
+  if (::stat(folder.c_str(), &found) != 0)
+    return std::nullopt;
+  std::string what = "the cache `" + folder.string() + "` ";
+  if (!S_ISDIR(found.st_mode))
+    return what + "is no folder";
+  if (found.st_uid != ::geteuid())
+    return what + "belongs to another user";
+  if (found.st_mode & (S_IWGRP | S_IWOTH))
+    return what + "can be written by others";
+  if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0)
+    return what + "cannot be written";
+  return std::nullopt;
+}
+
+fs::path ImageCache::pathOf(const CacheKey &key) const {
+  return folder / (key.text() + kSuffix);
+}
+
+static std::optional<KernelImage> readEntry(const fs::path &file) {
   try {
-    return readImage(pathOf(key));
+    KernelImage image = readImage(file);
+    auto key = std::ranges::find(image.metadata, kKey, &std::pair<std::string, std::string>::first);
+    if (key == image.metadata.end() || key->second + kSuffix != file.filename())
+      return std::nullopt;
+    image.metadata.erase(key);
+    return image;
   } catch (const CompileError &) {
     return std::nullopt;
   }
 }
 
-bool ImageCache::store(const CacheKey &key, const KernelImage &image) const {
+std::optional<KernelImage> ImageCache::find(const CacheKey &key) const {
   std::error_code error;
-  if (std::filesystem::create_directories(folder, error))
-    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error); // Code is loaded from it.
+  fs::path file = pathOf(key);
+  if (flaw() || !fs::is_regular_file(file, error))
+    return std::nullopt;
+  std::optional<KernelImage> image = readEntry(file);
+  if (image)
+    fs::last_write_time(file, fs::file_time_type::clock::now(), error); // The order of going when room is made.
+  else
+    fs::remove(file, error);
+  return image;
+}
+
+/// For the user alone: code is loaded from it.
+static void makeFolder(const fs::path &folder) {
+  std::error_code error;
+  if (fs::create_directories(folder, error))
+    fs::permissions(folder, fs::perms::owner_all, error);
+}
+
+bool ImageCache::store(const CacheKey &key, KernelImage image) const {
+  makeFolder(folder);
+  if (flaw())
+    return false;
+  image.metadata.emplace_back(kKey, key.text());
   try {
     writeImage(pathOf(key), image);
-    return true;
   } catch (const CompileError &) {
     return false;
+  }
+  trim(limit);
+  return true;
+}
+
+CacheClaim::~CacheClaim() {
+  if (file >= 0)
+    ::close(file);
+}
+
+std::optional<CacheClaim> ImageCache::claim(const CacheKey &key, std::chrono::milliseconds patience) const {
+  using namespace std::chrono_literals;
+  makeFolder(folder);
+  // Few files for all keys: two that share one wait for each other now and then.
+  fs::path path = folder / ("claim-" + key.text().substr(0, 2));
+  int file = flaw() ? -1 : ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (file < 0)
+    return std::nullopt;
+  CacheClaim claim(file);
+  for (auto end = std::chrono::steady_clock::now() + patience; ::flock(file, LOCK_EX | LOCK_NB) != 0;
+       std::this_thread::sleep_for(2ms))
+    if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() > end)
+      return std::nullopt;
+  return claim;
+}
+
+/// Files of the cache without what they hold, those first that were used last.
+static std::vector<CacheEntry> filesIn(const fs::path &folder, std::string_view suffix) {
+  std::vector<CacheEntry> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    std::error_code gone;
+    CacheEntry entry{at->path(), at->file_size(gone), at->last_write_time(gone), std::nullopt};
+    if (!gone && entry.file.filename().string().find(suffix) != std::string::npos)
+      found.push_back(std::move(entry));
+  }
+  std::ranges::sort(found, std::greater(), &CacheEntry::used);
+  return found;
+}
+
+std::vector<CacheEntry> ImageCache::entries() const {
+  std::vector<CacheEntry> found = filesIn(folder, kSuffix);
+  std::erase_if(found, [](const CacheEntry &entry) { return entry.file.extension() != kSuffix; });
+  for (CacheEntry &entry : found)
+    entry.image = readEntry(entry.file);
+  return found;
+}
+
+void ImageCache::remove(const CacheEntry &entry) {
+  std::error_code gone;
+  fs::remove(entry.file, gone);
+}
+
+void ImageCache::trim(uint64_t bytes) const {
+  using namespace std::chrono_literals;
+  uint64_t sum = 0;
+  for (const CacheEntry &entry : filesIn(folder, kSuffix)) {
+    bool isWhole = entry.file.extension() == kSuffix, isAbandoned = fs::file_time_type::clock::now() - entry.used > 1h;
+    if (isWhole)
+      sum += entry.bytes;
+    if (isWhole ? sum > bytes : isAbandoned)
+      remove(entry);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <unistd.h>
 
 using namespace soliton;
 using namespace soliton::rt;
@@ -85,17 +86,141 @@ TEST(Cache, WritersOfOneKeyDoNotDisturbEachOther) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path), {}), 1);
 }
 
+TEST(Cache, WhatWasNotUsedForLongestGoesFirst) {
+  Folder folder;
+  auto key = [](int i) { return KeyBuilder().add("i", i).finish(); };
+  ImageCache unlimited(folder.path);
+  ASSERT_TRUE(unlimited.store(key(0), scaleImage()));
+  uint64_t one = std::filesystem::file_size(unlimited.pathOf(key(0)));
+  ImageCache cache(folder.path, 3 * one + one / 2);
+  auto age = [&](int i, int minutes) {
+    std::filesystem::last_write_time(cache.pathOf(key(i)),
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::minutes(minutes));
+  };
+  for (int i = 1; i < 3; ++i)
+    ASSERT_TRUE(cache.store(key(i), scaleImage()));
+  age(0, 30), age(1, 20), age(2, 10);
+  EXPECT_TRUE(cache.find(key(0))) << "which makes it the one that was used last";
+  ASSERT_TRUE(cache.store(key(3), scaleImage()));
+  EXPECT_FALSE(cache.find(key(1)));
+  for (int i : {0, 2, 3})
+    EXPECT_TRUE(cache.find(key(i))) << i;
+}
+
+TEST(Cache, WhatDeadWritersLeftGoesAfterAnHour) {
+  Folder folder;
+  ImageCache cache(folder.path);
+  CacheKey key = KeyBuilder().finish();
+  ASSERT_TRUE(cache.store(key, scaleImage()));
+  auto left = [&](const char *name, int minutes) {
+    std::filesystem::path file = cache.pathOf(key).string() + name;
+    std::ofstream(file) << "half";
+    std::filesystem::last_write_time(file,
+                                     std::filesystem::file_time_type::clock::now() - std::chrono::minutes(minutes));
+    return file;
+  };
+  std::filesystem::path old = left(".tmp1-1", 70), fresh = left(".tmp2-1", 1);
+  EXPECT_EQ(cache.entries().size(), 1u);
+  ASSERT_TRUE(cache.store(key, scaleImage()));
+  EXPECT_FALSE(std::filesystem::exists(old));
+  EXPECT_TRUE(std::filesystem::exists(fresh));
+}
+
+TEST(Cache, AnEntryUnderAnotherNameIsNone) {
+  Folder folder;
+  ImageCache cache(folder.path);
+  CacheKey key = KeyBuilder().add("a", "b").finish(), other = KeyBuilder().add("a", "c").finish();
+  ASSERT_TRUE(cache.store(key, scaleImage()));
+  std::filesystem::copy_file(cache.pathOf(key), cache.pathOf(other));
+  EXPECT_EQ(cache.entries().size(), 2u);
+  EXPECT_EQ(cache.find(other), std::nullopt);
+  EXPECT_EQ(cache.entries().size(), 1u) << "it is gone, since it will never be one";
+}
+
+TEST(Cache, FoldersOfOthersAreNotUsed) {
+  Folder folder;
+  std::filesystem::create_directories(folder.path);
+  ImageCache cache(folder.path);
+  CacheKey key = KeyBuilder().finish();
+  ASSERT_TRUE(cache.store(key, scaleImage()));
+  EXPECT_EQ(cache.flaw(), std::nullopt);
+  std::filesystem::permissions(folder.path, std::filesystem::perms::all);
+  EXPECT_NE(cache.flaw().value_or("").find("can be written by others"), std::string::npos);
+  EXPECT_EQ(cache.find(key), std::nullopt);
+  EXPECT_FALSE(cache.store(key, scaleImage()));
+  EXPECT_FALSE(cache.claim(key, std::chrono::milliseconds(1)));
+  std::filesystem::permissions(folder.path, std::filesystem::perms::owner_all);
+  if (::geteuid() != 0)
+    GTEST_SKIP() << "only root can give a folder away";
+  ASSERT_EQ(::chown(folder.path.c_str(), 12345, 12345), 0);
+  EXPECT_NE(cache.flaw().value_or("").find("belongs to another user"), std::string::npos);
+  EXPECT_EQ(cache.find(key), std::nullopt);
+}
+
+TEST(Cache, OneClaimsOthersWait) {
+  Folder folder;
+  ImageCache cache(folder.path);
+  CacheKey key = KeyBuilder().finish();
+  {
+    std::optional<CacheClaim> first = cache.claim(key, std::chrono::milliseconds(1));
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(cache.claim(key, std::chrono::milliseconds(5)));
+  }
+  EXPECT_TRUE(cache.claim(key, std::chrono::milliseconds(5)));
+}
+
+/// A variable of the environment as a test wants it, and afterwards as it was:
+/// whoever runs the tests may have said something about the cache too.
+class Variable {
+public:
+  Variable(const char *name, std::optional<std::string> value) : name_(name) {
+    if (const char *was = std::getenv(name))
+      was_ = was;
+    set(value);
+  }
+  Variable(const Variable &) = delete;
+  Variable &operator=(const Variable &) = delete;
+  ~Variable() { set(was_); }
+
+private:
+  void set(const std::optional<std::string> &value) {
+    if (value)
+      ::setenv(name_, value->c_str(), 1);
+    else
+      ::unsetenv(name_);
+  }
+
+  const char *name_;
+  std::optional<std::string> was_;
+};
+
+TEST(Cache, TheEnvironmentSaysHowLarge) {
+  Folder folder;
+  Variable where("SOLITON_CACHE_DIR", folder.path.string());
+  Variable whether("SOLITON_CACHE", std::nullopt);
+  Variable size("SOLITON_CACHE_MIB", "0");
+  CacheKey key = KeyBuilder().finish();
+  ASSERT_TRUE(ImageCache::byDefault());
+  EXPECT_TRUE(ImageCache::byDefault()->store(key, scaleImage()));
+  EXPECT_EQ(ImageCache::byDefault()->find(key), std::nullopt) << "no room";
+}
+
+TEST(Cache, TheEnvironmentSaysWhether) {
+  Folder folder;
+  Variable where("SOLITON_CACHE_DIR", folder.path.string());
+  Variable whether("SOLITON_CACHE", "off");
+  EXPECT_FALSE(ImageCache::byDefault());
+}
+
 TEST(Cache, DefaultFolder) {
-  ::setenv("SOLITON_CACHE_DIR", "/c", 1);
-  EXPECT_EQ(ImageCache::defaultFolder(), "/c");
-  ::unsetenv("SOLITON_CACHE_DIR");
-  ::setenv("XDG_CACHE_HOME", "/x", 1);
-  EXPECT_EQ(ImageCache::defaultFolder(), "/x/soliton");
-  ::unsetenv("XDG_CACHE_HOME");
-  std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
+  Variable home("HOME", std::nullopt);
+  Variable xdg("XDG_CACHE_HOME", std::nullopt);
+  Variable own("SOLITON_CACHE_DIR", std::nullopt);
+  EXPECT_EQ(ImageCache::defaultFolder(), std::nullopt);
   ::setenv("HOME", "/h", 1);
   EXPECT_EQ(ImageCache::defaultFolder(), "/h/.cache/soliton");
-  ::unsetenv("HOME");
-  EXPECT_EQ(ImageCache::defaultFolder(), std::nullopt);
-  ::setenv("HOME", home.c_str(), 1);
+  ::setenv("XDG_CACHE_HOME", "/x", 1);
+  EXPECT_EQ(ImageCache::defaultFolder(), "/x/soliton");
+  ::setenv("SOLITON_CACHE_DIR", "/c", 1);
+  EXPECT_EQ(ImageCache::defaultFolder(), "/c");
 }

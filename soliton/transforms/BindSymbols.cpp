@@ -160,27 +160,22 @@ static void hoistWorkgroupIds(KernelOp kernel) {
     id->moveBefore(&kernel.block(), kernel.block().begin());
 }
 
-/// A tile that has a dimension and its alias would be split by the same waves along both, which no layout says.
-static LogicalResult checkAliases(KernelOp kernel, const Geometry &geometry) {
-  mlir::WalkResult walked = kernel.walk([&](Operation *op) {
-    for (Type type : op->getResultTypes()) {
-      auto tile = dyn_cast<TileType>(type);
-      std::map<Dim, StringRef> split;
-      for (StringAttr name : tile ? tile.getDims() : ArrayRef<StringAttr>()) {
-        const Distribution &dim = geometry[Dim(name.getValue().str())];
-        auto [other, isNew] = split.try_emplace(dim.wavesOf, name.getValue());
-        if (dim.waves == 1 || isNew)
-          continue;
-        report(op->getLoc(), DiagId::NotSupportedHere).hint("give one of them no waves, or read them apart")
-            << "`" << other->second << "` and `" << name.getValue()
-            << "` are split by the same waves, and this tile has "
-            << "both";
-        return mlir::WalkResult::interrupt();
-      }
+/// Of a dimension and its alias only one is split by their waves, and the other whole: an operand of a product that has
+/// the other alone would be split all the same.
+static LogicalResult checkAliases(MmaOp mma, const Geometry &geometry) {
+  for (Value operand : {mma.getLhs(), mma.getRhs(), mma.getAcc()}) {
+    std::map<Dim, StringRef> split;
+    for (StringAttr name : cast<TileType>(operand.getType()).getDims()) {
+      const Distribution &dim = geometry[Dim(name.getValue().str())];
+      auto [other, isNew] = split.try_emplace(dim.wavesOf, name.getValue());
+      if (dim.waves == 1 || isNew)
+        continue;
+      return report(mma.getLoc(), DiagId::NotSupportedHere).hint("give one of them no waves")
+             << "`" << other->second << "` and `" << name.getValue()
+             << "` are split by the same waves, and this `mma` has both";
     }
-    return mlir::WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
+  }
+  return success();
 }
 
 namespace {
@@ -194,8 +189,7 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
       return signalPassFailure();
     kernel.setGeometryAttr(*resolved);
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)) ||
-        failed(checkAliases(kernel, *geometry)))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) || failed(checkBound(kernel, *geometry)))
       return signalPassFailure();
     bindShapes(kernel, *geometry);
     hoistWorkgroupIds(kernel);
@@ -206,7 +200,7 @@ struct BindSymbolsPass final : impl::BindSymbolsPassBase<BindSymbolsPass> {
       else if (auto indexed = dyn_cast<IndexedOpInterface>(op))
         ok &= succeeded(checkExpressions(indexed, "`" + op->getName().stripDialect().str() + "` mentions"));
       if (auto mma = dyn_cast<MmaOp>(op))
-        ok &= succeeded(bindMma(mma, *geometry));
+        ok &= succeeded(checkAliases(mma, *geometry)) && succeeded(bindMma(mma, *geometry));
     });
     if (!ok)
       signalPassFailure();

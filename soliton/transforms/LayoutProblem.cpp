@@ -183,11 +183,9 @@ LogicalResult LayoutProblem::addDefaults() {
     if (!tile)
       return unknownExtent(valueClass.first.getLoc(), type);
     SmallVector<Dim> dims;
-    for (DimExtent &dim : *tile) {
+    for (const DimExtent &dim : *tile)
       dims.push_back(dim.dim);
-      dim.extent = geometry[dim.dim].waves > 1 ? geometry[dim.dim].waveTile : dim.extent;
-    }
-    Layout layout = *coalesced(*tile, geometry.waveSize(), 1, 1).layout;
+    Layout layout = *coalesced(geometry.wavePart(*tile), geometry.waveSize(), 1, 1).layout;
     layout.wave = geometry.waveDigits(dims);
     valueClass.candidates.push_back(layout);
   }

@@ -126,12 +126,15 @@ private:
       for (Expr factor : expr.operands()) {
         std::optional<Expr> bound = of(factor);
         std::optional<int64_t> low = sym::rangeOf(factor, facts).lo;
-        if (!bound || !low || *low < 0)
+        bool isAny = bound && bound->constantValue().value_or(0) >= INT32_MAX; // no size keeps a multiple of that
+        if (!bound || isAny || !low || *low < 0)
           return std::nullopt;
         product = product * *bound;
       }
       return product;
     }
+    if (expr.kind() == sym::Kind::add) // a factor, as of `(64*i + lane)*M`
+      return of(sym::affineTerms(expr));
     if (std::optional<Expr> bound = ofQuotient(expr))
       return bound;
     // The number of a workgroup is bounded by sizes; its range says nothing about them.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <sstream>
 
 namespace soliton::generate {
 
@@ -101,6 +103,14 @@ static double fusedSlack(const Program &program, const Memory &memory, const Sto
   return 2 * unitAt(memory.type, largest);
 }
 
+/// With all its digits: a difference may be in the last one.
+static std::string inFull(double number) {
+  std::ostringstream text;
+  text.precision(std::numeric_limits<double>::max_digits10);
+  text << number;
+  return text.str();
+}
+
 std::optional<std::string> difference(const Program &program, const std::vector<Bytes> &found,
                                       const std::vector<Bytes> &expected, bool mayFuse) {
   size_t argument = 0;
@@ -119,8 +129,8 @@ std::optional<std::string> difference(const Program &program, const std::vector<
       std::string place;
       for (int64_t each : at)
         place += (place.empty() ? "" : ", ") + std::to_string(each);
-      return "`" + memory.name + "[" + place + "]` is " + std::to_string(decode(memory.type, a)) + ", expected " +
-             std::to_string(decode(memory.type, b));
+      return "`" + memory.name + "[" + place + "]` is " + inFull(decode(memory.type, a)) + ", expected " +
+             inFull(decode(memory.type, b));
     }
   }
   return std::nullopt;

@@ -130,6 +130,14 @@ bool parse(int argc, char **argv, Arguments &arguments) {
   return true;
 }
 
+/// What the text of a kernel does not say.
+std::string howCompiled(const Program &program) {
+  std::string said = "// schedule " + program.schedule + (program.directCopies ? ", direct copies" : "") + "; sizes";
+  for (const Dim &dim : program.dims)
+    said += " " + dim.name + " = " + std::to_string(dim.size) + (dim.dynamic ? " (dynamic)" : "");
+  return said + "\n";
+}
+
 /// The smallest kernel that fails in the same way, as a file that says how.
 void keep(const SeedResult &failure, const Arguments &arguments) {
   const CampaignOptions &options = arguments.options;
@@ -167,10 +175,7 @@ void keep(const SeedResult &failure, const Arguments &arguments) {
   std::istringstream lines(last.message);
   for (std::string line; std::getline(lines, line);)
     file << "//   " << line << "\n";
-  file << "// schedule " << small.schedule << (small.directCopies ? ", direct copies" : "") << "; sizes";
-  for (const Dim &dim : small.dims)
-    file << " " << dim.name << " = " << dim.size << (dim.dynamic ? " (dynamic)" : "");
-  file << "\n" << print(small, target);
+  file << howCompiled(small) << print(small, target);
   std::cerr << "kept " << name << "\n";
 }
 
@@ -195,7 +200,7 @@ int main(int argc, char **argv) {
   if (arguments.print) {
     Program program = randomProgram(*arguments.print, arguments.options.random);
     const std::vector<std::string> &targets = arguments.options.judge.targets;
-    std::cout << print(program, targets.empty() ? program.targets.front() : targets.front());
+    std::cout << howCompiled(program) << print(program, targets.empty() ? program.targets.front() : targets.front());
     return 0;
   }
   if (arguments.judge)

@@ -106,3 +106,22 @@ wave.kernel @gather attributes {arg_names = ["a", "b", "c"],
   %1 = wave.read %b using %0 : !wave.tile<[M], i32> {indices = [#wave.expr<"($dynamic_val0 + mod($index0, 2))">, #wave.expr<"$index1">]} : !wave.memory<["2", "N"], i32, global> -> !wave.tile<[M, N], i32>
   wave.write %1, %c : !wave.tile<[M, N], i32>, !wave.memory<["M", "N"], i32, global>
 }
+
+// -----
+
+// Rows numbered by a loop, as long as a product of sizes: the count of iterations bounds the sum that is multiplied.
+// CHECK-LABEL: machine.kernel @rows_of_a_product
+// CHECK-SAME: limits = ["{{.*}}K*M*(64*ceildiv(L, 64) - 1){{.*}} < {{[0-9]+}}"]
+wave.kernel @rows_of_a_product attributes {arg_names = ["a"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"2">, workgroupDim = 0>, #wave.tiling<dim = "K", tile = <"5">>, #wave.tiling<dim = "L", tile = <"64">>],
+    subs = {}, dynamic = ["M", "K", "L"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["(L * M)", "K"], f16, global>):
+  wave.iterate "K" () : () -> () {
+  ^bb1(%i: index):
+    wave.iterate "L" () : () -> () {
+    ^bb2(%j: index):
+      %0 = wave.fill 1.0 : f16 -> !wave.tile<[L, M, K], f16>
+      wave.write %0, %a {indices = [#wave.expr<"(($index0 * M) + $index1)">, #wave.expr<"$index2">]} : !wave.tile<[L, M, K], f16>, !wave.memory<["(L * M)", "K"], f16, global>
+    }
+  }
+}

@@ -68,8 +68,10 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   bool targetsJson = false, kernelsJson = false;
   CompileCommand compile;
   ScheduleCommand schedule;
+  PipelineCommand pipeline;
   RunCommand run;
   BenchCommand bench;
+  CacheCommand cache;
 
   CLI::App *targets = app.add_subcommand("targets", "what can be compiled for, and the devices of this machine");
   targets->add_flag("--json", targetsJson, "one JSON object on standard output");
@@ -106,6 +108,23 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
                       "Examples:\n  soliton schedule gemm --target gfx942 --schedule prefetch --html gemm.html\n"
                       "  soliton schedule gemm --target gfx942 --schedule modulo -o modulo.schedule --json");
 
+  CLI::App *pipelineApp = app.add_subcommand("pipeline", "a declared software pipeline: its program and its proof");
+  pipelineApp->add_option("name", pipeline.name, "pipeline4wave, ping_pong or single_buffer")->required();
+  pipelineApp->add_option("--geometry", pipeline.geometry, "the workgroup's tile: BMxBNxBK");
+  pipelineApp->add_option("--dtype", pipeline.dtype, "bf16, f16 or fp8");
+  pipelineApp->add_option("--steps", pipeline.steps, "single_buffer: steps along K")->check(CLI::Range(1, 64));
+  pipelineApp->add_flag("--faithful", pipeline.faithful,
+                        "as the framework ships it, entry by entry, instead of derived");
+  pipelineApp->add_option("--waive", pipeline.waive, "why hazards that only latency protects are accepted");
+  pipelineApp->add_flag("--edges", pipeline.edges, "who depends on whom");
+  pipelineApp->add_flag("--costs", pipeline.costs, "earliest and latest cycles, slack, the critical path");
+  pipelineApp->add_option("--html", pipeline.html, "write a page for a browser: the timeline and what it means");
+  pipelineApp->add_option("--svg", pipeline.svg, "write a still picture of the timeline, for documents");
+  pipelineApp->add_option("--trace", pipeline.trace, "write a trace for ui.perfetto.dev");
+  pipelineApp->add_flag("--json", pipeline.json, "one JSON object on standard output");
+  pipelineApp->footer("Examples:\n  soliton pipeline pipeline4wave --geometry 128x128x64 --costs\n"
+                      "  soliton pipeline ping_pong --dtype fp8 --faithful --waive 'as shipped' --html page.html");
+
   CLI::App *runApp = app.add_subcommand("run", "compile, run and compare with an independent reference");
   addChoice(*runApp, run.choice, &run.targetGiven);
   runApp->add_option("--device", run.device, "emulator, cuda, hip, cuda:1");
@@ -122,6 +141,16 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
       ->check(CLI::Range(1, 100000));
   benchApp->footer(
       "Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
+
+  CLI::App *cacheApp = app.add_subcommand("cache", "the kernels that were compiled before");
+  cacheApp->add_option("action", cache.action, "list, verify (what is damaged goes) or clear")
+      ->required()
+      ->check(CLI::IsMember({"list", "verify", "clear"}));
+  cacheApp->add_flag("--json", cache.json, "one JSON object on standard output");
+  cacheApp->footer(
+      "They are in SOLITON_CACHE_DIR, else XDG_CACHE_HOME/soliton, else ~/.cache/soliton, and take at most\n"
+      "SOLITON_CACHE_MIB (1024); SOLITON_CACHE=off compiles always.\n\n"
+      "Examples:\n  soliton cache list\n  soliton cache verify --json");
 
   try {
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -141,8 +170,12 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
     return compileKernel(compile, out, err);
   if (scheduleApp->parsed())
     return showSchedule(schedule, out, err);
+  if (pipelineApp->parsed())
+    return showPipeline(pipeline, out, err);
   if (runApp->parsed())
     return runKernel(run, out, err);
+  if (cacheApp->parsed())
+    return manageCache(cache, out);
   return benchKernel(bench, out, err);
 }
 

@@ -73,6 +73,36 @@ protected:
 
 //===-- run ---------------------------------------------------------------------------------------------===//
 
+TEST_F(Cli, CacheListsVerifiesAndClears) {
+  ::setenv("SOLITON_CACHE_DIR", path("cache").c_str(), 1);
+  const char *was = std::getenv("SOLITON_CACHE");
+  ::setenv("SOLITON_CACHE", "on", 1);
+  std::vector<std::string> run = {"run", "copy", "--size", "M=64,N=64", "--json"};
+  EXPECT_EQ(soliton(run).parsed().at("from_cache"), false);
+  EXPECT_EQ(soliton(run).parsed().at("from_cache"), true);
+  json list = soliton({"cache", "list", "--json"}).parsed();
+  ASSERT_EQ(list.at("entries").size(), 1u);
+  EXPECT_EQ(list["entries"][0].at("kernel"), "copy");
+  EXPECT_EQ(list["entries"][0].at("target"), "gfx942");
+  EXPECT_NE(soliton({"cache", "list"}).out.find("copy for gfx942, emulator, used "), std::string::npos);
+  EXPECT_EQ(soliton({"cache", "verify"}).code, 0);
+  std::ofstream(path("cache") + "/" + list["entries"][0].at("key").get<std::string>() + ".kernel", std::ios::app)
+      << "x";
+  Said verified = soliton({"cache", "verify"});
+  EXPECT_EQ(verified.code, 1);
+  EXPECT_EQ(verified.out, "0 kernels are whole, 1 were damaged and are gone\n");
+  EXPECT_EQ(soliton(run).parsed().at("from_cache"), false);
+  EXPECT_EQ(soliton({"cache", "clear", "--json"}).parsed().at("removed"), 1);
+  EXPECT_EQ(soliton({"cache", "list", "--json"}).parsed().at("entries").size(), 0u);
+  expectUsage({"cache", "frob"}, {"frob", "list", "verify", "clear"});
+  std::filesystem::permissions(path("cache"), std::filesystem::perms::all);
+  expectUsage({"cache", "list"}, {"can be written by others", "SOLITON_CACHE_DIR"});
+  ::setenv("SOLITON_CACHE", "off", 1);
+  expectUsage({"cache", "list"}, {"the cache is off"});
+  ::unsetenv("SOLITON_CACHE_DIR");
+  was ? ::setenv("SOLITON_CACHE", was, 1) : ::unsetenv("SOLITON_CACHE");
+}
+
 TEST_F(Cli, RunAsOthersCallIt) {
   Said said =
       soliton({"run", "gemm", "--target", "gfx942", "--device", "emulator", "--size", "M=256,N=256,K=256", "--json"});
@@ -315,6 +345,59 @@ TEST_F(Cli, OutputThatCannotBeWritten) {
               {"cannot write `"});
 }
 
+//===-- pipeline ----------------------------------------------------------------------------------------===//
+
+TEST_F(Cli, PipelineShowsBlocksAndProof) {
+  Said said = soliton({"pipeline", "pipeline4wave", "--geometry", "64x64x64", "--edges", "--costs"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.err, "");
+  for (const char *part : {"pipeline4wave, exact: 24 ops, 8 blocks, 16 hazards, 4 barriers a trip",
+                           "b2   VM(4)  LGKM(0)  BARRIER  LOAD_B[s0,1]@K0", "critical path", "16 of 16 hazards proven"})
+    EXPECT_NE(said.out.find(part), std::string::npos) << part << " in\n" << said.out;
+}
+
+TEST_F(Cli, PipelineAsJson) {
+  json said = soliton({"pipeline", "ping_pong", "--dtype", "fp8", "--json"}).parsed();
+  EXPECT_EQ(said.at("ok"), true);
+  EXPECT_EQ(said.at("mode"), "exact");
+  EXPECT_EQ(said.at("body").size(), 24u);
+  EXPECT_EQ(said.at("block_starts").size(), 8u);
+  for (const json &hazard : said.at("hazards"))
+    EXPECT_EQ(hazard.at("class"), "proven");
+}
+
+TEST_F(Cli, FaithfulPipelineFailsUnlessWaived) {
+  Said shipped = soliton({"pipeline", "pipeline4wave", "--geometry", "64x64x64", "--faithful"});
+  EXPECT_EQ(shipped.code, 2);
+  EXPECT_NE(shipped.err.find("[schedule-latency-only]"), std::string::npos) << shipped.err;
+  EXPECT_NE(shipped.out.find("kernel, 48 entries"), std::string::npos) << "it is shown all the same\n" << shipped.out;
+  Said waived = soliton({"pipeline", "pipeline4wave", "--geometry", "64x64x64", "--faithful", "--waive", "as shipped"});
+  EXPECT_EQ(waived.code, 0) << waived.err;
+  json machine = soliton({"pipeline", "pipeline4wave", "--faithful", "--json"}).parsed();
+  EXPECT_EQ(machine.at("ok"), false);
+  EXPECT_EQ(machine.at("dead_reads").size(), 2u);
+}
+
+TEST_F(Cli, PipelineWritesPictures) {
+  Said said =
+      soliton({"pipeline", "ping_pong", "--html", path("p.html"), "--svg", path("p.svg"), "--trace", path("p.json")});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(read("p.html").find("LOAD_A[s0,0]"), std::string::npos);
+  EXPECT_NE(read("p.svg").find("<svg"), std::string::npos);
+  EXPECT_TRUE(json::accept(read("p.json")));
+}
+
+TEST_F(Cli, PipelineMistakes) {
+  expectUsage({"pipeline", "ping_pong", "--geometry", "256x256"}, {"256x256", "BMxBNxBK"});
+  expectUsage({"pipeline", "ping_pong", "--geometry", "256x-1x64"}, {"BMxBNxBK"});
+  expectUsage({"pipeline", "ping_pong", "--dtype", "f32"}, {"`f32`", "`bf16`"});
+  Said unknown = soliton({"pipeline", "pingpong"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("did you mean `ping_pong`?"), std::string::npos) << unknown.err;
+  Said tile = soliton({"pipeline", "ping_pong", "--geometry", "128x256x32"});
+  EXPECT_NE(tile.err.find("[pipeline-geometry]"), std::string::npos) << tile.err;
+}
+
 //===-- schedule ----------------------------------------------------------------------------------------===//
 
 TEST_F(Cli, ScheduleIsATable) {
@@ -523,7 +606,7 @@ TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {
   expectUsage({"run", "gemm", "--targt", "gfx942"},
               {"unknown option `--targt`", "did you mean `--target`?", "`--seed`"});
   expectUsage({"runn", "gemm"}, {"unknown command `runn`", "did you mean `run`?",
-                                 "`targets`, `kernels`, `compile`, `schedule`, `run` or `bench`"});
+                                 "`targets`, `kernels`, `compile`, `schedule`, `pipeline`, `run`, `bench` or `cache`"});
   expectUsage({"compile", "gemm", "--emit", "hsac"}, {"`--emit hsac`", "did you mean `hsaco`?", "`machine`"});
   expectUsage({"run", "gemm", "--check", "maybe"}, {"`--check maybe`", "`on` or `off`"});
   expectUsage({"bench", "gemm", "--direct-copies", "yes"}, {"`--direct-copies yes`", "`on` or `off`"});

@@ -77,6 +77,27 @@ struct ScheduleCommand {
   bool targetGiven = false;
 };
 
+struct PipelineCommand {
+  std::string name;
+  /// `128x128x64`; empty: the pipeline's own.
+  std::string geometry;
+  std::string dtype = "bf16";
+  /// Of the single-buffer pipeline, along K.
+  int steps = 2;
+  bool faithful = false;
+  /// Why hazards that only latency protects are accepted; empty: they are not.
+  std::string waive;
+  bool edges = false, costs = false;
+  std::string html, svg, trace;
+  bool json = false;
+};
+
+struct CacheCommand {
+  /// list, verify or clear.
+  std::string action;
+  bool json = false;
+};
+
 /// A choice resolved against the library of kernels.
 struct Resolved {
   const kernels::KernelEntry *entry = nullptr;
@@ -108,8 +129,11 @@ int listTargets(bool json, std::ostream &out);
 int listKernels(bool json, std::ostream &out);
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err);
 int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream &err);
+int showPipeline(const PipelineCommand &command, std::ostream &out, std::ostream &err);
 int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err);
 int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err);
+
+int manageCache(const CacheCommand &command, std::ostream &out);
 
 /// One line; bytes that are no UTF-8 (of a file name, say) are replaced.
 std::string line(const Json &json);

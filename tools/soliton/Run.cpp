@@ -167,7 +167,7 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
   choice.target = targetFor(choice, command.targetGiven, device);
   Resolved resolved = resolve(choice);
   std::optional<InPlace> inPlace = resolveInPlace(command.inPlace, resolved.entry->arguments(*resolved.variant));
-  CompileAttempt compiled = compileImage(resolved.entry->build(*resolved.variant), resolved.options, imageFor(device));
+  CompileAttempt compiled = compileOrFind(resolved.entry->build(*resolved.variant), resolved.options, imageFor(device));
   if (!compiled)
     return reportFailure(compiled.diagnostics, choice.json, out, err);
   std::unique_ptr<rt::LoadedKernel> kernel = device.load(compiled.result->image);
@@ -194,6 +194,7 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
                  {"guards_intact", exact.guardsIntact && random.guardsIntact},
                  {"max_abs_error", random.comparison.maxAbsError},
                  {"error_bound", random.comparison.errorBound},
+                 {"from_cache", compiled.result->isFromCache},
                  {"compile_ms", phasesJson(*compiled.result)},
                  {"run_ms", random.ms},
                  {"code_object_bytes", compiled.result->image.code.size()},
@@ -203,8 +204,8 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
   } else {
     out << choice.kernel << " on " << choice.target << " (" << command.device << "): " << (ok ? "right" : "WRONG")
         << ", max error " << random.comparison.maxAbsError << " within " << random.comparison.errorBound
-        << ", compiled in " << std::fixed << std::setprecision(1) << compiled.result->totalMs() << " ms, ran in "
-        << random.ms << " ms\n";
+        << (compiled.result->isFromCache ? ", found in the cache in " : ", compiled in ") << std::fixed
+        << std::setprecision(1) << compiled.result->totalMs() << " ms, ran in " << random.ms << " ms\n";
   }
   return ok ? 0 : 1;
 }

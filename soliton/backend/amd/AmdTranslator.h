@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/backend/amd/Known.h"
 #include "soliton/backend/common/Translator.h"
 
 namespace soliton::backend {
@@ -44,16 +45,22 @@ private:
   };
   BufferOffsets bufferOffsets(mlir::Value lane, mlir::Value uniform, mlir::Value mask, int64_t immediate);
   static bool isFar(mlir::Value lane) { return lane.getType().isInteger(64); }
+  llvm::Value *scalar(llvm::Value *value);
   llvm::Value *farAddress(llvm::Value *address);
+  llvm::Value *keepLoaded(llvm::Value *loaded);
   llvm::Value *loadFar(machine::LoadOp op, llvm::Type *type);
   void storeFar(machine::StoreOp op, llvm::Value *value);
   llvm::LogicalResult copyFar(machine::CopyAsyncOp op);
   llvm::Type *memoryType(int64_t bytes);
   void markShared(llvm::Instruction *access);
+  /// Nothing that touches memory moves across this point in LLVM. Where accesses are counted, `keep` holds their loads
+  /// in front of it, so that assembly which does not say `memory` will do: looking that name up among all registers of
+  /// the chip takes half a millisecond, and a kernel may have ten thousand fences.
+  void orderFence() { compilerFence(/*clobbersMemory=*/!countsAccesses); }
   /// After an access that is counted: LLVM joins it with no other.
   void keepApart() {
     if (countsAccesses)
-      compilerFence();
+      orderFence();
   }
   /// After a load or matrix instruction whose place a schedule has decided: it stays, also where LLVM finds that nobody
   /// needs its value. This is no instruction, and nothing waits for it.
@@ -100,7 +107,11 @@ private:
   // Convert.cpp
   llvm::LogicalResult translate(machine::ConvertOp op);
   llvm::Value *clampFinite(llvm::Value *x, double largest);
-  llvm::LogicalResult toFp8(machine::ConvertOp op, llvm::ArrayRef<llvm::Value *> list, bool isE5m2, double largest);
+  llvm::Value *widen(llvm::Value *value, DType small) override;
+  llvm::Value *narrow(llvm::Value *value, DType small) override;
+  bool isNativeFp8(DType small) const;
+  /// Words of four.
+  llvm::Value *toFp8(llvm::ArrayRef<llvm::Value *> list, bool isE5m2);
   llvm::Value *fromFp8(llvm::Value *value, bool isE5m2);
   llvm::Value *toFp4(llvm::ArrayRef<llvm::Value *> list);
   llvm::Value *fromFp4(llvm::Value *value);
@@ -117,6 +128,7 @@ private:
   llvm::DenseMap<mlir::Value, Extreme> extremes;
   llvm::MDNode *asyncScope = nullptr;
   bool countsAccesses = false;
+  KnownNumbers knownNumbers;
   /// Factors of products whose numbers LLVM might know, as it sees them in a block.
   llvm::DenseMap<std::pair<llvm::Value *, llvm::BasicBlock *>, llvm::Value *> hiddenFactors;
   /// Some access is branched around where no lane wants it: its counter then counts fewer than the program.

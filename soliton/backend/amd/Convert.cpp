@@ -26,14 +26,11 @@ Value *AmdTranslator::clampFinite(Value *x, double largest) {
   return builder.CreateSelect(builder.CreateFCmpUNO(x, x), x, clamped);
 }
 
-LogicalResult AmdTranslator::toFp8(machine::ConvertOp op, llvm::ArrayRef<Value *> list, bool isE5m2, double largest) {
+Value *AmdTranslator::toFp8(llvm::ArrayRef<Value *> list, bool isE5m2) {
   I::ID id = isE5m2 ? I::amdgcn_cvt_pk_bf8_f32 : I::amdgcn_cvt_pk_fp8_f32;
-  llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
   llvm::SmallVector<Value *> words;
   auto element = [&](size_t i) -> Value * {
-    if (i >= list.size())
-      return llvm::ConstantFP::get(builder.getFloatTy(), 0);
-    return op.getSaturate() ? clampFinite(list[i], largest) : list[i];
+    return i < list.size() ? list[i] : llvm::ConstantFP::get(builder.getFloatTy(), 0);
   };
   for (size_t i = 0; i < list.size(); i += 4) {
     Value *word = call(id, {}, {element(i), element(i + 1), i32(0), builder.getFalse()});
@@ -41,8 +38,7 @@ LogicalResult AmdTranslator::toFp8(machine::ConvertOp op, llvm::ArrayRef<Value *
       word = call(id, {}, {element(i + 2), element(i + 3), word, builder.getTrue()});
     words.push_back(word);
   }
-  set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), type));
-  return success();
+  return fromElements(words, vectorOf(builder.getInt32Ty(), words.size()));
 }
 
 Value *AmdTranslator::fromFp8(Value *value, bool isE5m2) {
@@ -104,12 +100,31 @@ LogicalResult AmdTranslator::fp6(machine::ConvertOp op, bool toSmall, bool isE3m
   return success();
 }
 
+bool AmdTranslator::isNativeFp8(DType small) const {
+  return small == target.fp8e4m3 || small == target.fp8e5m2;
+}
+
+Value *AmdTranslator::widen(Value *value, DType small) {
+  if (isNativeFp8(small))
+    return fromFp8(value, small == target.fp8e5m2);
+  if (small == DType::f4e2m1fn && hasPermlaneSwap())
+    return fromFp4(value);
+  return Translator::widen(value, small);
+}
+
+Value *AmdTranslator::narrow(Value *value, DType small) {
+  if (!isNativeFp8(small))
+    return Translator::narrow(value, small);
+  Value *words = toFp8(elements(value), small == target.fp8e5m2);
+  return fromWords(words, vectorOf(intType(8), countOf(value->getType())));
+}
+
 LogicalResult AmdTranslator::translate(machine::ConvertOp op) {
   mlir::Type from = op.getValue().getType(), to = op.getResult().getType();
   bool isToSmall = mlir::getElementTypeOrSelf(to).getIntOrFloatBitWidth() <= 8;
   std::optional<DType> small = smallFloatOf(isToSmall ? to : from);
   mlir::Type wideElement = mlir::getElementTypeOrSelf(isToSmall ? from : to);
-  bool isNative = small && (*small == target.fp8e4m3 || *small == target.fp8e5m2);
+  bool isNative = small && isNativeFp8(*small);
   bool hasFp4Or6 = small && hasPermlaneSwap();
   bool isFp4 = hasFp4Or6 && *small == DType::f4e2m1fn;
   bool isFp6 = hasFp4Or6 && *small == DType::f6e2m3fn && countOf(get(op.getValue())->getType()) == 32;
@@ -127,7 +142,11 @@ LogicalResult AmdTranslator::translate(machine::ConvertOp op) {
       set(op, fromWords(toFp4(list), convert(to, op.getLoc())));
       return success();
     }
-    return toFp8(op, list, isE5m2, largestFinite(*small));
+    if (op.getSaturate())
+      for (Value *&element : list)
+        element = clampFinite(element, largestFinite(*small));
+    set(op, fromWords(toFp8(list, isE5m2), convert(to, op.getLoc())));
+    return success();
   }
   Value *wide = *small == DType::f4e2m1fn ? fromFp4(value) : fromFp8(value, isE5m2);
   set(op, wideElement.isF32() ? wide : builder.CreateFPTrunc(wide, convert(to, op.getLoc())));

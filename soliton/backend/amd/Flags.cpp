@@ -52,6 +52,7 @@ bool Flags::bringsBack(const std::string &text) const {
 void Flags::forget(const std::string &name) {
   std::erase_if(known, [&](auto &entry) { return overlap(entry.first, name); });
   std::erase_if(saved, [&](auto &entry) { return overlap(entry.first, name); });
+  std::erase_if(halves, [&](auto &entry) { return overlap(entry.first, name); });
   std::erase_if(sources, [&](auto &entry) { return overlap(entry.first, name) || overlap(entry.second.other, name); });
 }
 
@@ -62,8 +63,8 @@ void Flags::set(const std::string &name, std::optional<Mask> value) {
 }
 
 /// `exec` loses lanes; `before` holds, or together with the rest makes up, those that were on.
-void Flags::leaveLanes(const std::string &before, bool isComplement) {
-  bool some = valueOf("exec").value_or(Mask::none) != Mask::none;
+void Flags::leaveLanes(const std::string &before, bool isComplement, bool isSome) {
+  bool some = isSome || valueOf("exec").value_or(Mask::none) != Mask::none;
   set("exec", std::nullopt);
   if (!isComplement)
     forget(before);
@@ -87,12 +88,72 @@ void Flags::combine(const Instruction &i, const std::vector<std::string> &operan
     sources[to] = source;
 }
 
+//===-- Flags without a register ------------------------------------------------------===//
+
+/// The pair that a scalar register is half of, and which half.
+static std::optional<std::pair<std::string, bool>> pairOf(llvm::StringRef half) {
+  if (half == "vcc_lo" || half == "vcc_hi")
+    return std::pair(std::string("vcc"), half == "vcc_hi");
+  std::optional<std::pair<int, int>> range = rangeOf(half);
+  if (!range || range->first != range->second)
+    return std::nullopt;
+  int first = range->first & ~1;
+  return std::pair("s[" + std::to_string(first) + ":" + std::to_string(first + 1) + "]", range->first != first);
+}
+
+static std::string laneOf(const std::string &vector, const std::string &lane) {
+  return vector + ", " + lane;
+}
+
+/// v_writelane_b32 v91, s4, 3
+void Flags::spill(const std::vector<std::string> &operands) {
+  auto pair = pairOf(operands[1]);
+  std::optional<Mask> value = pair ? valueOf(pair->first) : std::nullopt;
+  std::string lane = laneOf(operands[0], operands[2]);
+  spilled.erase(lane);
+  if (value)
+    spilled[lane] = {*value, pair->second};
+}
+
+/// v_readlane_b32 s4, v91, 3: the pair is known again with its second half.
+void Flags::fill(const std::vector<std::string> &operands) {
+  std::map<std::string, Mask> lower = halves;
+  forget(operands[0]);
+  auto pair = pairOf(operands[0]);
+  auto from = spilled.find(laneOf(operands[1], operands[2]));
+  if (!pair || from == spilled.end() || from->second.isHigh != pair->second)
+    return;
+  if (!pair->second)
+    halves[pair->first] = from->second.value;
+  else if (auto low = lower.find(pair->first); low != lower.end() && low->second == from->second.value)
+    known[pair->first] = from->second.value;
+}
+
+/// What writes no scalar register, whatever it names.
+static bool writesVectorsOnly(llvm::StringRef mnemonic) {
+  for (llvm::StringRef prefix : {"v_cndmask", "v_mov", "v_mfma", "ds_", "buffer_", "global_"})
+    if (mnemonic.starts_with(prefix))
+      return true;
+  return false;
+}
+
 void Flags::execute(const Instruction &i) {
   std::vector<std::string> operands = operandsOf(i);
   const std::string &m = i.mnemonic;
+  if (m == "v_writelane_b32" && operands.size() == 3)
+    return spill(operands);
+  if (m == "v_readlane_b32" && operands.size() == 3)
+    return fill(operands);
+  if (!operands.empty() && operands[0].starts_with("v"))
+    std::erase_if(spilled, [&](auto &entry) { return llvm::StringRef(entry.first).starts_with(operands[0] + ","); });
+  if (writesVectorsOnly(m))
+    return;
   bool toExec = !operands.empty() && operands[0] == "exec";
   if (m == "s_and_saveexec_b64" || m == "s_andn2_saveexec_b64")
-    return leaveLanes(operands[0], false);
+    return leaveLanes(operands[0], false, m == "s_andn2_saveexec_b64" && saved.contains(operands[1]));
+  // The lanes that are off, of those that were on: together with the rest they still make up all of them.
+  if (m == "s_xor_b64" && !toExec && operands[1] == "exec" && operands[0] == operands[2] && saved.contains(operands[0]))
+    return;
   if (m == "s_or_saveexec_b64") { // the other arm of a fork, or all lanes while registers are spilled
     bool some = valueOf("exec") == Mask::some, back = some || bringsBack(operands[1]);
     forget(operands[0]);

@@ -5,6 +5,8 @@
 //   s_mov_b64 s[4:5], -1 … s_andn2_b64 vcc, exec, s[4:5] ; s_cbranch_vccnz L      // never taken on this way
 //   s_cbranch_execnz L                                                            // always: some lane is on
 //
+// A flag for which there is no register goes through lanes of a vector register and comes back half by half.
+//
 // This follows such flags along one way, so that ways which no wave can go are not taken for ways of the code. What is
 // not known may go either way.
 //
@@ -46,9 +48,21 @@ private:
   void forget(const std::string &name);
   bool mayBe(const Instruction &branch, bool jumps) const;
   void combine(const Instruction &i, const std::vector<std::string> &operands);
-  void leaveLanes(const std::string &before, bool isComplement);
+  void spill(const std::vector<std::string> &operands);
+  void fill(const std::vector<std::string> &operands);
+  void leaveLanes(const std::string &before, bool isComplement, bool isSome = false);
+
+  /// Half of a mask in a lane of a vector register, where LLVM keeps scalars that it has no room for: "v91, 3".
+  struct Spilled {
+    Mask value;
+    bool isHigh;
+    auto operator<=>(const Spilled &) const = default;
+  };
 
   std::map<std::string, Mask> known;
+  std::map<std::string, Spilled> spilled;
+  /// Pairs whose lower half has come back.
+  std::map<std::string, Mask> halves;
   std::map<std::string, Source> sources;
   /// Registers that hold the lanes of before a region: with them some lane is on again.
   std::map<std::string, Mask> saved;

@@ -115,7 +115,11 @@ Value *AmdTranslator::butterfly(Value *word, unsigned offset) {
 }
 
 LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
-  Value *value = get(op.getValue());
+  // One small float takes a register as it is or as f32.
+  Value *value = wideOf(op.getValue());
+  bool isWide = value && countOf(value->getType()) == 1;
+  if (!isWide)
+    value = get(op.getValue());
   llvm::SmallVector<Value *> words = wordList(value);
   auto size = static_cast<int64_t>(kernel.getWaveSize());
   auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
@@ -133,7 +137,11 @@ LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
     for (Value *&word : words)
       word = permute(word, source);
   }
-  set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), value->getType()));
+  Value *moved = fromElements(words, vectorOf(builder.getInt32Ty(), words.size()));
+  if (isWide)
+    setWide(op, bits(moved, value->getType()));
+  else
+    set(op, fromWords(moved, value->getType()));
   shuffleExtreme(op);
   return success();
 }

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/amd/AmdTranslator.h"
-#include "soliton/backend/amd/Known.h"
 
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
@@ -75,20 +74,25 @@ static bool isScaled(I::ID id) {
 
 /// LLVM makes one of two products that it finds to be of the same numbers: pieces of a constant tile look alike, and
 /// those that a mask turns off. It must not know such a factor's numbers. A constant is hidden for each product anew; a
-/// masked piece, which many products share, once in each block.
+/// masked piece, which many products share, once in each block. Selection keeps the order of the IR only as far as it
+/// keeps its nodes: a product whose first factor passes such an assembly cannot come before it.
 void AmdTranslator::hideNumbers(llvm::MutableArrayRef<Value *> factors) {
   if (!countsAccesses)
     return;
   auto hide = [&](Value *factor) -> Value * {
     return assembly(factor->getType(), "", "=v,0", {factor}, AsmEffect::memory);
   };
+  if (options.pin) {
+    factors[0] = hide(factors[0]);
+    return;
+  }
   for (Value *&factor : factors)
-    if (knownBy(factor) == Known::always) {
+    if (knownNumbers.of(factor) == Known::always) {
       factor = hide(factor);
       return;
     }
   for (Value *&factor : factors)
-    if (knownBy(factor) == Known::whereMasked) {
+    if (knownNumbers.of(factor) == Known::whereMasked) {
       Value *&hidden = hiddenFactors[{factor, builder.GetInsertBlock()}];
       factor = hidden = hidden ? hidden : hide(factor);
     }

@@ -16,17 +16,18 @@ namespace I = llvm::Intrinsic;
 /// No buffer is larger, so an offset of this size is outside every buffer.
 static constexpr uint32_t kOutside = 0x80000000u;
 
+/// What scalar units lack (comparisons and divisions of 64 bits, a choice of 0 or 1) LLVM computes in every lane, and
+/// then asks in a loop whether the lanes agree. They do: one lane speaks for all.
+Value *AmdTranslator::scalar(Value *value) {
+  return llvm::isa<llvm::Constant>(value) ? value : call(I::amdgcn_readfirstlane, {value->getType()}, {value});
+}
+
 LogicalResult AmdTranslator::translate(machine::BufferOp op) {
   constexpr int32_t flags = 0x00027000; // raw, 32-bit data format, as every GFX9 wants it
   Value *base = builder.CreatePtrAdd(get(op.getBase()), get(op.getOffset()));
   // The smaller of `bytes` and kOutside, by a comparison that scalar units have.
   Value *isSmall = builder.CreateICmpEQ(builder.CreateLShr(get(op.getBytes()), 31), builder.getInt64(0));
   Value *bytes = builder.CreateSelect(isSmall, get(op.getBytes()), builder.getInt64(kOutside));
-  // What scalar units lack (comparisons, divisions of 64 bits) LLVM computes in every lane, and then asks in a loop
-  // whether the lanes agree. They do: one lane speaks for all.
-  auto scalar = [&](Value *value) {
-    return llvm::isa<llvm::Constant>(value) ? value : call(I::amdgcn_readfirstlane, {value->getType()}, {value});
-  };
   Value *resource = call(I::amdgcn_make_buffer_rsrc, {bufferType(), base->getType()},
                          {scalar(base), builder.getInt16(0), scalar(bytes), builder.getInt32(flags)});
   bases[op] = base;
@@ -44,7 +45,7 @@ llvm::Type *AmdTranslator::memoryType(int64_t bytes) {
 
 AmdTranslator::BufferOffsets AmdTranslator::bufferOffsets(mlir::Value lane, mlir::Value uniform, mlir::Value mask,
                                                           int64_t immediate) {
-  BufferOffsets offsets{get(lane), uniform ? get(uniform) : i32(0)};
+  BufferOffsets offsets{get(lane), uniform ? scalar(get(uniform)) : i32(0)};
   // The range check sees the lane's offset alone, so that is what a mask sends outside; what is uniform stays scalar,
   // and a mask that no iteration changes is applied once.
   if (mask)
@@ -72,6 +73,20 @@ void AmdTranslator::markShared(llvm::Instruction *access) {
   access->setMetadata(llvm::LLVMContext::MD_noalias, asyncScope);
 }
 
+//===-- What is loaded ----------------------------------------------------------------===//
+
+/// LLVM widens a byte by the load itself, and then takes it for one of the place that needs it wide. Where it must not,
+/// the byte is widened at once, out of LLVM's sight.
+Value *AmdTranslator::keepLoaded(Value *loaded) {
+  llvm::Type *narrow = loaded->getType();
+  keep(loaded);
+  keepApart();
+  if (!options.pin || !narrow->isIntegerTy() || bitsOf(narrow) >= 32)
+    return loaded;
+  Value *wide = builder.CreateZExt(loaded, builder.getInt32Ty());
+  return builder.CreateTrunc(assembly(builder.getInt32Ty(), "", "=v,0", {wide}, AsmEffect::none), narrow);
+}
+
 //===-- 64-bit addresses --------------------------------------------------------------===//
 
 /// In a register of each lane: a scalar load would tick another counter.
@@ -92,9 +107,7 @@ Value *AmdTranslator::loadFar(machine::LoadOp op, llvm::Type *type) {
     address = builder.CreateSelect(get(op.getMask()), address, origins.lookup(op.getBuffer()));
   Value *loaded =
       builder.CreateAlignedLoad(memoryType(memoryBytes(type)), farAddress(address), llvm::Align(op.getAlignment()));
-  keep(loaded);
-  keepApart();
-  Value *result = fromMemory(loaded, type);
+  Value *result = fromMemory(keepLoaded(loaded), type);
   return op.getMask() ? builder.CreateSelect(get(op.getMask()), result, llvm::Constant::getNullValue(type)) : result;
 }
 
@@ -128,9 +141,7 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
     auto [lane, uniform] = bufferOffsets(op.getLane(), op.getUniform(), op.getMask(), immediate);
     Value *loaded =
         call(I::amdgcn_raw_ptr_buffer_load, {memoryType(bytes)}, {get(op.getBuffer()), lane, uniform, i32(0)});
-    keep(loaded);
-    keepApart();
-    set(op, fromMemory(loaded, type));
+    set(op, fromMemory(keepLoaded(loaded), type));
     return success();
   }
   if (failed(checkShared(op, bytes, static_cast<int64_t>(op.getAlignment()))))
@@ -143,9 +154,7 @@ LogicalResult AmdTranslator::translate(machine::LoadOp op) {
   llvm::LoadInst *load =
       builder.CreateAlignedLoad(memoryType(bytes), sharedAddress(offset, immediate), llvm::Align(op.getAlignment()));
   markShared(load);
-  keep(load);
-  keepApart();
-  Value *result = fromMemory(load, type);
+  Value *result = fromMemory(keepLoaded(load), type);
   if (op.getMask())
     result = builder.CreateSelect(get(op.getMask()), result, llvm::Constant::getNullValue(type));
   set(op, result);

@@ -1,7 +1,7 @@
 //===- Time.cpp - Waits, barriers and the scheduler's hints -------------------------===//
 //
-// Exactly the waits and barriers that the program has, and no others: LLVM's fences would add `s_waitcnt` of their own,
-// so the order of memory accesses around each is kept by empty assembly that clobbers memory.
+// Exactly the waits and barriers that the program has, and no others: LLVM's fences between lanes would add `s_waitcnt`
+// of their own, so the order of memory accesses around each is kept by empty assembly.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,9 +24,9 @@ LogicalResult AmdTranslator::translate(machine::BarrierOp op) {
     return unsupported(op) << "barrier " << static_cast<int64_t>(op.getId()) << " of " << waves << " waves, "
                            << target.name << " has only one for all " << static_cast<int64_t>(kernel.getWaves())
                            << " of them";
-  compilerFence();
+  orderFence();
   call(I::amdgcn_s_barrier, {}, {});
-  compilerFence();
+  orderFence();
   return success();
 }
 
@@ -51,9 +51,9 @@ LogicalResult AmdTranslator::translate(machine::WaitOp op) {
     bool isCertain = isVm ? !globalMaySkip : !sharedMaySkip;
     pending = std::min(pending, isCertain ? static_cast<int64_t>(each.getCount()) : 0);
   }
-  compilerFence();
+  orderFence();
   call(I::amdgcn_s_waitcnt, {}, {i32(encodeWait(vm, exportMax, lgkm))});
-  compilerFence();
+  orderFence();
   return success();
 }
 

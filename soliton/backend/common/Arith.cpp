@@ -6,6 +6,7 @@
 namespace soliton::backend {
 
 using llvm::LogicalResult;
+using mlir::failed;
 using mlir::failure;
 using mlir::success;
 namespace arith = mlir::arith;
@@ -106,22 +107,46 @@ LogicalResult Translator::translateConvert(machine::ConvertOp op) {
   return success();
 }
 
+llvm::Value *Translator::widen(llvm::Value *value, DType small) {
+  return mapElements(value, [&](llvm::Value *x) { return SmallFloats(builder, small).decode(x); });
+}
+
+llvm::Value *Translator::narrow(llvm::Value *value, DType small) {
+  return mapElements(value, [&](llvm::Value *x) { return SmallFloats(builder, small).encode(x, /*saturate=*/false); });
+}
+
+void Translator::setWide(mlir::Value value, llvm::Value *wide) {
+  wides[value] = wide;
+  set(value, narrow(wide, *smallFloatOf(value.getType())));
+}
+
+/// Whether an op of small floats gives one of its operands, but for the sign: nothing is rounded.
+static bool isExact(mlir::Operation *op) {
+  return llvm::isa<arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp, arith::MinNumFOp, arith::NegFOp,
+                   mlir::math::AbsFOp, mlir::math::CopySignOp>(op);
+}
+
 LogicalResult Translator::translateSmall(mlir::Operation *op,
                                          LogicalResult (Translator::*translate)(mlir::Operation *)) {
   llvm::SmallVector<llvm::Value *> before = getAll(op->getOperands());
   for (auto [operand, value] : llvm::zip_equal(op->getOperands(), before))
-    if (std::optional<DType> small = smallFloatOf(operand.getType()))
-      set(operand, mapElements(value, [&](llvm::Value *x) { return SmallFloats(builder, *small).decode(x); }));
+    if (std::optional<DType> small = smallFloatOf(operand.getType())) {
+      llvm::Value *known = wides.lookup(operand);
+      set(operand, known ? known : widen(value, *small));
+    }
   isWidened = true;
   LogicalResult result = (this->*translate)(op);
   isWidened = false;
   for (auto [operand, value] : llvm::zip_equal(op->getOperands(), before))
     set(operand, value);
   std::optional<DType> small = smallFloatOf(op->getResult(0).getType());
-  if (succeeded(result) && small)
-    set(op->getResult(0), mapElements(get(op->getResult(0)), [&](llvm::Value *x) {
-          return SmallFloats(builder, *small).encode(x, /*saturate=*/false);
-        }));
+  if (failed(result) || !small)
+    return result;
+  llvm::Value *wide = get(op->getResult(0));
+  if (isExact(op))
+    setWide(op->getResult(0), wide);
+  else
+    set(op->getResult(0), narrow(wide, *small));
   return result;
 }
 
@@ -244,7 +269,7 @@ LogicalResult Translator::translateArith(mlir::Operation *op) {
       }
     return result(value);
   }
-  if (llvm::isa<arith::MaximumFOp, arith::MinimumFOp>(op) && !isWidened && translateExtreme(op))
+  if (llvm::isa<arith::MaximumFOp, arith::MinimumFOp>(op) && translateExtreme(op))
     return success();
   if (auto id = minMaxOf(op))
     return result(builder.CreateBinaryIntrinsic(*id, operand(0), operand(1)));

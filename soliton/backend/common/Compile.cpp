@@ -3,8 +3,10 @@
 #include "soliton/backend/amd/AmdTranslator.h"
 #include "soliton/backend/amd/Hsaco.h"
 #include "soliton/backend/amd/Order.h"
+#include "soliton/backend/amd/Signs.h"
 #include "soliton/backend/common/Codegen.h"
 #include "soliton/backend/common/Pressure.h"
+#include "soliton/backend/common/Spread.h"
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 #include "soliton/backend/nvidia/Sidestep.h"
 
@@ -87,6 +89,7 @@ static std::string print(const llvm::Module &module) {
 template <typename TargetTranslator>
 static llvm::LogicalResult translate(Job &job) {
   PhaseTimer timer(job.code.phases, "translate");
+  sinkSpreads(job.kernel);
   job.module.setTargetTriple(job.machine->getTargetTriple());
   job.module.setDataLayout(job.machine->createDataLayout());
   TargetTranslator translator(job.kernel, job.target, job.options, job.module);
@@ -114,6 +117,8 @@ static llvm::LogicalResult generate(Job &job, llvm::CodeGenFileType type, std::s
       optimize(job.module, *job.machine);
       if (job.target.vendor == Vendor::nvidia)
         sidestepPtxas(job.module);
+      else
+        copySignsAsBits(job.module);
     }
     if (job.options.keepAssembly && type == llvm::CodeGenFileType::ObjectFile)
       job.code.assembly = emit(*llvm::CloneModule(job.module), *job.machine, llvm::CodeGenFileType::AssemblyFile);
@@ -139,17 +144,13 @@ static void addWarning(CodeObject &code, machine::KernelOp kernel, DiagId id, st
   code.warnings.push_back({Severity::warning, id, placeOf(kernel.getLoc()), std::move(message), std::move(hint), {}});
 }
 
-/// Waits that count instructions are wrong, not slow, where LLVM has made others of them.
-static llvm::LogicalResult checkSchedule(Job &job) {
+/// What the code object does otherwise than the program. Waits that count instructions are wrong, not slow, where LLVM
+/// has made others of them.
+static std::optional<std::string> changedBy(Job &job) {
   PhaseTimer timer(job.code.phases, "check");
   std::string error;
   std::optional<Disassembly> listing = disassembleHsaco(job.code.bytes, job.target.name, error);
-  std::optional<std::string> wrong = listing ? scheduleMismatch(job.kernel, *listing) : error;
-  if (!wrong)
-    return mlir::success();
-  return report(job.kernel.getLoc(), DiagId::BackendFailed)
-             .hint("an access whose value nobody uses, or one like another before it, should not be in the program")
-         << "LLVM changed the schedule of `" << job.kernel.getSymName() << "`: " << *wrong;
+  return listing ? scheduleMismatch(job.kernel, *listing) : error;
 }
 
 /// The most accumulator registers of a lane that matrix instructions of one block hold.
@@ -168,10 +169,25 @@ static int64_t accumulatorRegisters(machine::KernelOp kernel) {
   return most;
 }
 
-/// `accumulatorsApart` lets LLVM put accumulators into registers of their own, beyond the 256 that every instruction
-/// can name, at the price of copies wherever another instruction needs one of them.
-static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Target &target, const Options &options,
-                                              bool accumulatorsApart) {
+namespace {
+/// How a code object is made.
+struct Way {
+  /// LLVM may put accumulators into registers of their own, beyond the 256 that every instruction can name, at the
+  /// price of copies wherever another instruction needs one of them.
+  bool accumulatorsApart = false;
+  /// Products and narrow loads are tied to their places: LLVM cannot move them, at the price of copies.
+  bool pin = false;
+};
+
+struct Built {
+  CodeObject code;
+  /// What of the order LLVM has changed.
+  std::optional<std::string> changed;
+};
+} // namespace
+
+static mlir::FailureOr<Built> buildHsaco(machine::KernelOp kernel, const Target &target, Options options, Way way) {
+  options.pin = way.pin;
   std::shared_lock generating(optionsMutex());
   OwnedJob owned(new Job(kernel, target, options));
   Job &job = *owned;
@@ -182,7 +198,7 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
   if (failed(translate<AmdTranslator>(job)))
     return failure();
   setGate(job.module, keep);
-  if (!accumulatorsApart)
+  if (!way.accumulatorsApart)
     job.module.getFunction(job.code.entry)->addFnAttr("amdgpu-agpr-alloc", "0");
   if (failed(generate(job, llvm::CodeGenFileType::ObjectFile, object)))
     return failure();
@@ -196,8 +212,7 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
   std::optional<HsacoKernel> facts = readHsaco(job.code.bytes, error);
   if (!facts)
     return report(kernel.getLoc(), DiagId::BackendFailed) << "the code object cannot be read: " << error;
-  if (keep && options.checkOrder && failed(checkSchedule(job)))
-    return failure();
+  std::optional<std::string> changed = keep && options.checkOrder ? changedBy(job) : std::nullopt;
   CodeObject &code = job.code;
   code.vgprs = facts->vgprs;
   code.agprs = facts->agprs;
@@ -212,13 +227,13 @@ static mlir::FailureOr<CodeObject> buildHsaco(machine::KernelOp kernel, const Ta
                "use a smaller tile, fewer stages or more waves");
   if (!job.messages.warnings.empty())
     addWarning(code, kernel, DiagId::BackendFailed, job.messages.warnings);
-  return std::move(code);
+  return Built{std::move(code), std::move(changed)};
 }
 
-/// What needs far more registers than there are would spill most of them.
+/// What needs half as many registers again as there are would spill most of them, after minutes of looking for places.
 static llvm::LogicalResult checkDemand(machine::KernelOp kernel, const Target &target, const Options &options) {
   int64_t alive = registersAlive(kernel), has = target.registersPerLane + target.accumulatorRegistersPerLane;
-  if (options.allowSpills || alive <= 2 * has)
+  if (options.allowSpills || 2 * alive <= 3 * has)
     return llvm::success();
   return report(kernel.getLoc(), DiagId::RegisterSpill).hint("use a smaller tile or more waves")
          << "`" << kernel.getSymName() << "` keeps about " << alive << " registers a lane alive, " << target.name
@@ -230,14 +245,26 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   if (failed(checkTarget(kernel, target, Vendor::amd)) || failed(checkDemand(kernel, target, options)))
     return failure();
   initializeTargets();
-  bool apart = accumulatorRegisters(kernel) > half;
-  mlir::FailureOr<CodeObject> code = buildHsaco(kernel, target, options, apart);
-  if (failed(code) || apart || code->scratchBytes == 0)
-    return code;
+  Way way{.accumulatorsApart = accumulatorRegisters(kernel) > half};
+  mlir::FailureOr<Built> built = buildHsaco(kernel, target, options, way);
+  if (succeeded(built) && built->changed) {
+    way.pin = true;
+    built = buildHsaco(kernel, target, options, way);
+  }
+  if (failed(built))
+    return failure();
+  if (built->changed)
+    return report(kernel.getLoc(), DiagId::BackendFailed)
+               .hint("an access whose value nobody uses, or one like another before it, should not be in the program")
+           << "LLVM changed the schedule of `" << kernel.getSymName() << "`: " << *built->changed;
+  if (way.accumulatorsApart || built->code.scratchBytes == 0)
+    return std::move(built->code);
   // What is wrong with the second attempt is nobody's business: the first one stands.
   mlir::ScopedDiagnosticHandler quiet(kernel.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
-  mlir::FailureOr<CodeObject> other = buildHsaco(kernel, target, options, /*accumulatorsApart=*/true);
-  return succeeded(other) && other->scratchBytes < code->scratchBytes ? std::move(other) : std::move(code);
+  way.accumulatorsApart = true;
+  mlir::FailureOr<Built> other = buildHsaco(kernel, target, options, way);
+  bool isBetter = succeeded(other) && !other->changed && other->code.scratchBytes < built->code.scratchBytes;
+  return std::move((isBetter ? other : built)->code);
 }
 
 mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target &target, const Options &options) {

@@ -56,23 +56,23 @@ static llvm::Value *take(llvm::IRBuilder<> &builder, llvm::Value *value, Piece p
 }
 
 LogicalResult Translator::makePhis(mlir::ValueRange targets, llvm::SmallVector<llvm::PHINode *> &phis) {
-  llvm::SmallVector<llvm::Type *> types;
+  llvm::SmallVector<size_t> ends; // all phis of a block come before its other instructions
   for (mlir::Value target : targets) {
-    types.push_back(convert(target.getType(), target.getLoc()));
-    if (!types.back())
+    llvm::Type *type = convert(target.getType(), target.getLoc());
+    if (!type)
       return failure();
-    auto pieces = piecesOf(types.back());
-    for (Piece piece : pieces)
-      phis.push_back(builder.CreatePHI(
-          pieces.size() == 1 ? types.back() : llvm::FixedVectorType::get(types.back()->getScalarType(), piece.count),
-          2));
+    for (Piece piece : piecesOf(type)) {
+      bool isWhole = piece.count == countOf(type);
+      phis.push_back(
+          builder.CreatePHI(isWhole ? type : llvm::FixedVectorType::get(type->getScalarType(), piece.count), 2));
+    }
+    ends.push_back(phis.size());
   }
-  llvm::ArrayRef<llvm::PHINode *> rest = phis;
-  for (auto [target, type] : llvm::zip_equal(targets, types)) {
-    size_t count = piecesOf(type).size();
-    llvm::SmallVector<llvm::Value *> parts(rest.take_front(count));
-    rest = rest.drop_front(count);
-    set(target, count == 1 ? parts.front() : llvm::concatenateVectors(builder, parts));
+  size_t begin = 0;
+  for (auto [target, end] : llvm::zip_equal(targets, ends)) {
+    llvm::SmallVector<llvm::Value *> parts(llvm::ArrayRef(phis).slice(begin, end - begin));
+    set(target, parts.size() == 1 ? parts.front() : llvm::concatenateVectors(builder, parts));
+    begin = end;
   }
   return success();
 }

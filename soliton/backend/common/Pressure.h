@@ -7,6 +7,7 @@
 //   %a = machine.load … : vector<8xf32>         8
 //   %b = machine.load … : vector<8xf32>        16
 //   %c = arith.addf %a, %b                     24, since all three are alive at the addition
+//   %d = vector.shuffle %c, %c [0, 0, 0, 0]    24: what only moves elements needs no registers of its own
 //
 //===----------------------------------------------------------------------===//
 #pragma once

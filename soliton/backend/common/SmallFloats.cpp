@@ -33,63 +33,66 @@ SmallFloats::SmallFloats(llvm::IRBuilder<> &builder, DType type)
 }
 
 Value *SmallFloats::decode(Value *encoded) {
+  llvm::IRBuilder<>::FastMathFlagGuard guard(builder);
+  builder.setFastMathFlags({});
   Value *all = builder.CreateZExt(encoded, builder.getInt32Ty());
   Value *magnitude = builder.CreateAnd(all, word((1u << width) - 1));
-  Value *rebased = builder.CreateAdd(magnitude, word(static_cast<uint32_t>(127 - bias) << mantissa));
-  Value *normal = builder.CreateShl(rebased, 23 - mantissa);
-  // Subnormals are integers of the smallest one.
-  Value *whole = builder.CreateUIToFP(magnitude, builder.getFloatTy());
-  Value *subnormal =
-      builder.CreateFMul(whole, llvm::ConstantFP::get(builder.getFloatTy(), std::ldexp(1.0, 1 - bias - mantissa)));
-  Value *isNormal = builder.CreateICmpUGE(magnitude, word(1u << mantissa));
-  Value *result = builder.CreateSelect(isNormal, normal, builder.CreateBitCast(subnormal, builder.getInt32Ty()));
+  Value *sign = builder.CreateShl(builder.CreateLShr(all, width), 31);
+  // The fields in their places are the number with another bias, subnormals too: one product mends that, exactly.
+  Value *fields = builder.CreateOr(builder.CreateShl(magnitude, 23 - mantissa), sign);
+  Value *result =
+      builder.CreateFMul(asFloat(fields), llvm::ConstantFP::get(builder.getFloatTy(), std::ldexp(1.0, 127 - bias)));
+  auto choose = [&](Value *is, Value *special) { result = builder.CreateSelect(is, asFloat(special), result); };
   // What is no finite number, if the format has such: infinity one above the largest, NaN beyond that.
   uint64_t largest = soliton::encode(type, largestFinite(type));
   for (uint64_t special = largest + 1; special < (1ull << width); ++special) {
     bool isInfinite = std::isinf(soliton::decode(type, special));
-    Value *is = isInfinite ? builder.CreateICmpEQ(magnitude, word(static_cast<uint32_t>(special)))
-                           : builder.CreateICmpUGE(magnitude, word(static_cast<uint32_t>(special)));
-    result = builder.CreateSelect(is, word(isInfinite ? 0x7f800000 : 0x7fc00000), result);
+    Value *code = word(static_cast<uint32_t>(special));
+    choose(isInfinite ? builder.CreateICmpEQ(magnitude, code) : builder.CreateICmpUGE(magnitude, code),
+           builder.CreateOr(sign, word(isInfinite ? 0x7f800000 : 0x7fc00000)));
     if (!isInfinite)
       break;
   }
-  Value *sign = builder.CreateShl(builder.CreateLShr(all, width), 31);
-  result = builder.CreateOr(result, sign);
-  if (std::isnan(soliton::decode(type, 1ull << width))) // no negative zero: NaN instead
-    result = builder.CreateSelect(builder.CreateICmpEQ(all, word(1u << width)), word(0x7fc00000), result);
-  return asFloat(result);
+  if (hasOneZero())
+    choose(builder.CreateICmpEQ(all, word(1u << width)), word(0x7fc00000));
+  return result;
 }
 
 Value *SmallFloats::encode(Value *x, bool saturate) {
+  llvm::IRBuilder<>::FastMathFlagGuard guard(builder);
+  builder.setFastMathFlags({}); // a sum below counts on its rounding
   Overflow overflow = saturate ? Overflow::saturate : Overflow::toNaN;
-  auto code = [&](double value) { return word(static_cast<uint32_t>(soliton::encode(type, value, overflow))); };
-  uint32_t largest = static_cast<uint32_t>(soliton::encode(type, largestFinite(type)));
+  auto code = [&](double value) { return static_cast<uint32_t>(soliton::encode(type, value, overflow)); };
   Value *all = builder.CreateBitCast(x, builder.getInt32Ty());
   Value *a = builder.CreateAnd(all, word(0x7fffffff));
-  // Normal numbers: half of the last bit that stays, less one for ties to even.
+  // Normal numbers: half of the last bit that stays, less one for ties to even, and the other bias.
   int drop = 23 - mantissa;
   Value *odd = builder.CreateAnd(builder.CreateLShr(a, drop), word(1));
-  Value *rounded = builder.CreateAdd(builder.CreateAdd(a, word((1u << (drop - 1)) - 1)), odd);
-  Value *normal =
-      builder.CreateSub(builder.CreateLShr(rounded, drop), word(static_cast<uint32_t>(127 - bias) << mantissa));
-  // Subnormal ones: how many of the smallest, which may become the first normal number.
-  double smallest = std::ldexp(1.0, 1 - bias);
-  Value *magnitude = asFloat(a);
-  Value *steps =
-      builder.CreateFMul(magnitude, llvm::ConstantFP::get(builder.getFloatTy(), std::ldexp(1.0, bias - 1 + mantissa)));
-  Value *isSubnormal = builder.CreateFCmpOLT(magnitude, llvm::ConstantFP::get(builder.getFloatTy(), smallest));
-  steps = builder.CreateSelect(isSubnormal, steps, llvm::ConstantFP::get(builder.getFloatTy(), 0));
-  Value *subnormal =
-      builder.CreateFPToUI(builder.CreateUnaryIntrinsic(llvm::Intrinsic::rint, steps), builder.getInt32Ty());
+  uint32_t rebase = static_cast<uint32_t>(127 - bias) << 23;
+  Value *rounded = builder.CreateAdd(builder.CreateAdd(a, word((1u << (drop - 1)) - 1 - rebase)), odd);
+  Value *normal = builder.CreateLShr(rounded, drop);
+  // Subnormal ones: how many of the smallest, which may become the first normal number. The sum with a number whose
+  // last bit is the smallest one rounds to whole ones of it.
+  llvm::APFloat ruler(static_cast<float>(std::ldexp(1.0, 24 - bias - mantissa)));
+  Value *sum = builder.CreateFAdd(asFloat(a), llvm::ConstantFP::get(builder.getContext(), ruler));
+  Value *subnormal = builder.CreateSub(builder.CreateBitCast(sum, builder.getInt32Ty()),
+                                       word(static_cast<uint32_t>(ruler.bitcastToAPInt().getZExtValue())));
+  Value *isSubnormal = builder.CreateICmpULT(a, word(static_cast<uint32_t>(128 - bias) << 23));
   Value *result = builder.CreateSelect(isSubnormal, subnormal, normal);
-  result = builder.CreateSelect(builder.CreateICmpUGT(result, word(largest)), code(1e30), result);
-  Value *isNan = builder.CreateICmpUGT(a, word(0x7f800000));
-  result = builder.CreateSelect(isNan, code(std::numeric_limits<double>::quiet_NaN()), result);
+  Value *largest = word(code(largestFinite(type)));
+  uint32_t beyond = code(1e30), nan = code(std::numeric_limits<double>::quiet_NaN());
+  result = builder.CreateSelect(builder.CreateICmpUGT(result, largest), word(beyond), result);
+  if (nan != beyond) // a NaN lies beyond the largest number too
+    result = builder.CreateSelect(builder.CreateICmpUGT(a, word(0x7f800000)), word(nan), result);
   Value *sign = builder.CreateShl(builder.CreateLShr(all, 31), width);
   Value *withSign = builder.CreateOr(result, sign);
-  if (std::isnan(soliton::decode(type, 1ull << width))) // no negative zero
+  if (hasOneZero())
     withSign = builder.CreateSelect(builder.CreateICmpEQ(result, word(0)), result, withSign);
   return builder.CreateTrunc(withSign, builder.getIntNTy(static_cast<unsigned>(width + 1)));
+}
+
+bool SmallFloats::hasOneZero() const {
+  return std::isnan(soliton::decode(type, 1ull << width));
 }
 
 } // namespace soliton::backend

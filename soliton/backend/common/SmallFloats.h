@@ -28,6 +28,8 @@ public:
   llvm::Value *encode(llvm::Value *x, bool saturate);
 
 private:
+  /// Minus zero is NaN.
+  bool hasOneZero() const;
   llvm::Value *word(uint32_t value) { return builder.getInt32(value); }
   llvm::Value *asFloat(llvm::Value *bits) { return builder.CreateBitCast(bits, builder.getFloatTy()); }
 

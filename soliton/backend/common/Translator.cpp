@@ -224,14 +224,15 @@ llvm::CallInst *Translator::assembly(llvm::Type *result, llvm::StringRef text, l
   return call;
 }
 
-/// One is enough. LLVM looks the name `memory` up among all registers of the chip, for each of them.
-void Translator::compilerFence() {
+/// One is enough.
+void Translator::compilerFence(bool clobbersMemory) {
   llvm::BasicBlock *block = builder.GetInsertBlock();
   auto *last = block->empty() ? nullptr : llvm::dyn_cast<llvm::CallInst>(&block->back());
   auto *code = last ? llvm::dyn_cast<llvm::InlineAsm>(last->getCalledOperand()) : nullptr;
-  bool isFenced = code && code->getAsmString().empty() && code->getConstraintString() == "~{memory}";
+  const char *constraints = clobbersMemory ? "~{memory}" : "";
+  bool isFenced = code && code->getAsmString().empty() && code->getConstraintString() == constraints;
   if (!isFenced)
-    assembly(builder.getVoidTy(), "", "~{memory}", {}, AsmEffect::memory);
+    assembly(builder.getVoidTy(), "", constraints, {}, AsmEffect::memory);
 }
 
 llvm::Value *Translator::predicated(llvm::Value *condition, llvm::Type *type,

@@ -12,6 +12,7 @@
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/common/LineTable.h"
 #include "soliton/ir/Diagnose.h"
+#include "soliton/support/DType.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -53,6 +54,10 @@ protected:
   virtual llvm::Value *fastReciprocalRoot(llvm::Value *x) = 0;
   /// A maximum or minimum that keeps NaN, where the target has a better way than LLVM's; false if it has none.
   virtual bool translateExtreme(mlir::Operation *op) { return false; }
+  /// Small floats as f32, and f32 rounded to them (beyond the largest number: NaN or infinity), by the target's
+  /// instructions where it has some.
+  virtual llvm::Value *widen(llvm::Value *value, DType small);
+  virtual llvm::Value *narrow(llvm::Value *value, DType small);
   /// The address that `buffer` begins at, for atomics.
   virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
 
@@ -84,8 +89,9 @@ protected:
   enum class AsmEffect { none, convergent, memory };
   llvm::CallInst *assembly(llvm::Type *result, llvm::StringRef text, llvm::StringRef constraints,
                            llvm::ArrayRef<llvm::Value *> args, AsmEffect effect);
-  /// Nothing that touches memory moves across this point in LLVM; emits no instruction.
-  void compilerFence();
+  /// Nothing that touches memory moves across this point in LLVM; emits no instruction. What does not clobber memory
+  /// leaves loads alone once instructions are selected.
+  void compilerFence(bool clobbersMemory = true);
   /// Emits `body` for the lanes where `condition` holds; its value (of `type`, null for none) or zero.
   llvm::Value *predicated(llvm::Value *condition, llvm::Type *type, llvm::function_ref<llvm::Value *()> body);
   /// lane + uniform (if there is one); without the immediate.
@@ -101,6 +107,10 @@ protected:
   llvm::Value *fromMemory(llvm::Value *loaded, llvm::Type *type);
   llvm::Value *toMemory(llvm::Value *value, llvm::Type *memory);
   llvm::LogicalResult translateAtomic(machine::AtomicOp op, llvm::StringRef scope);
+  /// The f32 of which a value of small floats was made without rounding, or null: chains of maxima are narrowed once,
+  /// for LLVM drops what nobody uses.
+  llvm::Value *wideOf(mlir::Value value) const { return wides.lookup(value); }
+  void setWide(mlir::Value value, llvm::Value *wide);
   /// A conversion that the target has no instruction for, element by element.
   llvm::LogicalResult translateConvert(machine::ConvertOp op);
 
@@ -145,7 +155,7 @@ private:
   llvm::LogicalResult makePhis(mlir::ValueRange targets, llvm::SmallVector<llvm::PHINode *> &phis);
   void setFlags(mlir::Operation *op);
 
-  llvm::DenseMap<mlir::Value, llvm::Value *> values;
+  llvm::DenseMap<mlir::Value, llvm::Value *> values, wides;
   /// Small floats are f32 at the moment.
   bool isWidened = false;
   LineTable lines;

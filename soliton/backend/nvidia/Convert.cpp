@@ -54,6 +54,23 @@ Value *NvidiaTranslator::fromFp8(Value *value, bool isE5m2) {
   return fromElements(list, vectorOf(builder.getHalfTy(), list.size()));
 }
 
+static bool isNativeFp8(DType small) {
+  return small == DType::f8e4m3fn || small == DType::f8e5m2;
+}
+
+Value *NvidiaTranslator::widen(Value *value, DType small) {
+  if (!isNativeFp8(small))
+    return Translator::widen(value, small);
+  Value *halves = fromFp8(value, small == DType::f8e5m2);
+  return builder.CreateFPExt(halves, vectorOf(builder.getFloatTy(), countOf(value->getType())));
+}
+
+Value *NvidiaTranslator::narrow(Value *value, DType small) {
+  if (!isNativeFp8(small))
+    return Translator::narrow(value, small);
+  return toFp8(elements(value), small == DType::f8e5m2, /*saturate=*/false);
+}
+
 LogicalResult NvidiaTranslator::translate(machine::ConvertOp op) {
   mlir::Type from = op.getValue().getType(), to = op.getResult().getType();
   mlir::Type fromElement = mlir::getElementTypeOrSelf(from), toElement = mlir::getElementTypeOrSelf(to);

@@ -65,12 +65,16 @@ LogicalResult NvidiaTranslator::translate(machine::IdOp op) {
 }
 
 LogicalResult NvidiaTranslator::translate(machine::ShuffleOp op) {
-  Value *value = get(op.getValue());
+  // One small float takes a register as it is or as f32.
+  Value *value = wideOf(op.getValue());
+  bool isWide = value && countOf(value->getType()) == 1;
+  if (!isWide)
+    value = get(op.getValue());
   auto size = static_cast<int64_t>(kernel.getWaveSize());
   auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
   llvm::SmallVector<Value *> words = wordList(value);
   if (op.getMode() != machine::ShuffleMode::idx && (offset < 0 || offset >= size)) {
-    set(op, value); // every source is outside the wave
+    set(op, get(op.getValue())); // every source is outside the wave
     return success();
   }
   I::ID id = op.getMode() == machine::ShuffleMode::bfly   ? I::nvvm_shfl_sync_bfly_i32
@@ -83,7 +87,11 @@ LogicalResult NvidiaTranslator::translate(machine::ShuffleOp op) {
   Value *clamp = i32(op.getMode() == machine::ShuffleMode::up ? 0 : 0x1f);
   for (Value *&word : words)
     word = call(id, {}, {i32(kAllLanes), word, source, clamp});
-  set(op, fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), value->getType()));
+  Value *moved = fromElements(words, vectorOf(builder.getInt32Ty(), words.size()));
+  if (isWide)
+    setWide(op, bits(moved, value->getType()));
+  else
+    set(op, fromWords(moved, value->getType()));
   return success();
 }
 

@@ -92,6 +92,8 @@ private:
 
   // Convert.cpp
   llvm::LogicalResult translate(machine::ConvertOp op);
+  llvm::Value *widen(llvm::Value *value, DType small) override;
+  llvm::Value *narrow(llvm::Value *value, DType small) override;
   llvm::Value *toFp8(llvm::ArrayRef<llvm::Value *> list, bool isE5m2, bool saturate);
   llvm::Value *fromFp8(llvm::Value *value, bool isE5m2);
 

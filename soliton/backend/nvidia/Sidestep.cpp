@@ -18,13 +18,25 @@ static bool isNarrow(llvm::Type *type) {
 }
 
 namespace {
-/// A narrow operation as one of 32 bits on its operand, shifted left afterwards: `x * -8` is `-x << 3`.
+/// A narrow operation as one of 32 bits on its operands, shifted left afterwards: `x * -8` is `-x << 3`.
 struct WideOperation {
   const char *text = nullptr;
-  Value *operand = nullptr;
+  llvm::SmallVector<Value *, 2> operands;
   unsigned shift = 0;
+  bool isSigned = true;
 };
 } // namespace
+
+static WideOperation wideExtreme(const llvm::MinMaxIntrinsic &extreme) {
+  bool isSigned = extreme.isSigned();
+  auto text = [&](const char *ofSigned, const char *ofUnsigned) { return isSigned ? ofSigned : ofUnsigned; };
+  bool isGreatest = llvm::ICmpInst::isGT(extreme.getPredicate());
+  return {isGreatest ? text("max.s32 $0, $1, $2;", "max.u32 $0, $1, $2;")
+                     : text("min.s32 $0, $1, $2;", "min.u32 $0, $1, $2;"),
+          {extreme.getLHS(), extreme.getRHS()},
+          0,
+          isSigned};
+}
 
 static WideOperation wideOperation(llvm::Instruction &instruction) {
   using namespace llvm::PatternMatch;
@@ -33,11 +45,13 @@ static WideOperation wideOperation(llvm::Instruction &instruction) {
   Value *operand = nullptr;
   const llvm::APInt *factor = nullptr;
   if (match(&instruction, m_Neg(m_Value(operand))))
-    return {"neg.s32 $0, $1;", operand};
+    return {"neg.s32 $0, $1;", {operand}};
   if (match(&instruction, m_Mul(m_Value(operand), m_APInt(factor))) && factor->isNegatedPowerOf2())
-    return {"neg.s32 $0, $1;", operand, (-*factor).logBase2()};
+    return {"neg.s32 $0, $1;", {operand}, (-*factor).logBase2()};
   if (match(&instruction, m_Intrinsic<llvm::Intrinsic::abs>(m_Value(operand))))
-    return {"abs.s32 $0, $1;", operand};
+    return {"abs.s32 $0, $1;", {operand}};
+  if (auto *extreme = llvm::dyn_cast<llvm::MinMaxIntrinsic>(&instruction))
+    return wideExtreme(*extreme);
   return {};
 }
 
@@ -64,11 +78,16 @@ static Value *byElements(llvm::IRBuilder<> &builder, llvm::Type *type, llvm::Arr
 }
 
 static Value *inWords(llvm::IRBuilder<> &builder, const WideOperation &operation) {
-  llvm::Type *word = builder.getInt32Ty(), *narrow = operation.operand->getType();
-  auto *type = llvm::FunctionType::get(word, {word}, false);
-  auto *code = llvm::InlineAsm::get(type, operation.text, "=r,r", /*hasSideEffects=*/false);
-  return byElements(builder, narrow, operation.operand, [&](llvm::ArrayRef<Value *> elements) -> Value * {
-    llvm::CallInst *call = builder.CreateCall(type, code, builder.CreateSExt(elements[0], word));
+  llvm::Type *word = builder.getInt32Ty(), *narrow = operation.operands[0]->getType();
+  llvm::SmallVector<llvm::Type *> words(operation.operands.size(), word);
+  auto *type = llvm::FunctionType::get(word, words, false);
+  auto *code =
+      llvm::InlineAsm::get(type, operation.text, words.size() == 1 ? "=r,r" : "=r,r,r", /*hasSideEffects=*/false);
+  return byElements(builder, narrow, operation.operands, [&](llvm::ArrayRef<Value *> elements) -> Value * {
+    llvm::SmallVector<Value *> wide;
+    for (Value *element : elements)
+      wide.push_back(builder.CreateIntCast(element, word, operation.isSigned));
+    llvm::CallInst *call = builder.CreateCall(type, code, wide);
     call->setDoesNotThrow();
     call->setDoesNotAccessMemory();
     return builder.CreateShl(builder.CreateTrunc(call, narrow->getScalarType()), operation.shift);

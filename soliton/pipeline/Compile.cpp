@@ -1,0 +1,47 @@
+#include "soliton/pipeline/Compile.h"
+
+#include "soliton/pipeline/Check.h"
+
+#include <algorithm>
+
+namespace soliton::pipe {
+
+std::string_view nameOf(Mode mode) {
+  return mode == Mode::Exact ? "exact" : "faithful";
+}
+
+static bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
+  return std::any_of(diagnostics.begin(), diagnostics.end(),
+                     [](const Diagnostic &diagnostic) { return diagnostic.severity == Severity::error; });
+}
+
+bool CompiledPipeline::ok() const {
+  return !hasErrors(diagnostics);
+}
+
+std::string CompiledPipeline::text(const OpDesc &op) const {
+  auto known = tagNames.find(op.tag);
+  return toString(op, known == tagNames.end() ? "" : known->second);
+}
+
+CompiledPipeline compilePipeline(const PipelineSchedule &pipeline, const PipelineOptions &options) {
+  CompiledPipeline result;
+  result.name = pipeline.name();
+  result.mode = options.mode;
+  result.config = pipeline.config();
+  result.knobs = pipeline.scheduleConfig();
+  result.body = pipeline.buildBody();
+  for (const OpDesc &op : result.body)
+    if (op.tag < kFirstFrameworkTag)
+      result.tagNames[op.tag] = pipeline.tagName(op.tag);
+  result.diagnostics = checkDeclaration(pipeline, result.body);
+  if (!result.ok())
+    return result;
+  if (options.mode == Mode::Exact)
+    compileExact(pipeline, options, result);
+  else
+    compileFaithful(pipeline, options, result);
+  return result;
+}
+
+} // namespace soliton::pipe

@@ -1,0 +1,61 @@
+//===- Geometry.h - What the shape of a kernel costs on the counters ---------------===//
+//
+// From a kernel's tile, element type and waves: how many copies one load op issues (vm), how many shared reads one
+// fragment op issues (lgkm), how many matrix instructions a quadrant is, how much shared memory the stages take.
+//
+//   fourWaveGeometry({.bm = 128, .bn = 128, .bk = 64, .elemBytes = 2})       vm 2/2, lgkm 4/4, 8 matrix instructions
+//   pingPongGeometry({.bm = 256, .bn = 256, .bk = 64, .elemBytes = 2}, …)    vm 2/2, lgkm 8/4
+//
+// A shape that rounds a count down to nothing is an error: a load op that loads nothing waits for nothing.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/pipeline/Ops.h"
+
+namespace soliton::pipe {
+
+struct KernelGeometry {
+  int bm = 0, bn = 0, bk = 0;
+  int mmaM = 16, mmaN = 16, mmaK = 32;
+  int elemBytes = 2;
+  /// Elements that one lane moves at once.
+  int simdWidth = 8;
+  bool isFp8 = false;
+  int vmPerLoadA = 0, vmPerLoadB = 0;
+  int lgkmPerLoadA = 0, lgkmPerLoadB = 0;
+  /// Matrix instructions of one quadrant, and of them along K.
+  int mmasPerOp = 0, kMmas = 0;
+  /// Bytes of all stages.
+  int64_t sharedBytes = 0;
+
+  /// Loads per block, so that a block's matrix instructions cover them; 0: no cap.
+  int maxGlobals() const;
+  bool operator==(const KernelGeometry &) const = default;
+};
+
+/// What an author says of a kernel.
+struct TileShape {
+  int bm = 0, bn = 0, bk = 0;
+  int elemBytes = 2;
+  /// The matrix instruction is square of this size; its K follows from the element type.
+  int mma = 16;
+  /// Rows and columns of a wave's own tile (ping-pong); 0: half of the workgroup's.
+  int wm = 0, wn = 0;
+};
+
+struct GeometryResult {
+  KernelGeometry geometry;
+  std::vector<Diagnostic> errors;
+  bool ok() const { return errors.empty(); }
+};
+
+/// Four waves, 2x2, each operand tile split in two half-tiles of which a wave reads a part of each.
+GeometryResult fourWaveGeometry(const TileShape &shape, Where where = std::source_location::current());
+/// Eight waves, 2x4. A half of A is what one row of waves reads, a half of B is half of the columns.
+GeometryResult pingPongGeometry(const TileShape &shape, Where where = std::source_location::current());
+
+/// Loads per block that are safe with that many matrix instructions along K.
+int safeMaxGlobals(int kMmas);
+
+} // namespace soliton::pipe
