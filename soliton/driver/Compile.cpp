@@ -266,6 +266,7 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
     return mlir::failure();
   const Target &target = geometry->target();
   WholeKernel whole = makeWholeKernel(kernel, *geometry);
+  lap("read back");
   if (mlir::failed(proveAgain(kernel, whole)))
     return mlir::failure();
   lap("verify");
