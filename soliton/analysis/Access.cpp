@@ -77,6 +77,8 @@ void Access::read(Operation *op) {
   TileType tile = access.getMovedTile();
   memoryType = cast<MemoryType>(access.getIndexedMemory().getType());
   isWrite = access.writesIndexed();
+  if (access.getAtomicKind())
+    atomicWidth = tile.getElementType().getIntOrFloatBitWidth() < 32 ? geometry.target().narrowAtomicElements : 1;
   int64_t bits = memoryBits(tile.getElementType()), unit = std::gcd<int64_t>(bits, 8);
   size = bits / unit;
   unitsPerByte = 8 / unit;
@@ -353,6 +355,8 @@ static bool isAccessSize(int64_t bytes) {
 }
 
 int64_t Access::width(int64_t maxBytes) const {
+  if (atomicWidth)
+    return *atomicWidth == 1 || (groupsAre(*atomicWidth) && tileLayout.splits(*atomicWidth)) ? *atomicWidth : 0;
   int64_t best = unitsPerByte == 1 || (!isWrite && unitsPerByte % size == 0) ? 1 : 0;
   for (int64_t width = 2; bytesOf(width) <= maxBytes && groupsAre(width); width *= 2)
     // What one instruction moves must be whole bytes, and a layout of its own.

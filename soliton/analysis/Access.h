@@ -83,6 +83,8 @@ private:
   /// `f6`). An element has `size` of them.
   int64_t size = 1, unitsPerByte = 1;
   bool isWrite = false;
+  /// Of an atomic: the elements that one instruction changes.
+  std::optional<int64_t> atomicWidth;
   /// Of a copy into a swizzled tile: the coordinate of a place is what this map stores there.
   std::optional<SharedMap> stored;
   /// Where the offset is a sum of places times strides: those strides in units, and the offset of a register at the

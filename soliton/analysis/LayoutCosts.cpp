@@ -124,7 +124,7 @@ ChoiceCost LayoutCosts::stagedRead(ReadOp read, int64_t elements) const {
 
 ChoiceCost LayoutCosts::access(Operation *op, const Layout &layout) const {
   TileType tile = tileOf(op);
-  if (!cast<MemoryType>(memoryOf(op).getType()).isShared() || tile.getRank() == 0)
+  if (!cast<AccessOpInterface>(op).isIndexedShared() || tile.getRank() == 0)
     return globalAccess(op, layout);
   // A tile in shared memory is stored in the order of its dimensions.
   return sharedAccess(layout, Dim(tile.getDims().back().getValue().str()), elementBytes(tile.getElementType()),

@@ -267,7 +267,7 @@ TEST(Compile, TypesThatNoInstructionHas) {
   expectSays(errorIn("gfx942", "  %v = arith.constant 1 : index"), "which no target has");
   expectSays(errorIn("gfx942", "  %v = arith.constant dense<1> : vector<1xi8>\n"
                                "  %w = machine.atomic add %v, [%c0] : vector<1xi8> -> vector<1xi8>"),
-             "expected 32 or 64 bits");
+             "expected 32 bits or more");
 }
 
 TEST(Compile, SurvivesWhatLlvmDoes) {

@@ -67,7 +67,7 @@ LogicalResult Oracle::chooseSymbols(KernelOp kernel) {
 static bool isOnlyWritten(BlockArgument argument) {
   bool written = false;
   for (Operation *user : argument.getUsers()) {
-    if (!writes(user, argument))
+    if (!writes(user, argument) || cast<AccessOpInterface>(user).getAtomicKind())
       return false;
     written = true;
   }

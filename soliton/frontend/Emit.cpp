@@ -188,6 +188,9 @@ private:
     case OpKind::read:
       result = emitRead(op);
       break;
+    case OpKind::atomic:
+      result = emitAtomic(op);
+      break;
     case OpKind::fill:
     case OpKind::splat:
     case OpKind::selfIndex:
@@ -276,6 +279,14 @@ private:
     wave::WriteOp::create(builder, location(op), operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic),
                           attrs.symbols, attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
                           /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
+  }
+
+  mlir::Value emitAtomic(const OpRecord &op) {
+    AccessAttrs attrs = accessAttrs(op);
+    return wave::AtomicOp::create(builder, location(op), resultType(op), *wave::symbolizeAtomicKind(op.function),
+                                  operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic), attrs.symbols,
+                                  attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
+                                  /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
   }
 
   mlir::TypedAttr constant(const OpRecord &op) {
@@ -411,7 +422,7 @@ bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
 
 void checkEffect(const Program &program, std::vector<Diagnostic> &diagnostics) {
   for (const OpRecord &op : program.ops)
-    if (op.kind == OpKind::write)
+    if (op.kind == OpKind::write || op.kind == OpKind::atomic)
       return;
   diagnostics.push_back({Severity::error,
                          DiagId::KernelWritesNothing,

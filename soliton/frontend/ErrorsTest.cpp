@@ -512,6 +512,27 @@ TEST_F(ErrorsTest, WriteType) {
   expectMistake(DiagId::WriteType, "`write` of `f32` to `ints`, which holds `i32`", "cast the value to `i32`");
 }
 
+TEST_F(ErrorsTest, AtomicType) {
+  MemoryRef bytes = k.memory("bytes", {M}, global, i8);
+  line = __LINE__ + 1;
+  atomic_add(read(bytes), bytes);
+  expectMistake(DiagId::AtomicType,
+                "`atomic_add` on `bytes`, which holds `i8`, expected i32, i64, f32, f64, f16 or bf16");
+}
+
+TEST_F(ErrorsTest, AtomicBitsOfFloats) {
+  line = __LINE__ + 1;
+  atomic_xor(read(a), a);
+  expectMistake(DiagId::AtomicType, "`atomic_xor` on `a`, which holds `f32`, expected i32 or i64");
+}
+
+TEST_F(ErrorsTest, AtomicDims) {
+  line = __LINE__ + 1;
+  atomic_max(read(v), a);
+  expectMistake(DiagId::WriteDims, "`atomic_max` of a tile with the dimensions `[M]` to `a`, expected `[M, N]`",
+                "`broadcast(value, {M, N})` first");
+}
+
 TEST_F(ErrorsTest, BoundsDim) {
   line = __LINE__ + 1;
   read(v, {.bounds = DimMap{{N, 5}}});

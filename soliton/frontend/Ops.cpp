@@ -116,8 +116,8 @@ static std::optional<Value> convertForWrite(Tracer &tracer, const Value &value, 
   if (isFloat(from) && isFloat(memory.type))
     return cast(value, memory.type, {}, place);
   tracer.error(DiagId::WriteType,
-               "`write` of " + quoted(lang::toString(from)) + " to " + quoted(memory.name) + ", which holds " +
-                   quoted(lang::toString(memory.type)),
+               "`" + tracer.what() + "` of " + quoted(lang::toString(from)) + " to " + quoted(memory.name) +
+                   ", which holds " + quoted(lang::toString(memory.type)),
                "cast the value to " + quoted(lang::toString(memory.type)),
                {{memory.place, quoted(memory.name) + " is declared here"}});
   return std::nullopt;
@@ -132,34 +132,101 @@ static void reportWriteDims(Tracer &tracer, const Parameter &memory, const std::
                      : isSubset(dims, expected) ? "`broadcast(value, " + braces + ")` first"
                                                 : "";
   tracer.error(DiagId::WriteDims,
-               "`write` of a tile with the dimensions " + quoted(frontend::toString(dims)) + " to " +
+               "`" + tracer.what() + "` of a tile with the dimensions " + quoted(frontend::toString(dims)) + " to " +
                    quoted(memory.name) + ", expected " + quoted(target),
                hint, {tracer.noteOn(0), {memory.place, quoted(memory.name) + " is declared here"}});
 }
 
-void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  Tracer tracer("write", place, operandsOfAccess(&value, options), memory.program());
+namespace {
+/// An op that changes a memory, and its value with the memory's element type.
+struct Store {
+  OpRecord op;
+  Value value;
+};
+} // namespace
+
+/// What `write` and the atomics check.
+static std::optional<Store> resolveStore(Tracer &tracer, OpRecord op, const MemoryRef &memory,
+                                         const AccessOptions &options, bool isRead, const Place &place) {
   if (!checkMemory(memory, tracer) || !tracer.ok() || !checkExpressions(tracer, options))
-    return;
+    return std::nullopt;
   Program &program = tracer.program();
   Parameter parameter = program.parameters[memory.id()];
-  auto mapping = resolveMapping(program, parameter, options, /*isRead=*/false, place);
-  OpRecord op{.kind = OpKind::write,
-              .memory = memory.id(),
-              .firstDynamic = 1,
-              .elementsPerThread = options.elements_per_thread};
+  auto mapping = resolveMapping(program, parameter, options, isRead, place);
   if (!mapping)
-    return;
-  if (tracer.tile(0).dims != mapping->dims)
-    return reportWriteDims(tracer, parameter, mapping->dims);
+    return std::nullopt;
+  op.memory = memory.id();
+  op.firstDynamic = 1;
+  op.elementsPerThread = options.elements_per_thread;
+  op.indices = mapping->indices;
+  if (tracer.tile(0).dims != mapping->dims) {
+    reportWriteDims(tracer, parameter, mapping->dims);
+    return std::nullopt;
+  }
   if (!checkInsideLoops(tracer, mapping->dims) || !resolveBounds(tracer, options, mapping->dims, op))
-    return;
+    return std::nullopt;
   auto converted = convertForWrite(tracer, tracer.operand(0), parameter, place);
   if (!converted)
-    return;
-  op.indices = mapping->indices;
-  Tracer("write", place, operandsOfAccess(&*converted, options), memory.program())
-      .recordEffect(std::move(op), options.tag);
+    return std::nullopt;
+  return Store{std::move(op), *converted};
+}
+
+void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  Tracer tracer("write", place, operandsOfAccess(&value, options), memory.program());
+  auto store = resolveStore(tracer, {.kind = OpKind::write}, memory, options, /*isRead=*/false, place);
+  if (store)
+    Tracer("write", place, operandsOfAccess(&store->value, options), memory.program())
+        .recordEffect(std::move(store->op), options.tag);
+}
+
+/// `kind`: the dialect's word.
+static Value atomic(const char *name, std::string_view kind, const Value &value, const MemoryRef &memory,
+                    const AccessOptions &options, Place place) {
+  Tracer tracer(name, place, operandsOfAccess(&value, options), memory.program());
+  OpRecord op{.kind = OpKind::atomic, .function = kind};
+  // A mapping says where an element is read; `target` where it is written.
+  auto store = resolveStore(tracer, std::move(op), memory, options, /*isRead=*/options.target.empty(), place);
+  if (!store)
+    return tracer.poison();
+  const Parameter &parameter = tracer.program().parameters[memory.id()];
+  ElementType type = parameter.type;
+  bool isWide = type == i32 || type == i64 || type == f32 || type == f64;
+  bool isBitwise = kind.starts_with("bit_");
+  if (!(isWide && !(isBitwise && isFloat(type))) && !(kind == "add" && (type == f16 || type == bf16))) {
+    tracer.error(DiagId::AtomicType,
+                 "`" + tracer.what() + "` on " + quoted(parameter.name) + ", which holds " +
+                     quoted(lang::toString(type)) + ", expected " +
+                     (isBitwise       ? "i32 or i64"
+                      : kind == "add" ? "i32, i64, f32, f64, f16 or bf16"
+                                      : "i32, i64, f32 or f64"),
+                 {}, {{parameter.place, quoted(parameter.name) + " is declared here"}});
+    return tracer.poison();
+  }
+  std::vector<Expr> dims = tracer.tile(0).dims;
+  return Tracer(name, place, operandsOfAccess(&store->value, options), memory.program())
+      .record(std::move(store->op), {dims, type}, options.tag);
+}
+
+Value lang::atomic_add(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_add", "add", value, memory, options, place);
+}
+Value lang::atomic_min(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_min", "min", value, memory, options, place);
+}
+Value lang::atomic_max(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_max", "max", value, memory, options, place);
+}
+Value lang::atomic_exchange(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_exchange", "exchange", value, memory, options, place);
+}
+Value lang::atomic_and(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_and", "bit_and", value, memory, options, place);
+}
+Value lang::atomic_or(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_or", "bit_or", value, memory, options, place);
+}
+Value lang::atomic_xor(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+  return atomic("atomic_xor", "bit_xor", value, memory, options, place);
 }
 
 //===- Matrices --------------------------------------------------------------------------===//

@@ -23,6 +23,26 @@ Value read(const MemoryRef &memory, AccessOptions options = {}, Place place = st
 void write(const Value &value, const MemoryRef &memory, AccessOptions options = {},
            Place place = std::source_location::current());
 
+/// Each element of `memory` that an element of `value` is for becomes their sum (least, largest, the value itself, …)
+/// in one step that nobody interrupts; gives what was there. A mapping says where, as it does for a read, so that
+/// elements may meet:
+///
+///   Value count = atomic_add(one, bins, {.mapping = IndexMapping(…), .mapping_dynamic_vals = {bin}});
+Value atomic_add(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+Value atomic_min(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+Value atomic_max(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+Value atomic_exchange(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                      Place place = std::source_location::current());
+Value atomic_and(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+Value atomic_or(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                Place place = std::source_location::current());
+Value atomic_xor(const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+
 //===- Matrices and reductions -------------------------------------------------===//
 
 /// acc[…, M, N] + the sum over K of lhs[…, M, K] · rhs[…, N, K].

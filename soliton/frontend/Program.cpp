@@ -43,6 +43,8 @@ std::string frontend::describe(const Program &program, ValueId id) {
   switch (op.kind) {
   case OpKind::read:
     return "the tile of " + quoted(program.parameters[op.memory].name);
+  case OpKind::atomic:
+    return "what was in " + quoted(program.parameters[op.memory].name);
   case OpKind::unary:
   case OpKind::binary:
   case OpKind::compare:

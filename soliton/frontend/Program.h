@@ -48,6 +48,7 @@ struct ValueInfo {
 enum class OpKind : uint8_t {
   read,
   write,
+  atomic,
   fill,
   splat,
   mma,
@@ -73,7 +74,7 @@ struct OpRecord {
   std::vector<std::string> tags = {};
   std::vector<ValueId> operands = {};
   std::vector<ValueId> results = {};
-  /// unary, binary, compare, reduce: which, by the dialect's word.
+  /// unary, binary, compare, reduce, atomic: which, by the dialect's word.
   std::string_view function = {};
   /// read, write: the parameter.
   uint32_t memory = 0;

@@ -239,6 +239,25 @@ private:
         value.values);
   }
 
+  void atomic(AtomicOp op) {
+    Memory &memory = memoryOf(op, op.getMemory());
+    const Tile &value = tile(op.getValue());
+    Tile old(value.domain, memory.type());
+    Access access(op, memory, global.count(op.getMemory()), value.domain, tilesOf(op.getDynamicValues()), geometry);
+    std::visit(
+        [&]<typename T>(const std::vector<T> &values) {
+          access.forEach([&](size_t position, size_t element) {
+            if (!memory.isDefined(element))
+              fail(op.getLoc(), DiagId::ReferenceUndefined,
+                   "changes an element of shared memory that was never written");
+            T found = old.as<T>()[position] = memory.load<T>(element);
+            memory.store(element, updated(op.getKind(), memory.type(), found, values[position]));
+          });
+        },
+        value.values);
+    define(op.getResult(), std::move(old));
+  }
+
   /// A swizzle exchanges chunks of a row, or of a line of several, so a tile that is closed under it holds the
   /// coordinates of its own places.
   void checkWholeChunks(CopyOp op, const Domain &places) {
@@ -339,6 +358,7 @@ private:
     llvm::TypeSwitch<mlir::Operation *>(op)
         .Case([&](ReadOp each) { read(each); })
         .Case([&](WriteOp each) { write(each); })
+        .Case([&](AtomicOp each) { atomic(each); })
         .Case([&](CopyOp each) { copy(each); })
         .Case([&](WorkgroupIdOp each) {
           indices[each.getResult()] = geometry.workgroupId(static_cast<int64_t>(each.getDim()));

@@ -8,6 +8,7 @@
 #include <limits>
 
 namespace soliton::interp {
+using wave::AtomicKind;
 using wave::BinaryKind;
 using wave::ReduceKind;
 using wave::UnaryKind;
@@ -243,6 +244,41 @@ int64_t combine(ReduceKind kind, int64_t a, int64_t b) {
   if (kind == ReduceKind::sum)
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
   return kind == ReduceKind::max ? std::max(a, b) : std::min(a, b);
+}
+
+//===-- Atomics ---------------------------------------------------------------===//
+
+double updated(AtomicKind kind, DType type, double old, double value) {
+  switch (kind) {
+  case AtomicKind::add:
+    return round(type, old + value);
+  case AtomicKind::min:
+    return value < old ? value : old;
+  case AtomicKind::max:
+    return value > old ? value : old;
+  default:
+    return value;
+  }
+}
+
+int64_t updated(AtomicKind kind, DType type, int64_t old, int64_t value) {
+  switch (kind) {
+  case AtomicKind::add:
+    return wrap(type, static_cast<int64_t>(static_cast<uint64_t>(old) + static_cast<uint64_t>(value)));
+  case AtomicKind::min:
+    return std::min(old, value);
+  case AtomicKind::max:
+    return std::max(old, value);
+  case AtomicKind::exchange:
+    return value;
+  case AtomicKind::bit_and:
+    return old & value;
+  case AtomicKind::bit_or:
+    return old | value;
+  case AtomicKind::bit_xor:
+    return old ^ value;
+  }
+  return value;
 }
 
 } // namespace soliton::interp

@@ -53,4 +53,8 @@ int64_t identity(wave::ReduceKind kind, DType type, int64_t);
 double combine(wave::ReduceKind kind, double a, double b);
 int64_t combine(wave::ReduceKind kind, int64_t a, int64_t b);
 
+/// What an atomic leaves where it found `old`.
+double updated(wave::AtomicKind kind, DType type, double old, double value);
+int64_t updated(wave::AtomicKind kind, DType type, int64_t old, int64_t value);
+
 } // namespace soliton::interp

@@ -19,7 +19,8 @@ class Machine_Enum<string name, string summary, list<string> cases>
 }
 def Machine_Id : Machine_Enum<"IdKind", "which number", ["lane", "wave", "workgroup0", "workgroup1", "workgroup2"]>;
 def Machine_Counter : Machine_Enum<"Counter", "what is counted", ["vm", "shared", "cp_async", "bulk", "mma"]>;
-def Machine_AtomicKind : Machine_Enum<"AtomicKind", "read-modify-write", ["add", "min", "max"]>;
+def Machine_AtomicKind : Machine_Enum<"AtomicKind", "read-modify-write",
+    ["add", "min", "max", "umin", "umax", "exchange", "bit_and", "bit_or", "bit_xor"]>;
 def Machine_ShuffleMode : Machine_Enum<"ShuffleMode", "how the source lane is named", ["bfly", "up", "down", "idx"]>;
 def Machine_FenceSpace : Machine_Enum<"FenceSpace", "what is ordered", ["shared_async", "global", "shared"]>;
 
@@ -156,7 +157,8 @@ def Machine_StoreOp : Machine_MemoryOp<"store", [MemoryEffects<[MemWrite]>]> {
 def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "one atomic read-modify-write a lane; the result is the old value";
   let description = [{
-    `result = memory[a]; memory[a] = kind(memory[a], value)` without interruption, in lanes where `mask` is set. Addresses as for `load`.
+    `result = memory[a]; memory[a] = kind(memory[a], value)` without interruption, in lanes where `mask` is set; 0 in others. Addresses as for `load`.
+    `umin` and `umax` compare integers without sign.
 
     Constraints:
       * (C1) value and result have one type.

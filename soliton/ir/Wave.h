@@ -55,6 +55,8 @@ struct LayoutRelations {
 struct MemoryUse {
   mlir::Value memory;
   bool isWrite = false;
+  /// It reads what it writes, in one step.
+  std::optional<AtomicKind> atomic = {};
 };
 using MemoryUses = llvm::SmallVector<MemoryUse, 2>;
 
@@ -101,6 +103,9 @@ mlir::ArrayAttr exprArrayAttr(mlir::MLIRContext *context, llvm::ArrayRef<sym::Ex
 
 /// The expressions of an array of expression attributes.
 llvm::SmallVector<sym::Expr> exprsOf(mlir::ArrayAttr array);
+
+/// Whether an `atomic` of this kind has such elements.
+bool hasAtomic(AtomicKind kind, mlir::Type type);
 
 /// Ops that only order or time others: barriers, waits and hints.
 inline bool isTime(mlir::Operation *op) {

@@ -162,6 +162,8 @@ def Wave_BinaryKind : Wave_Enum<"BinaryKind", "element-wise function of two tile
 def Wave_ComparePredicate : Wave_Enum<"ComparePredicate", "ordered comparison (signed for integers)",
     ["eq", "ne", "lt", "le", "gt", "ge"]>;
 def Wave_ReduceKind : Wave_Enum<"ReduceKind", "how a reduction combines", ["sum", "max", "min"]>;
+def Wave_AtomicKind : Wave_Enum<"AtomicKind", "how an atomic changes what it finds",
+    ["add", "min", "max", "exchange", "bit_and", "bit_or", "bit_xor"]>;
 
 /// How a `wave.convert` moves data; decided once, by comparing digits.
 def Wave_ConvertPlan : Wave_Enum<"ConvertPlanKind", "how data moves between two layouts", ["rename", "shuffle", "shared"]>;

@@ -31,6 +31,7 @@ def Wave_AccessOp : OpInterface<"AccessOpInterface", [Wave_IndexedOp]> {
     | --- | --- | --- | --- |
     | `read` | `memory` | the result | reads `memory` |
     | `write` | `memory` | `value` | writes `memory` |
+    | `atomic` | `memory` | `value` | reads and writes `memory` in one step |
     | `copy` | `source` | none | reads `source`, writes `destination`, later |
   }];
   let methods = [
@@ -50,8 +51,15 @@ def Wave_AccessOp : OpInterface<"AccessOpInterface", [Wave_IndexedOp]> {
   let extraSharedClassDeclaration = [{
     /// Whether the indexed memory is written; otherwise it is read.
     bool writesIndexed() { return $_op.getMemoryUses().front().isWrite; }
-    /// Whether the indexed memory is a tile that the workgroup shares.
-    bool isIndexedShared() { return ::llvm::cast<::soliton::wave::MemoryType>($_op.getIndexedMemory().getType()).isShared(); }
+    /// How the indexed memory is read and written in one step; nothing for a plain access.
+    std::optional<::soliton::wave::AtomicKind> getAtomicKind() { return $_op.getMemoryUses().front().atomic; }
+    /// Whether the indexed memory is a tile that the workgroup shares. A parameter in the shared space is one for what
+    /// can be staged; atomics act on the caller's tensor.
+    bool isIndexedShared() {
+      ::mlir::Value memory = $_op.getIndexedMemory();
+      return ::llvm::cast<::soliton::wave::MemoryType>(memory.getType()).isShared() &&
+             !($_op.getMemoryUses().front().atomic && ::llvm::isa<::mlir::BlockArgument>(memory));
+    }
   }];
 }
 

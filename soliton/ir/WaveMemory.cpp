@@ -28,7 +28,24 @@ static llvm::LogicalResult verifyExprs(mlir::Operation *op, llvm::StringRef name
   return mlir::success();
 }
 
-/// What `read` and `write` share; `tile` is the result or the value.
+bool hasAtomic(AtomicKind kind, mlir::Type type) {
+  bool isWide = type.isInteger(32) || type.isInteger(64) || type.isF32() || type.isF64();
+  switch (kind) {
+  case AtomicKind::add:
+    return isWide || type.isF16() || type.isBF16();
+  case AtomicKind::min:
+  case AtomicKind::max:
+  case AtomicKind::exchange:
+    return isWide;
+  case AtomicKind::bit_and:
+  case AtomicKind::bit_or:
+  case AtomicKind::bit_xor:
+    return isWide && type.isInteger();
+  }
+  return false;
+}
+
+/// What `read`, `write` and `atomic` share; `tile` is the result or the value.
 template <typename Op>
 static llvm::LogicalResult verifyAccess(Op op, TileType tile, llvm::StringRef what) {
   MemoryType memory = op.getMemory().getType();
@@ -70,6 +87,21 @@ llvm::LogicalResult ReadOp::verify() {
 
 llvm::LogicalResult WriteOp::verify() {
   return verifyAccess(*this, getValue().getType(), "value");
+}
+
+llvm::LogicalResult AtomicOp::verify() {
+  // atomic_c1
+  mlir::Type type = getValue().getType().getElementType();
+  if (!hasAtomic(getKind(), type))
+    return emitOpError() << "is `" << stringifyAtomicKind(getKind()) << "` of " << type
+                         << " elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits of integers only)";
+  if (failed(verifyAccess(*this, getValue().getType(), "value")))
+    return mlir::failure();
+  // atomic_c6
+  TileType value = getValue().getType(), result = getResult().getType();
+  if (value.getDims() != result.getDims() || value.getElementType() != result.getElementType())
+    return emitOpError() << "gives " << result << " for the value " << value << ", expected the same";
+  return mlir::success();
 }
 
 llvm::LogicalResult CopyOp::verify() {

@@ -178,6 +178,44 @@ def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["
   }];
 }
 
+def Wave_AtomicOp : Wave_Op<"atomic", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, AttrSizedOperandSegments, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "change elements of a memory, each in one step, and give what was there";
+  let description = [{
+    For each coordinate `c` of the value, with `g` as for `wave.read`, where `memory[indices(g)]` is a place of the memory and every
+    `g[d]` is within its dimension: `result[c] = memory[indices(g)]; memory[indices(g)] = kind(memory[indices(g)], value[c])`, and
+    nobody sees or changes the place in between. Elsewhere the result is 0. Attributes as for `wave.read`.
+
+    Coordinates that meet at one place change it one after the other, in an order that is not said; so do atomics of one kind by
+    different waves and workgroups. Any other two accesses of a workgroup to the same place keep the order of the program.
+    Of floats, `min` and `max` leave a place as it is where the value is NaN, and want no NaN there.
+
+    Constraints:
+      * (C1) the element types of value, memory and result agree: `i32`, `i64`, `f32` or `f64`; `add` may have `f16` or `bf16`, the
+        bitwise kinds have integers.
+      * (C2) to (C5) as for `wave.write`.
+      * (C6) value and result have the same dimensions.
+
+    Example:
+    ```mlir
+    %old = wave.atomic add %0, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = (ins Wave_AtomicKind:$kind, Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+                       Variadic<Index>:$symbols, OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
+                       OptionalAttr<Wave_ExprAttr>:$buffer);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{ $kind $value `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) `->` type($result) }];
+  let hasVerifier = 1; // atomic_c1 … atomic_c6
+  let extraClassDeclaration = [{
+    ::mlir::Value getIndexedMemory() { return getMemory(); }
+    TileType getMovedTile() { return getValue().getType(); }
+    ::mlir::Value getMovedValue() { return getValue(); }
+    MemoryUses getMemoryUses() { return {{getMemory(), /*isWrite=*/true, getKind()}}; }
+  }];
+}
+
 def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a tile in the workgroup's shared memory";
   let description = [{

@@ -59,6 +59,9 @@ TileWork ReadOp::getWork() {
 TileWork WriteOp::getWork() {
   return TileWork::access;
 }
+TileWork AtomicOp::getWork() {
+  return TileWork::access;
+}
 TileWork CopyOp::getWork() {
   return TileWork::access;
 }
@@ -108,6 +111,11 @@ void WriteOp::relateLayouts(LayoutRelations &relations) {
   relateAccess(*this, relations);
 }
 
+void AtomicOp::relateLayouts(LayoutRelations &relations) {
+  relateAccess(*this, relations);
+  relations.alike.emplace_back(getResult(), getValue());
+}
+
 void IterateOp::relateLayouts(LayoutRelations &relations) {
   mlir::Operation *yield = block().getTerminator();
   for (auto [init, argument, yielded, result] : llvm::zip(getInits(), carried(), yield->getOperands(), getResults()))
@@ -131,5 +139,8 @@ Value ReadOp::getPricedTile() {
   return getResult();
 }
 Value WriteOp::getPricedTile() {
+  return getValue();
+}
+Value AtomicOp::getPricedTile() {
   return getValue();
 }

@@ -32,6 +32,8 @@ bool shareBytes(const Region &a, const Region &b) {
 bool mayConflict(const Kernel &kernel, const Access &x, const Access &y) {
   if (!(x.write || y.write) || (x.waived && y.waived))
     return false;
+  if (x.region == y.region && x.atomic >= 0 && x.atomic == y.atomic)
+    return false;
   if (x.region == y.region)
     return x.begin < y.end && y.begin < x.end;
   return shareBytes(kernel.regions[x.region], kernel.regions[y.region]);

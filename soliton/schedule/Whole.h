@@ -10,7 +10,8 @@
 //                                                    load b
 //
 // Two accesses *conflict* if one of them writes and their regions and ranges overlap. They concern one wave only if
-// both are the same `function` from elements to waves and that function names one wave for each element.
+// both are the same `function` from elements to waves and that function names one wave for each element. Atomics of
+// one kind do not conflict with each other.
 //
 // A tile with B buffers is told apart by a *clock*, which counts the iterations of the loop that was pipelined: an
 // access with phase p touches buffer (clock + p) mod B. The kernel loop of a pipeline advances the clock behind every
@@ -59,6 +60,8 @@ struct Access {
   int phase = 0;
   /// The counter whose retirement completes it; -1: complete at issue, or wherever a barrier is passed.
   int counter = -1;
+  /// The kind of a read or write that is one step of both; those of one kind may come in any order. -1: a plain one.
+  int atomic = -1;
   /// The author of a schedule accepts that only latency keeps it from others that say the same.
   bool waived = false;
 

@@ -155,6 +155,21 @@ TEST(Whole, GlobalMemoryThatWavesShareIsOrderedToo) {
   EXPECT_EQ(derived(own), "Gw0bG");
 }
 
+TEST(Whole, AtomicsOfOneKindComeInAnyOrderAndOthersDoNot) {
+  auto change = [](int kind) {
+    Node node = globalStore();
+    node.accesses.insert(node.accesses.begin(), touch(2, false, kVm));
+    for (Access &access : node.accesses)
+      access.atomic = kind;
+    return node;
+  };
+  EXPECT_EQ(derived(kernelOf({change(0), change(0)})), "GG");
+  EXPECT_EQ(derived(kernelOf({loop({change(0)})})), "(G)");
+  EXPECT_EQ(derived(kernelOf({change(0), change(1)})), "Gw0bG");
+  EXPECT_EQ(derived(kernelOf({change(0), globalLoad()})), "Gw0bG");
+  EXPECT_EQ(derived(kernelOf({globalStore(), change(0)})), "Gw0bG");
+}
+
 TEST(Whole, IterationsThatTouchDifferentElementsNeedNoOrder) {
   Node load = globalLoad(), store = globalStore();
   for (Node *node : {&load, &store}) {

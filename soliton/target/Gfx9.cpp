@@ -17,6 +17,8 @@ Target gfx9Base() {
   // vmcnt has 6 bits, lgkmcnt 4; copies to shared memory count as vm.
   target.counters = {{CounterKind::vm, 63}, {CounterKind::shared, 15}};
   target.barrierCompletesShared = false;
+  // global_atomic_pk_add_f16, global_atomic_pk_add_bf16 and their ds_ siblings; there are no others.
+  target.narrowAtomicElements = 2;
   target.asyncCopyCounter = CounterKind::vm;
   target.asyncCopyIsLaneLinear = true;
   target.maxAccessBytes = 16;

@@ -116,6 +116,8 @@ struct Target {
   bool barrierCompletesShared = false;
   /// Lanes of a wave see each other's ordinary accesses in program order without a barrier.
   bool lanesInLockstep = true;
+  /// Elements of 16 bits that one atomic addition changes together.
+  int64_t narrowAtomicElements = 1;
   /// `barrier id, waves` with ids below this; 1 where only whole workgroups meet.
   int64_t namedBarriers = 1;
   bool hasMbarrier = false;

@@ -62,6 +62,7 @@ private:
   void convertMma(MmaOp mma, const MmaWay &way);
   void convertReduce(ReduceOp reduce);
   void convertAccess(AccessOpInterface access);
+  void shareOld(AtomicOp atomic, const Layout &own, const Layout &wanted);
   void setStarts();
 
   const Layout &layoutOf(const LayoutProblem::ValueClass &valueClass) const {
@@ -181,6 +182,22 @@ void LayoutAssignment::convertAccess(AccessOpInterface access) {
   for (mlir::OpOperand &operand : access->getOpOperands())
     if (operand.get() == access.getMovedValue() && tileType(operand.get()).layout() != own)
       convertOperand(operand);
+  if (auto atomic = dyn_cast<AtomicOp>(access.getOperation()))
+    shareOld(atomic, own, layout);
+}
+
+/// Of those that hold an element one changes its place and gets what was there; the others hear of it through memory.
+void LayoutAssignment::shareOld(AtomicOp atomic, const Layout &own, const Layout &wanted) {
+  Value old = atomic.getResult();
+  if (own.replication() == 1 || old.use_empty())
+    return convertResult(atomic, own, wanted);
+  old.setType(tileType(old).withLayout(own));
+  OpBuilder builder(atomic->getContext());
+  builder.setInsertionPointAfter(atomic);
+  auto plan = ConvertPlanKindAttr::get(builder.getContext(), ConvertPlanKind::shared);
+  Value shared = ConvertOp::create(builder, atomic.getLoc(), tileType(old).withLayout(wanted), old, plan, ArrayAttr(),
+                                   OriginAttr());
+  old.replaceAllUsesExcept(shared, shared.getDefiningOp());
 }
 
 void LayoutAssignment::insertConverts() {

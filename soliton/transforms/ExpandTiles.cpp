@@ -67,6 +67,10 @@ FailureOr<int64_t> Expander::accessWidth(Operation *op, const Access &access) {
   int64_t width = access.width(geometry.maxBytesPerAccess());
   if (width > 0)
     return width;
+  if (cast<AccessOpInterface>(op).getAtomicKind())
+    return report(op->getLoc(), DiagId::AtomicType).hint("let a lane have two elements that lie together, or use f32")
+           << "`" << geometry.target().name << "` changes two " << tileOf(op).getElementType()
+           << " elements at once, and here lanes would change one";
   return report(op->getLoc(), DiagId::PackedElementsSplit)
              .hint("read and write whole bytes a lane along the tensor's last dimension, or use a wider element type")
          << "lanes would touch parts of the bytes in which " << tileOf(op).getElementType() << " elements lie";
@@ -133,6 +137,55 @@ LogicalResult Expander::expandWrite(WriteOp write) {
   return success();
 }
 
+/// The coordinates of a register in lane 0 of wave 0.
+static std::vector<int64_t> placeOf(const Layout &layout, ArrayRef<Dim> dims, int64_t reg) {
+  std::vector<int64_t> place;
+  for (Dim dim : dims)
+    place.push_back(layout.coordinate(dim, reg, 0, 0));
+  return place;
+}
+
+/// Pieces of `size` registers by the coordinates of their first.
+static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size) {
+  std::map<std::vector<int64_t>, int64_t> pieces;
+  for (int64_t begin = 0; begin < layout.regs(); begin += size)
+    pieces.emplace(placeOf(layout, dims, begin), begin);
+  return pieces;
+}
+
+LogicalResult Expander::expandAtomic(AtomicOp atomic) {
+  TileType type = atomic.getValue().getType();
+  Access access(atomic, geometry);
+  FailureOr<int64_t> found = accessWidth(atomic, access);
+  if (failed(found))
+    return failure();
+  int64_t width = *found;
+  bool shared = access.memory().isShared();
+  Fragment &result = define(atomic.getResult());
+  // An element that a lane holds twice is changed once.
+  SmallVector<Dim> dims =
+      llvm::map_to_vector(type.getDims(), [](StringAttr name) { return Dim(name.getValue().str()); });
+  std::map<std::vector<int64_t>, int64_t> first = piecesByPlace(type.layout(), dims, width);
+  std::map<int64_t, Value> olds;
+  for (auto [i, piece] :
+       llvm::enumerate(origins(atomic, shared ? Role::SharedStore : Role::GlobalStore, type.layout(), width))) {
+    int64_t begin = i * width;
+    Value &old = olds[first.at(placeOf(type.layout(), dims, begin))];
+    if (!old && !keepOutside && touchesNothing(atomic, access, begin))
+      old = FillOp::create(builder, atomic.getLoc(), pieceType(type, begin, width),
+                           cast<mlir::TypedAttr>(builder.getZeroAttr(type.getElementType())), atomic.getTagsAttr(),
+                           piece);
+    if (!old)
+      old = AtomicOp::create(builder, atomic.getLoc(), pieceType(type, begin, width), atomic.getKind(),
+                             fragment(atomic.getValue()).range(builder, atomic.getLoc(), begin, width, piece),
+                             atomic.getMemory(), dynamicPieces(atomic.getDynamicValues(), begin, width, piece),
+                             atomic.getSymbols(), mlir::IntegerAttr(), atomic.getIndicesAttr(), atomic.getStartsAttr(),
+                             ArrayAttr(), atomic.getGuardsAttr(), atomic.getTagsAttr(), piece, atomic.getBufferAttr());
+    result.append(old);
+  }
+  return success();
+}
+
 void Expander::expandCopy(CopyOp copy) {
   TileType type = copy.getTile();
   auto width = static_cast<int64_t>(copy.getElementsPerThread());
@@ -141,18 +194,6 @@ void Expander::expandCopy(CopyOp copy) {
     instruction.setTile(pieceType(type, i * width, width));
     instruction.setOriginAttr(piece);
   }
-}
-
-/// Pieces of `size` registers by their coordinates in lane 0 of wave 0.
-static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size) {
-  std::map<std::vector<int64_t>, int64_t> pieces;
-  for (int64_t begin = 0; begin < layout.regs(); begin += size) {
-    std::vector<int64_t> place;
-    for (Dim dim : dims)
-      place.push_back(layout.coordinate(dim, begin, 0, 0));
-    pieces.emplace(place, begin);
-  }
-  return pieces;
 }
 
 /// The dimensions of an operand, the contracted one first.
@@ -292,6 +333,7 @@ LogicalResult Expander::expandAccess(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return expandRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return expandWrite(write); })
+      .Case<AtomicOp>([&](AtomicOp atomic) { return expandAtomic(atomic); })
       .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); });
 }
 

@@ -27,7 +27,8 @@ private:
   LogicalResult expandAccess(Operation *op);
   LogicalResult expandRead(wave::ReadOp read);
   LogicalResult expandWrite(wave::WriteOp write);
-  /// Registers that one instruction of a read or write moves.
+  LogicalResult expandAtomic(wave::AtomicOp atomic);
+  /// Registers that one instruction of an access moves.
   FailureOr<int64_t> accessWidth(Operation *op, const Access &access);
   void expandCopy(wave::CopyOp copy);
   void expandMma(wave::MmaOp mma);

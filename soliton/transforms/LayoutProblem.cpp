@@ -123,12 +123,21 @@ void LayoutProblem::collectWays() {
         addCandidate(mma.op->getOperand(which), operandCandidate(mma.op, which, way, geometry));
 }
 
+/// Elements of a lane that the author or the instruction wants together; 0: as many as can be moved at once.
+static int64_t elementsTogether(AccessOpInterface op, const Geometry &geometry) {
+  if (auto said = op->getAttrOfType<mlir::IntegerAttr>("elements_per_thread"))
+    return said.getInt();
+  if (!op.getAtomicKind())
+    return 0;
+  return elementBits(op.getMovedTile().getElementType()) < 32 ? geometry.target().narrowAtomicElements : 1;
+}
+
 LogicalResult LayoutProblem::collectAccesses() {
   bool ok = true;
   SmallVector<std::pair<Value, Operation *>> reads, explicitReads, writes;
   kernel.walk([&](AccessOpInterface op) {
-    auto elements = op->getAttrOfType<mlir::IntegerAttr>("elements_per_thread");
-    FailureOr<Layout> layout = coalescedLayout(op, geometry, /*allWaves=*/false, elements ? elements.getInt() : 0);
+    int64_t elements = elementsTogether(op, geometry);
+    FailureOr<Layout> layout = coalescedLayout(op, geometry, /*allWaves=*/false, elements);
     if (failed(layout)) {
       (void)unknownExtent(op->getLoc(), tileOf(op));
       ok = false;
@@ -136,7 +145,7 @@ LogicalResult LayoutProblem::collectAccesses() {
     }
     SmallVector<Layout, 2> &layouts = coalescedLayouts[op];
     layouts.push_back(*layout);
-    FailureOr<Layout> ofAll = coalescedLayout(op, geometry, /*allWaves=*/true, elements ? elements.getInt() : 0);
+    FailureOr<Layout> ofAll = coalescedLayout(op, geometry, /*allWaves=*/true, elements);
     if (succeeded(ofAll) && geometry.waveCount() > 1 && !isRename(*ofAll, *layout))
       layouts.push_back(*ofAll);
     auto &list = op.writesIndexed() ? writes : elements ? explicitReads : reads;
@@ -230,9 +239,12 @@ ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &own, const
 
 Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool stage) const {
   const SmallVector<Layout, 2> &plain = coalescedLayouts.at(access);
-  // Lanes that would write parts of bytes hand their elements to one that has all of a byte.
+  // Lanes that would write parts of bytes hand their elements to one that has all of a byte; so do those that would
+  // change one of two elements that the instruction changes together.
   bool isPacked = memoryBits(tileOf(access).getElementType()) % 8 != 0;
-  if (isPacked && isa<WriteOp>(access) && Access(access, geometry, layout).width(geometry.maxBytesPerAccess()) == 0)
+  auto op = cast<AccessOpInterface>(access);
+  if (op.writesIndexed() && (isPacked || op.getAtomicKind()) &&
+      Access(access, geometry, layout).width(geometry.maxBytesPerAccess()) == 0)
     return plain.front();
   if (!stage || isShared(access) || isRename(plain.front(), layout))
     return layout;

@@ -67,7 +67,7 @@ static int64_t registersForAddresses(IterateOp loop, const Geometry &geometry) {
     return 0;
   int64_t rows = 0;
   loop.block().walk([&](Operation *op) {
-    if (!isa<ReadOp, WriteOp, CopyOp>(op) || cast<MemoryType>(memoryOf(op).getType()).isShared())
+    if (!isa<AccessOpInterface>(op) || cast<MemoryType>(memoryOf(op).getType()).isShared())
       return;
     bool isKnown =
         llvm::all_of(memoryExtents(memoryOf(op), geometry), [](const sym::Expr &size) { return size.isConstant(); });

@@ -147,9 +147,12 @@ static ConvertPlan movePlan(Operation *op) {
                      {.elementBits = static_cast<int>(elementBits(from.getElementType())), .trusted = true});
 }
 
+/// An atomic whose old value is used is one that is waited for.
 static OpKind accessKind(AccessOpInterface access) {
   if (access.isAsync())
     return OpKind::CopyAsync;
+  if (access.getAtomicKind() && !access.isIndexedShared() && !access->use_empty())
+    return OpKind::GlobalLoad;
   if (access.isIndexedShared())
     return access.writesIndexed() ? OpKind::SharedStore : OpKind::SharedLoad;
   return access.writesIndexed() ? OpKind::GlobalStore : OpKind::GlobalLoad;
@@ -316,7 +319,10 @@ int ProblemBuilder::tileRegion(AllocateOp tile) {
   region.space = sched::Space::Shared;
   region.size = bytesPerBuffer(tile);
   // A tile that is also used outside of the loop is one piece of storage.
-  region.rotating = llvm::all_of(tile.getResult().getUsers(), [&](Operation *user) { return isInside(user); });
+  // So is one that atomics change: the next iteration goes on with what they left.
+  region.rotating = llvm::all_of(tile.getResult().getUsers(), [&](Operation *user) {
+    return isInside(user) && !cast<AccessOpInterface>(user).getAtomicKind();
+  });
   if (!region.rotating)
     region.buffers = 1;
   result.tiles.push_back(tile);
@@ -424,6 +430,15 @@ LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::O
   return success();
 }
 
+/// An atomic reads what it writes.
+static void addReads(sched::Operation &atomic) {
+  std::vector<sched::Access> reads;
+  for (sched::Access access : atomic.accesses)
+    if (std::exchange(access.write, false))
+      reads.push_back(access);
+  atomic.accesses.insert(atomic.accesses.begin(), reads.begin(), reads.end());
+}
+
 LogicalResult ProblemBuilder::addAccesses(Operation *op) {
   sched::Operation &entry = problem().operations[indices.lookup(op)];
   for (Value operand : op->getOperands())
@@ -431,8 +446,11 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
       return failure();
   if (AllocateOp tile = sharedTileOf(op))
     addSharedAccess(op, tile, entry);
-  if (auto access = dyn_cast<AccessOpInterface>(op); access && !access.isIndexedShared())
+  auto access = dyn_cast<AccessOpInterface>(op);
+  if (access && !access.isIndexedShared())
     addGlobalAccess(op, entry);
+  if (access && access.getAtomicKind())
+    addReads(entry);
   for (Value value : op->getResults()) {
     sched::Access access;
     access.region = registers.lookup(value);

@@ -227,6 +227,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return lowerRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
+      .Case<AtomicOp>([&](AtomicOp atomic) { return lowerAtomic(atomic); })
       .Case<CopyOp>([&](CopyOp copy) { return lowerCopy(copy); })
       .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
       .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })

@@ -57,6 +57,12 @@ private:
   FailureOr<Address> address(const Access &access, Operation *op, int64_t elements);
   sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);
 
+  // LowerAtomic.cpp
+  LogicalResult lowerAtomic(wave::AtomicOp atomic);
+  Value atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc);
+  /// The least or largest of floats, by the order of their bits.
+  Value atomicByBits(wave::AtomicKind kind, Value value, const Address &at, Location loc);
+
   // LowerAddress.cpp
   /// An offset by who knows its addends: lanes, waves and iterations, whole workgroups.
   struct OffsetParts {

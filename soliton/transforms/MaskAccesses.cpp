@@ -214,12 +214,12 @@ static bool isZeroOutside(Value value, Dim dim) {
     return false;
   // A shared tile holds what its one writer read.
   if (auto allocation = read.getMemory().getDefiningOp<AllocateOp>()) {
-    SmallVector<WriteOp> writes;
+    SmallVector<Operation *> writers;
     for (Operation *user : allocation.getResult().getUsers())
-      if (auto write = dyn_cast<WriteOp>(user))
-        writes.push_back(write);
-    return writes.size() == 1 && isPermutation(read) && !writes[0].getIndices() &&
-           isZeroOutside(writes[0].getValue(), dim);
+      if (writes(user, allocation.getResult()))
+        writers.push_back(user);
+    auto write = writers.size() == 1 ? dyn_cast<WriteOp>(writers[0]) : WriteOp();
+    return write && isPermutation(read) && !write.getIndices() && isZeroOutside(write.getValue(), dim);
   }
   return !read.getBounds();
 }

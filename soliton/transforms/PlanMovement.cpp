@@ -154,6 +154,10 @@ static void followRoute(ConvertOp convert, const ConvertRoute &route) {
 
 static LogicalResult planConvert(ConvertOp convert, KernelOp kernel, const LayoutCosts &costs) {
   TileType from = convert.getOperand().getType(), to = convert.getResult().getType();
+  if (convert.getPlan() == ConvertPlanKind::shared) { // decided by who knows what the operand's holders lack
+    goThroughShared(convert, kernel);
+    return success();
+  }
   ConvertRoute route = costs.route(from, from.layout(), to.layout());
   switch (route.kind) {
   case ConvertKind::rename:

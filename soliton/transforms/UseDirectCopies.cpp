@@ -53,9 +53,9 @@ static bool writesRuns(const Layout &layout, const std::vector<DimExtent> &tile,
 /// Whether something between the two ops of one block writes to the memory.
 static bool isWrittenBetween(Operation *first, Operation *last, Value memory) {
   for (Operation *op = first->getNextNode(); op && op != last; op = op->getNextNode()) {
-    bool writes = false;
-    op->walk([&](WriteOp write) { writes |= write.getMemory() == memory; });
-    if (writes)
+    bool isWritten = false;
+    op->walk([&](Operation *inner) { isWritten |= writes(inner, memory); });
+    if (isWritten)
       return true;
   }
   return false;

@@ -169,7 +169,17 @@ private:
       addShared(op, tile, completes, node);
     if (!op.isIndexedShared())
       node.accesses.push_back(accessOf(op, op.getIndexedMemory(), op.writesIndexed(), completes, false));
+    if (op.getAtomicKind())
+      addReads(node);
     return node;
+  }
+
+  /// An atomic reads what it writes.
+  static void addReads(whole::Node &node) {
+    std::vector<whole::Access> reads = node.accesses;
+    for (whole::Access &read : reads)
+      read.write = false;
+    node.accesses.insert(node.accesses.begin(), reads.begin(), reads.end());
   }
 
   /// Neither iterations nor values decide which elements it touches.
@@ -189,6 +199,8 @@ private:
     access.region = regionOf(memory);
     access.write = write;
     access.counter = counter;
+    if (auto kind = cast<AccessOpInterface>(op).getAtomicKind())
+      access.atomic = static_cast<int>(*kind);
     access.waived = op->hasAttr("waived");
     access.steady = destination || isSteady(op);
     if (std::optional<WaveFunction> function = waveFunctionOf(op, geometry, destination)) {

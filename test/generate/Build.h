@@ -125,6 +125,10 @@ private:
   /// `ulps` and `slack`: how far a result may be off, in units of its last place and absolutely.
   void writeOut(int value, double ulps = 0, double slack = 0);
   bool mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape);
+  /// Changes a memory of its own by the value, at places where elements, waves and workgroups may meet.
+  void atomicOut(int value);
+  Element atomicElement(int value);
+  bool mapAtomic(Op &op, const Dims &dims, std::vector<Formula> &shape);
   void scatter(Op &op, const Dims &dims, std::vector<Formula> &shape);
   Dims requiredDims() const;
   int withRequiredDims(int value);

@@ -377,6 +377,84 @@ void Builder::writeOut(int value, double ulps, double slack) {
   append(std::move(op));
 }
 
+//===-- Atomics --------------------------------------------------------------------------------===//
+
+/// A type in which no order of additions shows.
+Element Builder::atomicElement(int value) {
+  Element own = type(value).element;
+  Known facts = knownOf(value);
+  double most = 100 + facts.bound;
+  for (const Dim &dim : program.dims)
+    most *= static_cast<double>(dim.size + 1);
+  std::vector<Element> fit;
+  for (Element each : {Element::i32, Element::i64, Element::f32, Element::f64})
+    if (each == own ? !isFloat(own)
+                    : facts.exact && facts.bound <= exactLimit(each) && own != Element::i1 && own != Element::f8e8m0fnu)
+      if (!isFloat(each) || (facts.exact && most <= exactLimit(each)))
+        fit.push_back(each);
+  if (facts.exact && isFloat(own) && bitsOf(own) >= 32 && most <= exactLimit(own))
+    fit.push_back(own);
+  return fit.empty() ? Element::i1 : choose.from(fit);
+}
+
+/// Whether each element has a place of its own.
+bool Builder::mapAtomic(Op &op, const Dims &dims, std::vector<Formula> &shape) {
+  size_t d = choose.below(dims.size());
+  std::vector<Formula> indices = plainIndices(dims.size());
+  switch (
+      choose.among({{"atomic.plain", 30}, {"atomic.wrapped", 30}, {"atomic.one-place", 20}, {"atomic.scatter", 20}})) {
+  case 0:
+    return true;
+  case 1: {
+    int64_t places = choose.between(1, 5);
+    indices[d] = mod(indices[d] + choose.between(0, 3), places);
+    shape[d] = Formula(places);
+    break;
+  }
+  case 2:
+    indices[d] = Formula(choose.between(0, 1));
+    shape[d] = Formula(2);
+    break;
+  default:
+    op.indices = std::move(indices);
+    scatter(op, dims, shape);
+    return false;
+  }
+  op.indices = std::move(indices);
+  return false;
+}
+
+void Builder::atomicOut(int value) {
+  Element element = atomicElement(value);
+  if (element == Element::i1 || elementsOf(unionOf(type(value).dims, requiredDims())) > kMostTile)
+    return;
+  bool apart = choose.chance(50) || type(value).dims.empty();
+  if (apart)
+    value = withRequiredDims(value);
+  if (type(value).element != element)
+    value = cast(value, element);
+  const ValueType tile = type(value);
+  Op op{.kind = OpKind::atomic, .operands = {value}};
+  size_t kinds = isFloat(element) ? 3 : 4;
+  static const std::vector<Choose::Weighted> kKinds = {
+      {"atomic.add", 40}, {"atomic.min", 20}, {"atomic.max", 20}, {"atomic.bits", 20}};
+  size_t kind = choose.among({kKinds.begin(), kKinds.begin() + static_cast<ptrdiff_t>(kinds)});
+  op.word =
+      kind < 3 ? kKinds[kind].feature.substr(7) : choose.from(std::vector<std::string>{"bit_and", "bit_or", "bit_xor"});
+  std::vector<Formula> shape;
+  for (const std::string &each : tile.dims)
+    shape.push_back(sizeSymbol(each));
+  bool unique = mapAtomic(op, tile.dims, shape) && apart && loops.empty();
+  op.memory = newMemory(shape, element, Data::integers);
+  // What was there is the same in every order only where nobody else comes.
+  if (unique && choose.maybe("atomic.old", 60)) {
+    emit(std::move(op), tile, {100, true});
+    return;
+  }
+  op.results = {addValue(tile, {})};
+  append(std::move(op));
+}
+
 //===-- Memory that is read again ---------------------------------------------------------------===//
 
 void Builder::authorSync(bool shared) {

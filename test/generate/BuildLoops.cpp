@@ -104,6 +104,8 @@ void Builder::loopOver(const std::string &axis) {
   }
   if (count == 0 || choose.maybe("loop.writes", 20))
     writeOut(anyValue());
+  if (choose.isWhole() && choose.chance(25))
+    atomicOut(anyValue());
   --depth;
   loops.pop_back();
   block = outer;
@@ -372,6 +374,8 @@ void Builder::chooseBody() {
   for (int64_t i = choose.between(1, choose.isSteered() ? 4 : 2); i > 0 && !pool.empty(); --i)
     if (int value = pool.back() == anyValue() ? pool.back() : anyValue(); written.insert(value).second)
       writeOut(value);
+  if (choose.isWhole() && (choose.isWanted("atomic.add") || choose.chance(25)))
+    atomicOut(anyValue());
   bool writes = false;
   forEachOp(program.body, [&](const Op &op) {
     writes |= op.kind == OpKind::write && program.memories[static_cast<size_t>(op.memory)].data == Data::output;

@@ -24,7 +24,8 @@ std::vector<PairCount> Campaign::pairs() const {
         ++counts[{a, b}];
   }
   std::vector<PairCount> pairs;
-  const std::vector<std::string> &all = coveredFeatures();
+  bool whole = std::ranges::any_of(results, [](const SeedResult &each) { return each.seed >= kFirstWhole; });
+  const std::vector<std::string> &all = coveredFeatures(whole);
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t j = i + 1; j < all.size(); ++j)
       pairs.push_back({all[i], all[j], counts[{all[i], all[j]}], whyNever(all[i], all[j]).value_or("")});

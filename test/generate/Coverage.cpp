@@ -8,6 +8,8 @@ struct Covered {
   std::string name;
   /// Fine names, or what they begin with in front of a dot; by default the coarse name itself.
   std::vector<std::string> fine = {};
+  /// Only kernels from kFirstWhole on have it.
+  bool later = false;
 };
 
 const std::vector<Covered> &table() {
@@ -88,6 +90,9 @@ const std::vector<Covered> &table() {
       {"barrier.author"},
       {"wait.author"},
       {"outputs.several"},
+      {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, true},
+      {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, true},
+      {"atomic.old", {}, true},
       // Control.
       {"loop"},
       {"loop.nested"},
@@ -166,14 +171,17 @@ const std::vector<Never> &nevers() {
 }
 } // namespace
 
-const std::vector<std::string> &coveredFeatures() {
-  static const std::vector<std::string> names = [] {
-    std::vector<std::string> list;
-    for (const Covered &each : table())
+static std::vector<std::string> namesOf(bool whole) {
+  std::vector<std::string> list;
+  for (const Covered &each : table())
+    if (whole || !each.later)
       list.push_back(each.name);
-    return list;
-  }();
-  return names;
+  return list;
+}
+
+const std::vector<std::string> &coveredFeatures(bool whole) {
+  static const std::vector<std::string> some = namesOf(false), all = namesOf(true);
+  return whole ? all : some;
 }
 
 bool brings(const std::string &fine, const std::string &coarse) {

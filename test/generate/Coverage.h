@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -16,8 +17,12 @@
 
 namespace soliton::generate {
 
-/// All coarse names, in the order of the table.
-const std::vector<std::string> &coveredFeatures();
+/// From this seed on kernels have all of the language. Those before have what it was when they were first judged, so
+/// that a seed which found something means the same kernel for ever.
+inline constexpr uint64_t kFirstWhole = 50000;
+
+/// Coarse names, in the order of the table: all of them, or those of seeds before kFirstWhole.
+const std::vector<std::string> &coveredFeatures(bool whole = true);
 
 /// Whether choosing `fine` brings the coarse feature.
 bool brings(const std::string &fine, const std::string &coarse);

@@ -71,6 +71,8 @@ void Evaluator::execute(const Op &op) {
     return read(op);
   case OpKind::write:
     return write(op);
+  case OpKind::atomic:
+    return atomic(op);
   case OpKind::allocate:
     return allocate(op);
   case OpKind::reduce:

@@ -111,6 +111,43 @@ void Evaluator::write(const Op &op) {
   });
 }
 
+/// One element after the other, as if there were one lane.
+void Evaluator::atomic(const Op &op) {
+  const Tile &tile = tileAt(op.operands[0]);
+  Tile result = newTile(op.results[0]);
+  Element type = program.memories[static_cast<size_t>(op.memory)].type;
+  Access access = accessOf(op, tile, 1);
+  forEachPlace(tile.extents, [&](size_t number, const Place &at) {
+    std::optional<Place> place = placeOf(access, at);
+    if (!place || !isInside(op, *place))
+      return;
+    Number before = load(op, *place), with = tile.elements[number], after = before;
+    if (op.word == "add")
+      after = {roundTo(type, before.real + with.real), wrapTo(type, before.whole + with.whole)};
+    else if (op.word == "min")
+      after = {std::min(before.real, with.real), std::min(before.whole, with.whole)};
+    else if (op.word == "max")
+      after = {std::max(before.real, with.real), std::max(before.whole, with.whole)};
+    else if (op.word == "exchange")
+      after = with;
+    else if (op.word == "bit_and")
+      after.whole = before.whole & with.whole;
+    else if (op.word == "bit_or")
+      after.whole = before.whole | with.whole;
+    else
+      after.whole = before.whole ^ with.whole;
+    result.elements[number] = before;
+    store(op, *place, after);
+  });
+  values[static_cast<size_t>(op.results[0])] = std::move(result);
+}
+
+bool Evaluator::isInside(const Op &op, const Place &at) const {
+  if (program.memories[static_cast<size_t>(op.memory)].isParameter)
+    return storages[static_cast<size_t>(op.memory)].contains(at);
+  return numberIn(shared.at(op.memory), at).has_value();
+}
+
 void Evaluator::allocate(const Op &op) {
   SharedTile tile{extentsOf(program, program.memories[static_cast<size_t>(op.memory)]), {}};
   size_t count = 1;

@@ -94,6 +94,9 @@ private:
   size_t argumentOf(int memory) const;
   void read(const Op &op);
   void write(const Op &op);
+  void atomic(const Op &op);
+  /// Whether the memory has that place.
+  bool isInside(const Op &op, const Place &at) const;
   void allocate(const Op &op);
 
   //===-- Computing ---------------------------------------------------------------------===//

@@ -177,6 +177,7 @@ private:
     switch (op.kind) {
     case OpKind::read:
     case OpKind::write:
+    case OpKind::atomic:
       return access(op, depth);
     case OpKind::allocate:
       return line(depth, "%m" + std::to_string(op.memory) + " = wave.allocate : " + memoryType(memory(op)));
@@ -274,9 +275,11 @@ private:
     if (op.kind == OpKind::read)
       return line(depth, name(op.results[0]) + " = wave.read " + memoryName + symbols + usingValues(from) +
                              attributes(op) + " : " + memoryType(memory(op)) + " -> " + tile(op.results[0]));
-    line(depth, "wave.write " + name(from[0]) + ", " + memoryName + symbols +
-                    usingValues({from.begin() + 1, from.end()}) + attributes(op) + " : " + tile(from[0]) + ", " +
-                    memoryType(memory(op)));
+    bool isAtomic = op.kind == OpKind::atomic;
+    std::string head = isAtomic ? name(op.results[0]) + " = wave.atomic " + op.word + " " : "wave.write ";
+    line(depth, head + name(from[0]) + ", " + memoryName + symbols + usingValues({from.begin() + 1, from.end()}) +
+                    attributes(op) + " : " + tile(from[0]) + ", " + memoryType(memory(op)) +
+                    (isAtomic ? " -> " + tile(op.results[0]) : ""));
   }
 
   void loop(const Op &op, int depth) {

@@ -72,13 +72,13 @@ public:
     checkConstraints();
     checkBlock(program.body);
     int writes = 0;
-    forEachOp(program.body, [&](const Op &op) { writes += op.kind == OpKind::write && isParameter(op); });
+    forEachOp(program.body, [&](const Op &op) { writes += isStore(op) && isParameter(op); });
     require(writes > 0, "nothing is written");
     std::set<int> made;
     forEachOp(program.body, [&](const Op &op) {
       if (op.kind == OpKind::allocate)
         made.insert(op.memory);
-      if (op.kind == OpKind::read || op.kind == OpKind::write)
+      if (isAccess(op))
         require(isParameter(op) || made.contains(op.memory), "a shared tile is used before it is made");
     });
     return mistake;
@@ -143,7 +143,7 @@ private:
     for (int result : op.results)
       for (const std::string &dim : type(result).dims)
         require(program.findDim(dim) != nullptr, "a tile of an unknown dimension");
-    if (op.kind == OpKind::read || op.kind == OpKind::write)
+    if (isAccess(op))
       checkAccess(op);
     else if (op.kind == OpKind::iterate || op.kind == OpKind::conditional)
       checkControl(op);
@@ -159,7 +159,9 @@ private:
     size_t mapped = op.indices ? op.indices->size() : tile.dims.size();
     require(mapped == memory.shape.size(), "an access has another rank than its memory");
     require(!op.bounds || op.bounds->size() == tile.dims.size(), "as many bounds as dimensions");
-    for (size_t i = op.kind == OpKind::write; i < op.operands.size(); ++i)
+    if (op.kind == OpKind::atomic)
+      require(type(op.results[0]) == tile, "an atomic gives another type");
+    for (size_t i = isStore(op); i < op.operands.size(); ++i)
       require(isSubset(type(op.operands[i]).dims, tile.dims) && !isFloat(type(op.operands[i]).element),
               "a dynamic value does not fit its access");
     if (!memory.isParameter && !op.indices)

@@ -98,6 +98,7 @@ struct ValueType {
 enum class OpKind : uint8_t {
   read,
   write,
+  atomic,
   allocate,
   fill,
   splat,
@@ -129,10 +130,10 @@ struct Block {
 
 struct Op {
   OpKind kind = OpKind::fill;
-  /// Values: of a read its dynamic values, of a write the value and then those, of a loop its inits.
+  /// Values: of a read its dynamic values, of a write or an atomic the value and then those, of a loop its inits.
   std::vector<int> operands = {};
   std::vector<int> results = {};
-  /// Of read, write, allocate: the memory; of splat: the scalar.
+  /// Of read, write, atomic, allocate: the memory; of splat: the scalar.
   int memory = -1;
   /// The function, the dimension, the axis, the counter, the matrix instruction.
   std::string word = {};
@@ -192,6 +193,16 @@ std::optional<std::string> findMistake(const Program &program);
 
 /// The text of the kernel in form `Traced`.
 std::string print(const Program &program, const std::string &target);
+
+/// Whether the op touches a memory at places that its indices say.
+inline bool isAccess(const Op &op) {
+  return op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::atomic;
+}
+
+/// Whether it changes one.
+inline bool isStore(const Op &op) {
+  return op.kind == OpKind::write || op.kind == OpKind::atomic;
+}
 
 /// Calls `visit` for every op, outer ones first.
 template <typename Visit>

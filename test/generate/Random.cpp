@@ -54,7 +54,7 @@ void noteSymbols(const Formula &formula, std::set<std::string> &names) {
 }
 
 bool hasEffect(const Op &op, const Uses &uses) {
-  if (op.kind == OpKind::write || op.kind == OpKind::barrier || op.kind == OpKind::wait)
+  if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait)
     return true;
   if (op.kind == OpKind::allocate)
     return uses.memories.contains(op.memory);
@@ -62,7 +62,7 @@ bool hasEffect(const Op &op, const Uses &uses) {
     return true;
   bool writes = false;
   for (const Block &block : op.blocks)
-    forEachOp(block, [&](const Op &inner) { writes |= inner.kind == OpKind::write; });
+    forEachOp(block, [&](const Op &inner) { writes |= isStore(inner); });
   return writes;
 }
 
@@ -78,7 +78,7 @@ void collect(Block &block, Uses &uses) {
       collect(inner, uses);
     uses.values.insert(op.operands.begin(), op.operands.end());
     uses.values.insert(op.results.begin(), op.results.end());
-    if (op.kind == OpKind::read || op.kind == OpKind::write)
+    if (isAccess(op))
       uses.memories.insert(op.memory);
     if (op.kind == OpKind::splat)
       uses.scalars.insert(op.memory);

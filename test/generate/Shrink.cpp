@@ -209,7 +209,7 @@ void plainAccess(Program &program, size_t number) {
   const ValueType &tile = program.values[static_cast<size_t>(op.kind == OpKind::read ? op.results[0] : op.operands[0])];
   Memory &memory = program.memories[static_cast<size_t>(op.memory)];
   op.indices.reset();
-  op.operands.resize(op.kind == OpKind::write);
+  op.operands.resize(isStore(op));
   memory.shape.clear();
   for (const std::string &dim : tile.dims)
     memory.shape.push_back(Formula::symbol(dim));

@@ -216,6 +216,38 @@ func.func @write_c4(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, globa
 
 // -----
 
+func.func @atomic_c1(%v: !wave.tile<[M], i16>, %a: !wave.memory<["M"], i16, global>) {
+  // expected-error@+1 {{is `add` of 'i16' elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits of integers only)}}
+  %0 = wave.atomic add %v, %a : !wave.tile<[M], i16>, !wave.memory<["M"], i16, global> -> !wave.tile<[M], i16>
+  return
+}
+
+// -----
+
+func.func @atomic_c1_bits(%v: !wave.tile<[M], f32>, %a: !wave.memory<["M"], f32, global>) {
+  // expected-error@+1 {{is `bit_or` of 'f32' elements}}
+  %0 = wave.atomic bit_or %v, %a : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @atomic_c2(%v: !wave.tile<[M], i32>, %a: !wave.memory<["M", "K"], i32, global>) {
+  // expected-error@+1 {{has a value of 1 dimensions, the memory has 2 and there are no `indices`}}
+  %0 = wave.atomic add %v, %a : !wave.tile<[M], i32>, !wave.memory<["M", "K"], i32, global> -> !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @atomic_c6(%v: !wave.tile<[M], i32>, %a: !wave.memory<["M"], i32, global>) {
+  // expected-error@+1 {{gives '!wave.tile<[N], i32>' for the value '!wave.tile<[M], i32>', expected the same}}
+  %0 = wave.atomic add %v, %a : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global> -> !wave.tile<[N], i32>
+  return
+}
+
+// -----
+
 func.func @allocate_c1() {
   // expected-error@+1 {{allocates global memory, expected shared memory}}
   %0 = wave.allocate : !wave.memory<["M"], f16, global>

@@ -73,6 +73,8 @@ wave.kernel @traced attributes {
   %odd = wave.apply_expr <"2*$APPLY_EXPR_ARG_0 + 1"> %index : (!wave.tile<[M], i32>) -> !wave.tile<[M], i32>
   // CHECK: wave.read %[[A]] using %{{.*}} : !wave.tile<[M], i32> {bounds = [#wave.expr<"M">, "unbounded"], indices = [#wave.expr<"$dynamic_val0">, #wave.expr<"$index1">]}
   %gathered = wave.read %a using %odd : !wave.tile<[M], i32> {bounds = [#wave.expr<"M">, "unbounded"], indices = [#wave.expr<"$dynamic_val0">, #wave.expr<"$index1">]} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
+  // CHECK: wave.atomic max %{{.*}}, %{{.*}} : <[M, N], f32>, <["M", "N"], f32, global> -> <[M, N], f32>
+  %old = wave.atomic max %chosen, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
   // CHECK: wave.write %{{.*}}, %{{.*}} : <[M, N], f32>, <["M", "N"], f32, global>
   wave.write %chosen, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
 }

@@ -32,6 +32,7 @@ private:
   llvm::Value *fastReciprocal(llvm::Value *x) override;
   llvm::Value *fastReciprocalRoot(llvm::Value *x) override;
   llvm::Value *bufferBase(mlir::Value buffer) override { return bases.lookup(buffer); }
+  llvm::Value *hidden(llvm::Value *operand) override;
 
   // Memory.cpp
   llvm::LogicalResult translate(machine::BufferOp op);

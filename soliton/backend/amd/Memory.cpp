@@ -87,6 +87,10 @@ Value *AmdTranslator::keepLoaded(Value *loaded) {
   return builder.CreateTrunc(assembly(builder.getInt32Ty(), "", "=v,0", {wide}, AsmEffect::none), narrow);
 }
 
+Value *AmdTranslator::hidden(Value *operand) {
+  return countsAccesses ? assembly(operand->getType(), "", "=v,0", {operand}, AsmEffect::none) : operand;
+}
+
 //===-- 64-bit addresses --------------------------------------------------------------===//
 
 /// In a register of each lane: a scalar load would tick another counter.

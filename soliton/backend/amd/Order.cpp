@@ -29,6 +29,8 @@ static bool isPlaced(InstructionKind kind) {
   case InstructionKind::globalLoad:
   case InstructionKind::globalStore:
   case InstructionKind::sharedDirect:
+  case InstructionKind::sharedAtomic:
+  case InstructionKind::globalAtomic:
   case InstructionKind::barrier:
     return true;
   default:

@@ -24,6 +24,7 @@ std::optional<InstructionKind> placedKind(mlir::Operation *op) {
   return llvm::TypeSwitch<mlir::Operation *, std::optional<Kind>>(op)
       .Case([](machine::LoadOp load) { return load.getBuffer() ? Kind::globalLoad : Kind::sharedLoad; })
       .Case([](machine::StoreOp store) { return store.getBuffer() ? Kind::globalStore : Kind::sharedStore; })
+      .Case([](machine::AtomicOp atomic) { return atomic.getBuffer() ? Kind::globalAtomic : Kind::sharedAtomic; })
       .Case([](machine::LoadMatrixOp) { return Kind::sharedLoad; })
       .Case([](machine::CopyAsyncOp) { return Kind::sharedDirect; })
       .Case<machine::MmaOp>([](auto) { return Kind::mfma; })
@@ -34,8 +35,8 @@ std::optional<InstructionKind> placedKind(mlir::Operation *op) {
 bool maySkip(mlir::Operation *op) {
   if (auto store = llvm::dyn_cast<machine::StoreOp>(op)) // a buffer drops what is masked by itself
     return store.getMask() && (!store.getBuffer() || store.getLane().getType().isInteger(64));
-  auto atomic = llvm::dyn_cast<machine::AtomicOp>(op);
-  return atomic && atomic.getMask();
+  // LLVM combines what lanes do to one place, and lets one of them go there.
+  return llvm::isa<machine::AtomicOp>(op);
 }
 
 Ways::Ways(machine::KernelOp kernel) : isAlone(kernel.getWaves() == 1) {

@@ -21,20 +21,33 @@ static AtomicRMWInst::BinOp operationOf(machine::AtomicKind kind, llvm::Type *ty
     return isFloat ? AtomicRMWInst::FMin : AtomicRMWInst::Min;
   case machine::AtomicKind::max:
     return isFloat ? AtomicRMWInst::FMax : AtomicRMWInst::Max;
+  case machine::AtomicKind::umin:
+    return AtomicRMWInst::UMin;
+  case machine::AtomicKind::umax:
+    return AtomicRMWInst::UMax;
+  case machine::AtomicKind::exchange:
+    return AtomicRMWInst::Xchg;
+  case machine::AtomicKind::bit_and:
+    return AtomicRMWInst::And;
+  case machine::AtomicKind::bit_or:
+    return AtomicRMWInst::Or;
+  case machine::AtomicKind::bit_xor:
+    return AtomicRMWInst::Xor;
   }
   return AtomicRMWInst::BAD_BINOP;
 }
 
-llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, llvm::StringRef scope) {
-  llvm::Value *value = get(op.getValue());
+llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, const Atomics &has) {
+  llvm::Value *value = hidden(get(op.getValue()));
   llvm::Type *type = value->getType();
   bool isPair =
       type->isVectorTy() && countOf(type) == 2 && type->getScalarSizeInBits() == 16 && type->isFPOrFPVectorTy();
   if (type->isVectorTy() && !(isPair && op.getKind() == machine::AtomicKind::add))
     return unsupported(op) << "an atomic on " << op.getValue().getType()
                            << ", expected one element, or two of f16 or bf16 to add";
-  if (bitsOf(type) < 32)
-    return unsupported(op) << "an atomic on " << op.getValue().getType() << ", expected 32 or 64 bits";
+  if (bitsOf(type) < has.leastBits)
+    return unsupported(op) << "an atomic on " << op.getValue().getType() << ", expected " << has.leastBits
+                           << " bits or more";
   if (!op.getBuffer() && !shared)
     return unsupported(op) << "an access to shared memory in a kernel that has none";
 
@@ -43,7 +56,7 @@ llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, llvm::Stri
     llvm::Value *address = op.getBuffer()
                                ? globalAddress(bufferBase(op.getBuffer()), op.getLane(), op.getUniform(), immediate)
                                : sharedAddress(addressOf(op.getLane(), op.getUniform()), immediate);
-    llvm::SyncScope::ID id = context.getOrInsertSyncScopeID(op.getBuffer() ? scope : llvm::StringRef());
+    llvm::SyncScope::ID id = context.getOrInsertSyncScopeID(op.getBuffer() ? has.scope : llvm::StringRef());
     auto *rmw = builder.CreateAtomicRMW(operationOf(op.getKind(), type), address, value,
                                         llvm::MaybeAlign(bitsOf(type) / 8), llvm::AtomicOrdering::Monotonic, id);
     // Plain device memory, and the target's own way with subnormals: lets AMD use its floating-point instructions.

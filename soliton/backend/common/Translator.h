@@ -106,7 +106,15 @@ protected:
   /// What was loaded as words or a byte, as a value of the type; and back.
   llvm::Value *fromMemory(llvm::Value *loaded, llvm::Type *type);
   llvm::Value *toMemory(llvm::Value *value, llvm::Type *memory);
-  llvm::LogicalResult translateAtomic(machine::AtomicOp op, llvm::StringRef scope);
+  /// What a target has for atomics: LLVM's word for all of the device, and the narrowest element.
+  struct Atomics {
+    llvm::StringRef scope;
+    unsigned leastBits;
+  };
+  llvm::LogicalResult translateAtomic(machine::AtomicOp op, const Atomics &has);
+  /// The operand of an atomic as LLVM may see it: an addition of zero is none of its business where atomics are
+  /// counted.
+  virtual llvm::Value *hidden(llvm::Value *operand) { return operand; }
   /// The f32 of which a value of small floats was made without rounding, or null: chains of maxima are narrowed once,
   /// for LLVM drops what nobody uses.
   llvm::Value *wideOf(mlir::Value value) const { return wides.lookup(value); }

@@ -107,6 +107,18 @@ static emu::AtomicOp atomicOf(AtomicKind kind, DType type) {
     return isFloat(type) ? emu::AtomicOp::MinF : emu::AtomicOp::MinS;
   case AtomicKind::max:
     return isFloat(type) ? emu::AtomicOp::MaxF : emu::AtomicOp::MaxS;
+  case AtomicKind::umin:
+    return emu::AtomicOp::MinU;
+  case AtomicKind::umax:
+    return emu::AtomicOp::MaxU;
+  case AtomicKind::exchange:
+    return emu::AtomicOp::Exchange;
+  case AtomicKind::bit_and:
+    return emu::AtomicOp::And;
+  case AtomicKind::bit_or:
+    return emu::AtomicOp::Or;
+  case AtomicKind::bit_xor:
+    return emu::AtomicOp::Xor;
   }
   return emu::AtomicOp::Add;
 }

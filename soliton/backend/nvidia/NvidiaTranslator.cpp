@@ -64,7 +64,7 @@ LogicalResult NvidiaTranslator::translateMachine(mlir::Operation *op) {
             machine::BarrierOp, machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
             machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp>(
           [&](auto typed) { return translate(typed); })
-      .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, "device"); })
+      .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, {"device", 16}); })
       // ptxas schedules by itself and takes no hints.
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>([](auto) { return success(); })
       .Default([&](auto) -> LogicalResult {
