@@ -130,7 +130,8 @@ private:
   wave::KernelOp emitKernelOp() {
     std::vector<std::string> names;
     for (const Parameter &parameter : program.parameters)
-      names.push_back(parameter.name);
+      if (!parameter.isAllocated)
+        names.push_back(parameter.name);
     llvm::SmallVector<mlir::Attribute> constraints;
     for (const AnyConstraint &constraint : program.constraints)
       if (mlir::Attribute attribute = std::visit([&](const auto &each) { return emit(each); }, constraint))
@@ -150,14 +151,19 @@ private:
 
   void emitParameters(wave::KernelOp kernel) {
     mlir::Block *block = builder.createBlock(&kernel.getBody());
+    builder.setInsertionPointToEnd(block);
     for (const Parameter &parameter : program.parameters) {
+      if (parameter.isAllocated) {
+        parameters.push_back(wave::AllocateOp::create(builder, location(parameter.place, parameter.name),
+                                                      type(parameter), mlir::IntegerAttr(), mlir::ArrayAttr()));
+        continue;
+      }
       mlir::Type argument = parameter.isScalar ? type(parameter.type) : mlir::Type(type(parameter));
       mlir::Value value = block->addArgument(argument, location(parameter.place, parameter.name));
       parameters.push_back(value);
       if (parameter.isScalar)
         values[parameter.value] = value;
     }
-    builder.setInsertionPointToEnd(block);
   }
 
   //===- Ops --------------------------------------------------------------------------===//
@@ -181,6 +187,9 @@ private:
     switch (op.kind) {
     case OpKind::write:
       return emitWrite(op);
+    case OpKind::barrier:
+      wave::BarrierOp::create(builder, location(op), tags(op));
+      return;
     case OpKind::iterate:
       return emitIterate(op);
     case OpKind::conditional:
@@ -422,7 +431,7 @@ bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
 
 void checkEffect(const Program &program, std::vector<Diagnostic> &diagnostics) {
   for (const OpRecord &op : program.ops)
-    if (op.kind == OpKind::write || op.kind == OpKind::atomic)
+    if ((op.kind == OpKind::write || op.kind == OpKind::atomic) && !program.parameters[op.memory].isAllocated)
       return;
   diagnostics.push_back({Severity::error,
                          DiagId::KernelWritesNothing,

@@ -512,6 +512,13 @@ TEST_F(ErrorsTest, WriteType) {
   expectMistake(DiagId::WriteType, "`write` of `f32` to `ints`, which holds `i32`", "cast the value to `i32`");
 }
 
+TEST_F(ErrorsTest, AllocateDims) {
+  line = __LINE__ + 1;
+  k.allocate("tile", {M, N / 2}, f32);
+  expectMistake(DiagId::MemoryDims, "the shared tile `tile` has the dimension `N/2`, expected a symbol",
+                "it holds the tile that a workgroup has of each of its dimensions");
+}
+
 TEST_F(ErrorsTest, AtomicType) {
   MemoryRef bytes = k.memory("bytes", {M}, global, i8);
   line = __LINE__ + 1;

@@ -63,6 +63,21 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
   return {owner, static_cast<uint32_t>(owner->parameters.size() - 1)};
 }
 
+MemoryRef Kernel::allocate(std::string name, std::vector<Expr> dims, ElementType type, Place place) {
+  for (Expr dim : dims)
+    if (dim.isDefined() && !dim.isSymbol())
+      report(*owner, DiagId::MemoryDims, place,
+             "the shared tile " + quoted(name) + " has the dimension " + quoted(dim) + ", expected a symbol",
+             "it holds the tile that a workgroup has of each of its dimensions");
+  MemoryRef tile = memory(std::move(name), std::move(dims), shared, type, std::move(place));
+  owner->parameters.back().isAllocated = true;
+  return tile;
+}
+
+void Kernel::barrier(Place place) {
+  Tracer("barrier", std::move(place), {}, owner).recordEffect({.kind = OpKind::barrier});
+}
+
 Value Kernel::scalar(std::string name, ElementType type, Place place) {
   checkParameterName(*owner, name, place);
   uint32_t index = static_cast<uint32_t>(owner->parameters.size());

@@ -29,6 +29,13 @@ public:
   /// A tensor parameter. `space` is `global`, `shared` or a symbol that `subs` binds to one of them.
   MemoryRef memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type,
                    Place place = std::source_location::current());
+  /// A tile of these dimensions in the workgroup's shared memory: what one wave writes, all of them can read. It holds
+  /// nothing until it is written; barriers and waits are derived.
+  MemoryRef allocate(std::string name, std::vector<Expr> dims, ElementType type,
+                     Place place = std::source_location::current());
+  /// All waves of the workgroup have come here, and see what the others have done, before one goes on. Only a schedule
+  /// or a reader needs to be told: the compiler puts barriers wherever memory asks for them.
+  void barrier(Place place = std::source_location::current());
   /// A number passed at launch.
   Value scalar(std::string name, ElementType type, Place place = std::source_location::current());
 

@@ -63,6 +63,7 @@ enum class OpKind : uint8_t {
   selfIndex,
   applyExpr,
   reduce,
+  barrier,
   iterate,
   conditional
 };
@@ -112,6 +113,8 @@ struct Region {
 struct Parameter {
   std::string name = {};
   bool isScalar = false;
+  /// No parameter: a tile in shared memory that the kernel itself makes.
+  bool isAllocated = false;
   std::vector<Expr> shape = {};
   /// A symbol: one of the two address spaces, or the author's.
   Expr space = {};

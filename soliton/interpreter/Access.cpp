@@ -68,14 +68,17 @@ void Access::readBounds(bool isArgument, Geometry &geometry) {
     int64_t end = starts[d] + geometry.extent(tile.dims[d], op->getLoc());
     restrict(d, [&](int64_t place) { return place < end; });
   }
-  for (size_t d = 0; d < tile.rank() && isArgument; ++d) {
+  // A shared memory takes what lies beyond the tensor too, but an atomic is no matter of padding.
+  bool isAtomic = llvm::cast<AccessOpInterface>(op).getAtomicKind().has_value();
+  for (size_t d = 0; d < tile.rank() && (isArgument || isAtomic); ++d) {
     ExprAttr bound = bounds ? llvm::dyn_cast<ExprAttr>(bounds[d]) : ExprAttr();
     if (bounds && !bound)
       continue;
+    int64_t origin = isArgument ? 0 : geometry.start(tile.dims[d], op) - starts[d];
     int64_t least = bounds ? std::numeric_limits<int64_t>::min() : 0;
     int64_t limit =
         bound ? geometry.evaluate(bound.getValue(), op->getLoc()) : geometry.size(tile.dims[d], op->getLoc());
-    restrict(d, [&](int64_t place) { return place >= least && place < limit; });
+    restrict(d, [&](int64_t place) { return origin + place >= least && origin + place < limit; });
   }
 }
 

@@ -185,6 +185,8 @@ def Wave_AtomicOp : Wave_Op<"atomic", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<
     `g[d]` is within its dimension: `result[c] = memory[indices(g)]; memory[indices(g)] = kind(memory[indices(g)], value[c])`, and
     nobody sees or changes the place in between. Elsewhere the result is 0. Attributes as for `wave.read`.
 
+    Of a tile in shared memory `g` is the place in the whole tensor all the same: what lies beyond a dimension changes nothing.
+
     Coordinates that meet at one place change it one after the other, in an order that is not said; so do atomics of one kind by
     different waves and workgroups. Any other two accesses of a workgroup to the same place keep the order of the program.
     Of floats, `min` and `max` leave a place as it is where the value is NaN, and want no NaN there.

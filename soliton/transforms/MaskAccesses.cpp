@@ -79,8 +79,11 @@ void Guards::guardDimensions() {
   std::optional<sym::Expr> padded;
   if (kernel.isInWorkspace(memoryOf(op)))
     padded = indicesOf(cast<MemoryType>(memoryOf(op).getType()).getShape().size()).back();
+  bool isTile = memoryOf(op).getDefiningOp<AllocateOp>() != nullptr;
   for (auto [k, name] : llvm::enumerate(tileOf(op).getDims())) {
     sym::Expr place = placeSymbol(k);
+    if (isTile) // whose places are counted from the workgroup's part
+      place = place + geometry.start(Dim(name.getValue().str()), op);
     if (!said) {
       require(sym::ge(place, 0));
       if (padded != place)
@@ -115,8 +118,9 @@ void Guards::apply() {
 
 static void guardAccess(Operation *op, const Geometry &geometry) {
   Guards guards(op, geometry);
-  // A tile in shared memory has no places beyond its own.
-  if (!memoryOf(op).getDefiningOp<AllocateOp>())
+  // A tile in shared memory has no places beyond its own, and takes what lies beyond the tensor too; but an atomic is
+  // no matter of padding.
+  if (!memoryOf(op).getDefiningOp<AllocateOp>() || cast<AccessOpInterface>(op).getAtomicKind())
     guards.guardDimensions();
   guards.guardParts();
   guards.guardMemory();

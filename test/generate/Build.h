@@ -133,6 +133,7 @@ private:
   Dims requiredDims() const;
   int withRequiredDims(int value);
   void stepSharedTile();
+  Known changeTile(int value, int memory);
   void stepRoundTrip();
   void stepInPlace();
   void authorSync(bool shared);

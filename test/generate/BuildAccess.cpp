@@ -465,6 +465,23 @@ void Builder::authorSync(bool shared) {
   append({.kind = OpKind::barrier});
 }
 
+/// Adds the value to the shared tile that holds it, each element to another one's place; what is known of it then.
+Known Builder::changeTile(int value, int memory) {
+  const ValueType tile = type(value);
+  Known facts = knownOf(value), after = clipped(tile.element, 2 * facts.bound, facts.exact);
+  bool hasAtomic = bitsOf(tile.element) >= 32 && tile.element != Element::index;
+  if (!choose.isWhole() || !hasAtomic || (isFloat(tile.element) && !after.exact) || !choose.maybe("atomic.shared", 40))
+    return facts;
+  Op op{.kind = OpKind::atomic, .operands = {value}, .memory = memory, .word = choose.chance(60) ? "add" : "max"};
+  size_t d = choose.below(tile.dims.size());
+  op.indices = plainIndices(tile.dims.size());
+  (*op.indices)[d] = mod((*op.indices)[d] + choose.between(0, 3), tileOf(program, tile.dims[d]));
+  op.results = {addValue(tile, {})};
+  append(std::move(op));
+  authorSync(true);
+  return after;
+}
+
 void Builder::stepSharedTile() {
   if (!choose.mayUse("shared.author"))
     return;
@@ -486,6 +503,7 @@ void Builder::stepSharedTile() {
   program.body.ops.insert(program.body.ops.begin(), Op{.kind = OpKind::allocate, .memory = number});
   append({.kind = OpKind::write, .operands = {value}, .memory = number});
   authorSync(true);
+  Known facts = changeTile(value, number);
   Op read{.kind = OpKind::read, .memory = number};
   Dims dims = tile.dims;
   size_t d = choose.below(dims.size());
@@ -509,7 +527,7 @@ void Builder::stepSharedTile() {
       indices.push_back(indexOf(static_cast<size_t>(std::ranges::find(dims, each) - dims.begin())));
     read.indices = std::move(indices);
   }
-  emit(std::move(read), {dims, tile.element}, knownOf(value));
+  emit(std::move(read), {dims, tile.element}, facts);
   if (choose.chance(40))
     authorSync(true);
 }

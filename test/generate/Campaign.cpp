@@ -278,8 +278,9 @@ std::vector<uint64_t> seedsToDo(const CampaignOptions &options, Campaign &campai
   };
   for (uint64_t seed : options.seedsFirst)
     add(seed);
-  for (uint64_t seed = options.first; seed < options.last; ++seed)
-    add(seed);
+  for (const SeedRange &range : options.seeds)
+    for (uint64_t seed = range.begin; seed < range.end; ++seed)
+      add(seed);
   return seeds;
 }
 } // namespace

@@ -16,9 +16,14 @@
 
 namespace soliton::generate {
 
+/// Seeds from `begin` on, without `end`.
+struct SeedRange {
+  uint64_t begin = 0, end = 0;
+};
+
 struct CampaignOptions {
-  uint64_t first = 0, last = 100;
-  /// Judged before the range.
+  std::vector<SeedRange> seeds = {{0, 100}};
+  /// Judged before those.
   std::vector<uint64_t> seedsFirst = {};
   int jobs = 1;
   /// Seconds of a processor that one seed may take.

@@ -93,6 +93,7 @@ const std::vector<Covered> &table() {
       {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, true},
       {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, true},
       {"atomic.old", {}, true},
+      {"atomic.shared", {}, true},
       // Control.
       {"loop"},
       {"loop.nested"},

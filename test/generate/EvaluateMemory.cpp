@@ -12,8 +12,13 @@ Evaluator::Access Evaluator::accessOf(const Op &op, const Tile &tile, size_t fir
     std::pair<int64_t, int64_t> all(std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max());
     if (op.bounds && (*op.bounds)[d])
       all.second = formula(*(*op.bounds)[d]);
-    else if (!op.bounds && memory.isParameter)
+    else if (!op.bounds && (memory.isParameter || op.kind == OpKind::atomic))
       all = {0, sizeOfDim(tile.dims[d])};
+    // A shared tile counts its places from the workgroup's part on; an atomic asks where that is all the same.
+    if (!memory.isParameter && op.kind == OpKind::atomic) {
+      all.first -= all.first == std::numeric_limits<int64_t>::min() ? 0 : startOf(tile.dims[d]);
+      all.second -= all.second == std::numeric_limits<int64_t>::max() ? 0 : startOf(tile.dims[d]);
+    }
     access.within.push_back(all);
   }
   for (size_t i = firstDynamic; i < op.operands.size(); ++i)

@@ -55,13 +55,18 @@ std::vector<uint64_t> seedsIn(const std::string &name) {
   return seeds;
 }
 
-bool parseRange(const std::string &text, CampaignOptions &options) {
-  size_t dots = text.find("..");
-  if (dots == std::string::npos)
-    return false;
-  options.first = std::stoull(text.substr(0, dots));
-  options.last = std::stoull(text.substr(dots + 2));
-  return options.first <= options.last;
+/// `0..200,50000..50060`
+bool parseRanges(const std::string &text, CampaignOptions &options) {
+  options.seeds.clear();
+  for (const std::string &range : listOf(text)) {
+    size_t dots = range.find("..");
+    if (dots == std::string::npos)
+      return false;
+    options.seeds.push_back({std::stoull(range.substr(0, dots)), std::stoull(range.substr(dots + 2))});
+    if (options.seeds.back().begin > options.seeds.back().end)
+      return false;
+  }
+  return true;
 }
 
 bool parseFlag(const std::string &name, Arguments &arguments) {
@@ -79,7 +84,7 @@ bool parseFlag(const std::string &name, Arguments &arguments) {
 bool parseOption(const std::string &name, const std::string &value, Arguments &arguments) {
   CampaignOptions &options = arguments.options;
   if (name == "--seeds")
-    return parseRange(value, options);
+    return parseRanges(value, options);
   if (name == "--seeds-file")
     options.seedsFirst = seedsIn(value);
   else if (name == "--jobs")

@@ -73,6 +73,29 @@ TEST_P(Atomic, ProductSplitAlongItsContraction) {
     }
 }
 
+/// Counted in shared memory first, so that few meet in the tensor.
+TEST_P(Atomic, HistogramOfPartsInSharedMemory) {
+  for (bool says : {false, true}) { // the author's barriers change nothing
+    auto [N, B] = symbols<"N B">();
+    Kernel kernel{"parts", {WorkgroupConstraint(N, 256, 0), WaveConstraint(N, 64), HardwareConstraint{}}};
+    auto x = kernel.memory("x", {N}, global, i32), bins = kernel.memory("bins", {B}, global, i32);
+    auto part = kernel.allocate("part", {B}, i32);
+    write(kernel.fill({B}, i32, 0), part);
+    if (says)
+      kernel.barrier();
+    atomic_add(kernel.fill({N}, i32, 1), part, {.mapping = toBins(B, N), .mapping_dynamic_vals = {read(x)}});
+    if (says)
+      kernel.barrier();
+    atomic_add(read(part), bins);
+    CompiledKernel run = compiled(kernel, options({{B, 10}, {N, 700}}));
+    std::vector<int32_t> numbers = someNumbers(700, 10), counts(10, 0), want(10, 0);
+    for (int32_t number : numbers)
+      ++want[static_cast<size_t>(number)];
+    run(rt::Tensor::of(numbers, {700}), rt::Tensor::of(counts, {10}));
+    EXPECT_EQ(counts, want);
+  }
+}
+
 /// Everybody gets a number of its own, whoever comes first.
 TEST_P(Atomic, Tickets) {
   auto [N, B] = symbols<"N B">();

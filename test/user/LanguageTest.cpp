@@ -203,6 +203,30 @@ TEST_P(Language, RowsToTheirNumbers) {
   expectNear(table, want, 0);
 }
 
+/// Row i of every tile begins with its i-th element: through a tile of the author's, in a loop that uses it again.
+TEST_P(Language, AnAuthorsTileIsReadInAnotherOrder) {
+  auto [M, N] = symbols<"M N">();
+  Kernel kernel{"rotated",
+                {WorkgroupConstraint(M, 32, 0), TilingConstraint(N, 16), WaveConstraint(M, 16), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M, N}, global, f32), b = kernel.memory("b", {M, N}, global, f32);
+  auto tile = kernel.allocate("tile", {M, N}, f32);
+  auto i = IndexMapping::iterator(0), j = IndexMapping::iterator(1);
+  IndexMapping rotated{
+      .num_iterators = 2, .inputs = {{M, mod(i, 32)}, {N, mod(i + j, 16)}}, .outputs = {{M, i}, {N, j}}};
+  kernel.iterate(N, [&] {
+    write(read(a), tile);
+    write(read(tile, {.mapping = rotated}), b);
+  });
+  CompiledKernel run = compiled(kernel, options({{M, 64}, {N, 48}}));
+  Floats from = Floats::random(DType::f32, {64, 48}), to(DType::f32, {64, 48}, NAN);
+  run(from.tensor(), to.tensor());
+  std::vector<double> want;
+  for (int64_t m = 0; m < 64; ++m)
+    for (int64_t n = 0; n < 48; ++n)
+      want.push_back(from[m * 48 + n / 16 * 16 + (m + n) % 16]);
+  expectNear(to, want, 0);
+}
+
 TEST_P(Language, GathersThatSayTooLittle) {
   Gather without = gather();
   write(read(without.table, {.mapping = rowsOfTable(without, false)}), without.out);
