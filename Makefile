@@ -52,7 +52,7 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@$(BUILD)/bin/SolitonAttack --whole 40
 	@$(BUILD)/bin/SolitonAttack
 	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
-	    --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
+	    --limit 180 --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
 
 bench: build
 	@python3 scripts/run_bench.py $(ARGS)

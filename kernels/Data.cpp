@@ -36,12 +36,26 @@ constexpr int64_t kSmall = 3;
 /// Integers of integer kernels; the products of a long contraction still fit i32.
 constexpr int64_t kLarge = 100;
 
-double draw(Random &random, DType type, bool integers) {
+double draw(Random &random, DType type, const std::optional<Range> &range, bool integers) {
+  if (range && isInteger(type))
+    return static_cast<double>(random.integer(static_cast<int64_t>(range->low), static_cast<int64_t>(range->high)));
+  if (range)
+    return roundTo(type, range->low + (range->high - range->low) * (random.unit() + 1) / 2);
   if (integers)
     return static_cast<double>(random.integer(-kSmall, kSmall));
   if (isInteger(type))
     return static_cast<double>(random.integer(-kLarge, kLarge));
   return roundTo(type, random.unit());
+}
+
+/// A size, or what a formula of sizes comes to.
+int64_t sizeOf(const std::string &formula, const Sizes &sizes) {
+  if (auto size = sizes.find(formula); size != sizes.end())
+    return size->second;
+  sym::Environment environment;
+  for (const auto &[name, value] : sizes)
+    environment.set(Expr::symbol(name), value);
+  return sym::evaluate(sym::parse(formula), environment);
 }
 
 } // namespace
@@ -69,13 +83,13 @@ Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, c
     Array array{.type = argument.type.resolve(options.nativeF8)};
     size_t elements = 1;
     for (const std::string &dim : argument.dims) {
-      array.shape.push_back(sizes.at(dim));
-      elements *= static_cast<size_t>(sizes.at(dim));
+      array.shape.push_back(sizeOf(dim, sizes));
+      elements *= static_cast<size_t>(array.shape.back());
     }
     if (!argument.isOutput) {
       array.values.resize(elements);
       for (double &value : array.values)
-        value = draw(random, array.type, options.integers);
+        value = draw(random, array.type, argument.range, options.integers);
     }
     problem.arrays.push_back(std::move(array));
   }

@@ -36,6 +36,7 @@ static Expected copyReference(const Problem &problem) {
 
 const KernelEntry &kernels::copyEntry() {
   static const KernelEntry entry{.name = "copy",
+                                 .family = "elementwise",
                                  .description = "b[M, N] = a[M, N]",
                                  .sizes = {{"M", 256}, {"N", 256}},
                                  .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
@@ -77,6 +78,7 @@ static Expected transposeReference(const Problem &problem) {
 const KernelEntry &kernels::transposeEntry() {
   static const KernelEntry entry{
       .name = "transpose",
+      .family = "elementwise",
       .description = "b[N, M] = a[M, N]",
       .sizes = {{"M", 256}, {"N", 256}},
       .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
@@ -115,6 +117,7 @@ static Expected axpyReference(const Problem &problem) {
 
 const KernelEntry &kernels::axpyEntry() {
   static const KernelEntry entry{.name = "axpy",
+                                 .family = "elementwise",
                                  .description = "z[M] = alpha * x[M] + y[M]",
                                  .sizes = {{"M", 65536}},
                                  .tiles = {{"BLOCK_M", 1024}},
@@ -155,6 +158,7 @@ static Expected geluReference(const Problem &problem) {
 
 const KernelEntry &kernels::geluEntry() {
   static const KernelEntry entry{.name = "gelu",
+                                 .family = "elementwise",
                                  .description = "b[M, N] = a * (1 + erf(a / sqrt(2))) / 2",
                                  .sizes = {{"M", 256}, {"N", 256}},
                                  .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},

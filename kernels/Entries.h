@@ -10,8 +10,15 @@ const KernelEntry &transposeEntry();
 const KernelEntry &axpyEntry();
 const KernelEntry &geluEntry();
 const KernelEntry &rowSumEntry();
+const KernelEntry &rowCumsumEntry();
+const KernelEntry &rowArgmaxEntry();
 const KernelEntry &rowSoftmaxEntry();
-const KernelEntry &gemmEntry();
-const KernelEntry &gemmNnEntry();
+/// Those that share a text, or most of one.
+const std::vector<KernelEntry> &normEntries();
+const std::vector<KernelEntry> &ropeEntries();
+const std::vector<KernelEntry> &gemmEntries();
+const std::vector<KernelEntry> &weightEntries();
+const std::vector<KernelEntry> &convolutionEntries();
+const std::vector<KernelEntry> &attentionEntries();
 
 } // namespace soliton::kernels

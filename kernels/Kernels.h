@@ -12,8 +12,10 @@
 #pragma once
 
 #include "soliton/soliton.h"
+#include "soliton/target/Target.h"
 
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 
@@ -23,6 +25,7 @@ namespace soliton::kernels {
 struct DefaultSize {
   std::string name;
   int64_t value = 0;
+  int64_t least = 1;
 };
 
 /// One choice of element types. `name` is what `--dtype` takes: `f16`, or `f16-bf16` where the output differs from the
@@ -34,13 +37,24 @@ struct Variant {
   std::vector<DefaultSize> tiles = {};
 };
 
+struct Range {
+  double low = -1, high = 1;
+};
+
+/// A symbol that sizes decide: `{"M", "B*H*W"}`.
+struct DerivedSize {
+  std::string name, formula;
+};
+
 /// A parameter of a kernel, in order.
 struct ArgumentInfo {
   std::string name;
-  /// Size symbols, outermost first; none for a scalar.
+  /// Size symbols, or formulas of them, outermost first; none for a scalar.
   std::vector<std::string> dims;
   ElementType type;
   bool isOutput = false;
+  /// Where its numbers lie if not in [-1, 1): numbers that mean something, such as a scale.
+  std::optional<Range> range = {};
 };
 
 /// Numbers of one argument, row-major, each exactly representable in `type`.
@@ -74,19 +88,32 @@ struct Expected {
 
 struct KernelEntry {
   std::string name;
+  /// What kind of kernel it is: a list shows those of a family together.
+  std::string family;
   std::string description;
+  /// Sizes of tensors, and numbers that are part of the computation, such as a window.
   std::vector<DefaultSize> sizes;
+  /// Those that are bound when the kernel is compiled; all others may be left to the launch.
+  std::vector<std::string> fixedSizes = {};
+  /// Symbols of the kernel's text that follow from the sizes.
+  std::vector<DerivedSize> derivedSizes = {};
   std::vector<DefaultSize> tiles;
+  /// Tiles that differ where a wave has 32 lanes, and so half the registers.
+  std::vector<DefaultSize> narrowTiles = {};
   /// The legal element types; the first is the default.
   std::vector<Variant> variants;
-  std::vector<ArgumentInfo> (*arguments)(const Variant &) = nullptr;
-  Kernel (*build)(const Variant &) = nullptr;
-  Expected (*reference)(const Problem &) = nullptr;
+  std::function<std::vector<ArgumentInfo>(const Variant &)> arguments;
+  std::function<Kernel(const Variant &)> build;
+  std::function<Expected(const Problem &)> reference;
 
-  /// Tiles of a variant that suit every target.
-  std::vector<DefaultSize> tilesFor(const Variant &variant) const;
+  /// Tiles of a variant that suit a target.
+  std::vector<DefaultSize> tilesFor(const Variant &variant, const Target &target) const;
   /// The variant of that name, or null.
   const Variant *findVariant(std::string_view name) const;
+  /// The sizes that may be left to the launch.
+  std::vector<std::string> dynamicSizes() const;
+  /// What the derived sizes stand for, beside the sizes in a compilation's `subs`.
+  Substitutions derivedSubs() const;
 };
 
 /// All kernels, in the order in which a list shows them.

@@ -8,6 +8,9 @@
 #include "gtest/gtest.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 
 using namespace soliton;
 using namespace soliton::kernels;
@@ -20,7 +23,6 @@ Problem problemOf(const char *kernel, const char *variant, const Sizes &sizes, c
 }
 
 TEST(Kernels, AreFoundByName) {
-  EXPECT_EQ(allKernels().size(), 8u);
   for (const KernelEntry *entry : allKernels())
     EXPECT_EQ(findKernel(entry->name), entry);
   EXPECT_EQ(findKernel("gem"), nullptr);
@@ -33,12 +35,14 @@ TEST(Kernels, EveryVariantIsRightOnEveryTarget) {
       Kernel kernel = entry->build(variant);
       EXPECT_EQ(format(kernel.diagnostics()), "") << entry->name << " " << variant.name;
       EXPECT_EQ(kernel.name(), entry->name);
-      Substitutions subs;
-      for (const DefaultSize &size : entry->sizes)
-        subs.emplace_back(symbol(size.name), size.value);
-      for (const DefaultSize &tile : entry->tilesFor(variant))
-        subs.emplace_back(symbol(tile.name), tile.value);
       for (const Target *target : allTargets()) {
+        Substitutions subs;
+        for (const DefaultSize &size : entry->sizes)
+          subs.emplace_back(symbol(size.name), size.value);
+        for (const DefaultSize &tile : entry->tilesFor(variant, *target))
+          subs.emplace_back(symbol(tile.name), tile.value);
+        for (const auto &derived : entry->derivedSubs())
+          subs.push_back(derived);
         std::vector<Diagnostic> found;
         frontend::bindProgram(*kernel.program(), {.subs = subs, .target = target->name}, found);
         EXPECT_EQ(format(found), "") << entry->name << " " << variant.name << " " << target->name;
@@ -58,7 +62,7 @@ TEST(Kernels, ParametersAreWhatTheEntrySays) {
         EXPECT_EQ(parameter.type, arguments[i].type);
         ASSERT_EQ(parameter.shape.size(), arguments[i].dims.size());
         for (size_t d = 0; d != parameter.shape.size(); ++d)
-          EXPECT_EQ(parameter.shape[d], symbol(arguments[i].dims[d]));
+          EXPECT_EQ(parameter.shape[d], sym::parse(arguments[i].dims[d]));
       }
     }
 }
@@ -79,7 +83,7 @@ TEST(Data, NumbersAreRepresentable) {
       for (bool integers : {false, true}) {
         Sizes sizes;
         for (const DefaultSize &size : entry->sizes)
-          sizes[size.name] = 9;
+          sizes[size.name] = size.least == 1 && !entry->fixedSizes.empty() ? size.value : 9;
         Problem problem = makeProblem(*entry, variant, sizes, {.integers = integers, .nativeF8 = DType::f8e4m3fnuz});
         for (const Array &array : problem.arrays)
           EXPECT_EQ(decodeArray(array.type, encodeArray(array)), array.values);
@@ -166,6 +170,122 @@ TEST(References, RowSoftmax) {
   EXPECT_NEAR(expected.values[0], 0.75, 1e-15);
   EXPECT_NEAR(expected.values[1], 0.25, 1e-15);
   EXPECT_LT(expected.bounds[0], 1e-5);
+}
+
+/// Attention of one head with q, k, v as given, each [rows][1].
+Problem attentionProblem(const char *kernel, std::vector<double> q, std::vector<double> k, std::vector<double> v,
+                         Sizes more = {}) {
+  Sizes sizes{
+      {"B", 1}, {"H", 1}, {"Q", static_cast<int64_t>(q.size())}, {"KV", static_cast<int64_t>(k.size())}, {"D", 1}};
+  sizes.merge(more);
+  Problem problem = problemOf(kernel, "f16", sizes);
+  problem.arrays[0].values = std::move(q);
+  problem.arrays[1].values = std::move(k);
+  problem.arrays[2].values = std::move(v);
+  for (size_t i = 0; i != problem.arguments.size(); ++i)
+    if (problem.arguments[i].name == "scale")
+      problem.arrays[i].values = {1};
+  return problem;
+}
+
+TEST(References, AttentionIsTheMeanByWeights) {
+  Problem problem = attentionProblem("attention", {1}, {std::log(3.0), 0}, {4, 8});
+  Expected expected = findKernel("attention")->reference(problem);
+  EXPECT_NEAR(expected.values[0], 5, 1e-12);
+  EXPECT_LT(expected.bounds[0], 0.02);
+}
+
+TEST(References, CausalAttentionSeesNoLaterKey) {
+  Problem problem = attentionProblem("attention_causal", {1, 1}, {0, 0, 50}, {4, 8, 1000});
+  Expected expected = findKernel("attention_causal")->reference(problem);
+  EXPECT_NEAR(expected.values[0], 4, 1e-12);
+  EXPECT_NEAR(expected.values[1], 6, 1e-12);
+}
+
+TEST(References, AWindowWithoutKeysGivesZero) {
+  Problem problem = attentionProblem("attention_window", {1, 1, 1}, {0}, {4}, {{"WINDOW", 2}});
+  Expected expected = findKernel("attention_window")->reference(problem);
+  EXPECT_NEAR(expected.values[1], 4, 1e-12);
+  EXPECT_EQ(expected.values[2], 0);
+}
+
+TEST(References, SharedHeadsAreNeighbours) {
+  Problem problem = problemOf("attention_gqa", "f16", {{"B", 1}, {"H", 4}, {"H_KV", 2}, {"Q", 1}, {"KV", 1}, {"D", 1}});
+  problem.arrays[2].values = {5, 7};
+  EXPECT_EQ(findKernel("attention_gqa")->reference(problem).values, (std::vector<double>{5, 5, 7, 7}));
+}
+
+TEST(References, GemmTnReadsBothByK) {
+  Problem problem = problemOf("gemm_tn", "f16", {{"M", 2}, {"N", 1}, {"K", 2}});
+  problem.arrays[0].values = {1, 2, 3, 4};
+  problem.arrays[1].values = {10, 100};
+  EXPECT_EQ(findKernel("gemm_tn")->reference(problem).values, (std::vector<double>{310, 420}));
+}
+
+TEST(References, FourBitWeightsAreSignedAndTheEvenOneIsLow) {
+  Problem problem = problemOf("gemm_w4", "f16", {{"M", 1}, {"N", 1}, {"K", 3}, {"GROUP", 2}});
+  problem.arrays[0].values = {1, 10, 100};
+  problem.arrays[1].values = {static_cast<int8_t>(0x7f), 0x08}; // -1, 7, then -8 and nothing
+  problem.arrays[2].values = {1, 0.5};
+  EXPECT_EQ(findKernel("gemm_w4")->reference(problem).values, (std::vector<double>{-1 + 70 - 400}));
+}
+
+TEST(References, LayerNorm) {
+  Problem problem = problemOf("layer_norm", "f32", {{"M", 1}, {"N", 2}});
+  problem.arrays[0].values = {1, 3};
+  problem.arrays[1].values = {1, 2};
+  problem.arrays[2].values = {0, 5};
+  problem.arrays[3].values = {3};
+  Expected expected = findKernel("layer_norm")->reference(problem);
+  EXPECT_NEAR(expected.values[0], -0.5, 1e-15);
+  EXPECT_NEAR(expected.values[1], 6, 1e-15);
+}
+
+TEST(References, RopeTurnsPairs) {
+  for (auto [kernel, turned] : {std::pair("rope", std::vector<double>{-3, -4, 1, 2}),
+                                std::pair("rope_interleaved", std::vector<double>{-2, 1, -4, 3})}) {
+    Problem problem = problemOf(kernel, "f32", {{"B", 1}, {"S", 1}, {"H", 1}, {"D", 4}});
+    problem.arrays[0].values = {1, 2, 3, 4};
+    problem.arrays[1].values = {0, 0};
+    problem.arrays[2].values = {1, 1};
+    EXPECT_EQ(findKernel(kernel)->reference(problem).values, turned) << kernel;
+  }
+}
+
+TEST(References, ConvolutionPadsWithZeros) {
+  Problem problem = problemOf(
+      "conv1d", "f16", {{"B", 1}, {"W", 3}, {"C", 1}, {"F", 1}, {"S", 2}, {"STRIDE", 1}, {"PAD", 1}, {"DILATION", 2}});
+  problem.arrays[0].values = {1, 2, 3};
+  problem.arrays[1].values = {1, 10};
+  EXPECT_EQ(problem.output().shape, (std::vector<int64_t>{1, 3, 1}));
+  EXPECT_EQ(findKernel("conv1d")->reference(problem).values, (std::vector<double>{20, 31, 2}));
+}
+
+/// What docs/kernels.md has to say, between its marks.
+std::string tableOfKernels() {
+  auto listed = [](const auto &list, auto name) {
+    std::string text;
+    for (const auto &each : list)
+      text += (text.empty() ? "" : ", ") + std::string(name(each));
+    return text;
+  };
+  std::string text = "<!-- kernels -->\n| family | kernel | computes | types | sizes | fixed |\n"
+                     "| --- | --- | --- | --- | --- | --- |\n";
+  for (const KernelEntry *entry : allKernels()) {
+    auto nameOf = [](const auto &each) { return each.name; };
+    text += "| " + entry->family + " | `" + entry->name + "` | " + entry->description + " | " +
+            listed(entry->variants, nameOf) + " | " + listed(entry->sizes, nameOf) + " | " +
+            listed(entry->fixedSizes, [](const std::string &name) { return name; }) + " |\n";
+  }
+  return text + "<!-- /kernels -->";
+}
+
+TEST(Documentation, ListsEveryKernel) {
+  std::filesystem::path page = std::filesystem::path(__FILE__).parent_path() / "../docs/kernels.md";
+  std::ifstream file(page);
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  std::string table = tableOfKernels();
+  EXPECT_NE(text.find(table), std::string::npos) << "the page lacks this table:\n" << table;
 }
 
 } // namespace

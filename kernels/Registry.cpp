@@ -1,11 +1,20 @@
 #include "kernels/Entries.h"
 
+#include <algorithm>
+
 using namespace soliton;
 using namespace soliton::kernels;
 
 const std::vector<const KernelEntry *> &kernels::allKernels() {
-  static const std::vector<const KernelEntry *> all{&copyEntry(),   &transposeEntry(),  &axpyEntry(), &geluEntry(),
-                                                    &rowSumEntry(), &rowSoftmaxEntry(), &gemmEntry(), &gemmNnEntry()};
+  static const std::vector<const KernelEntry *> all = [] {
+    std::vector<const KernelEntry *> list{&copyEntry(),   &transposeEntry(), &axpyEntry(),      &geluEntry(),
+                                          &rowSumEntry(), &rowCumsumEntry(), &rowArgmaxEntry(), &rowSoftmaxEntry()};
+    for (const std::vector<KernelEntry> *entries :
+         {&normEntries(), &ropeEntries(), &gemmEntries(), &weightEntries(), &convolutionEntries(), &attentionEntries()})
+      for (const KernelEntry &entry : *entries)
+        list.push_back(&entry);
+    return list;
+  }();
   return all;
 }
 
@@ -23,11 +32,27 @@ const Variant *KernelEntry::findVariant(std::string_view wanted) const {
   return nullptr;
 }
 
-std::vector<DefaultSize> KernelEntry::tilesFor(const Variant &variant) const {
+std::vector<DefaultSize> KernelEntry::tilesFor(const Variant &variant, const Target &target) const {
   std::vector<DefaultSize> result = tiles;
   for (DefaultSize &tile : result)
-    for (const DefaultSize &other : variant.tiles)
-      if (other.name == tile.name)
-        tile.value = other.value;
+    for (const std::vector<DefaultSize> *others : {target.waveSize == 32 ? &narrowTiles : nullptr, &variant.tiles})
+      for (const DefaultSize &other : others ? *others : std::vector<DefaultSize>())
+        if (other.name == tile.name)
+          tile.value = other.value;
   return result;
+}
+
+std::vector<std::string> KernelEntry::dynamicSizes() const {
+  std::vector<std::string> names;
+  for (const DefaultSize &size : sizes)
+    if (std::ranges::find(fixedSizes, size.name) == fixedSizes.end())
+      names.push_back(size.name);
+  return names;
+}
+
+Substitutions KernelEntry::derivedSubs() const {
+  Substitutions subs;
+  for (const DerivedSize &size : derivedSizes)
+    subs.emplace_back(symbol(size.name), sym::parse(size.formula));
+  return subs;
 }

@@ -27,6 +27,15 @@ SIZES = {
     ("M",): ["M=4096", "M=813", "M=1", "M=100003"],
     ("M", "N"): ["M=256,N=256", "M=111,N=813", "M=1,N=1", "M=1000,N=520"],
     ("M", "N", "K"): ["M=256,N=256,K=256", "M=127,N=131,K=77", "M=1,N=1,K=1", "M=640,N=384,K=320", "M=111,N=813,K=64"],
+    ("M", "N", "K", "GROUP"): ["M=256,N=256,K=256", "M=127,N=131,K=77", "M=1,N=1,K=1", "M=100,N=200,K=512,GROUP=128"],
+    ("B", "M", "N", "K"): ["B=3,M=256,N=128,K=96", "B=2,M=127,N=131,K=77", "B=1,M=1,N=1,K=1"],
+    ("B", "S", "H", "D"): ["B=2,S=256,H=4,D=64", "B=3,S=111,H=5,D=42", "B=1,S=1,H=1,D=2"],
+    ("B", "H", "Q", "KV", "D"): ["B=2,H=4,Q=256,KV=512,D=64", "B=1,H=3,Q=77,KV=131,D=40", "B=1,H=1,Q=1,KV=1,D=1", "B=1,H=2,Q=300,KV=100,D=128"],
+    ("B", "H", "Q", "KV", "D", "WINDOW"): ["B=2,H=4,Q=256,KV=512,D=64", "B=1,H=3,Q=77,KV=131,D=40,WINDOW=9", "B=1,H=2,Q=300,KV=100,D=64,WINDOW=50"],
+    ("B", "H", "H_KV", "Q", "KV", "D"): ["B=2,H=8,H_KV=2,Q=256,KV=512,D=64", "B=1,H=6,H_KV=3,Q=77,KV=131,D=40", "B=1,H=1,H_KV=1,Q=1,KV=1,D=1"],
+    ("B", "H", "W", "C", "F", "R", "S", "STRIDE", "PAD", "DILATION"): ["B=2,H=28,W=28,C=32,F=64", "B=2,H=9,W=11,C=5,F=7,R=3,S=2,STRIDE=2,PAD=1,DILATION=2",
+                                                                       "B=1,H=1,W=1,C=1,F=1,R=1,S=1,PAD=0"],
+    ("B", "W", "C", "F", "S", "STRIDE", "PAD", "DILATION"): ["B=2,W=128,C=32,F=64", "B=3,W=31,C=5,F=7,S=3,STRIDE=2,PAD=2"],
 }
 DYNAMIC_SIZES = {
     ("M",): ["M=1", "M=64", "M=813", "M=4096", "M=10007"],
@@ -85,7 +94,8 @@ def check_kernels(soliton):
     groups = {}
     for kernel in listing["kernels"]:
         names = tuple(kernel["sizes"])
-        runs = [(size, []) for size in SIZES[names]] + [(size, ["--dynamic", ",".join(names)]) for size in DYNAMIC_SIZES[names]]
+        free = [name for name in names if name not in kernel["fixed_sizes"]]
+        runs = [(size, []) for size in SIZES[names]] + [(size, ["--dynamic", ",".join(free)]) for size in DYNAMIC_SIZES.get(names, SIZES[names])]
         for dtype in kernel["dtypes"]:
             groups[kernel["name"], dtype] = [[soliton, "run", kernel["name"], "--device", "cuda", "--dtype", dtype, "--size", size, "--json", *dynamic]
                                              for size, dynamic in runs]

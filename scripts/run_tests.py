@@ -196,6 +196,11 @@ def check_suites(build: Path) -> list[Suite]:
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
         generated(build),
         Suite("tutorial", [python, script("run_tutorial.py"), "--build", str(build)], parse_steps),
+        Suite(
+            "language",
+            [python, script("run_tutorial.py"), "--build", str(build), "--page", str(ROOT / "docs" / "language.md")],
+            parse_steps,
+        ),
         *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],
     ]
 

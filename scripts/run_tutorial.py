@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Does what docs/tutorial-schedules.md says, and compares what comes out with what the page shows.
+"""Does what a page of docs/ says (by default tutorial-schedules.md), and compares what comes out with what the page shows.
 
     scripts/run_tutorial.py                  against build/
     scripts/run_tutorial.py --update         write what came out into the page, and the pictures into docs/pictures
@@ -195,7 +195,7 @@ def main() -> int:
     parser.add_argument("--update", action="store_true", help="write outputs and pictures instead of comparing them")
     options = parser.parse_args()
 
-    scratch = options.build.resolve() / "tutorial"
+    scratch = options.build.resolve() / options.page.stem
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "work").mkdir(parents=True)
     install(options.build, scratch / "prefix")

@@ -54,8 +54,9 @@ Access::Access(Operation *op, const Geometry &geometry, const Layout &layout)
 /// The positions of the tile's dimensions along which a value differs: not those along which it was repeated.
 static SmallVector<size_t> varyingDims(Value value, TileType tile) {
   while (auto op = value.getDefiningOp<TileOpInterface>()) {
-    bool keepsElements = op->getNumOperands() == 1 &&
-                         !llvm::is_contained({TileWork::access, TileWork::reduce, TileWork::region}, op.getWork());
+    bool keepsElements =
+        op->getNumOperands() == 1 &&
+        !llvm::is_contained({TileWork::access, TileWork::reduce, TileWork::scan, TileWork::region}, op.getWork());
     if (!keepsElements || !isa<TileType>(op->getOperand(0).getType()))
       break;
     value = op->getOperand(0);

@@ -1,6 +1,7 @@
 #include "soliton/analysis/LayoutCosts.h"
 
 #include "soliton/layout/Blocked.h"
+#include "soliton/layout/Scan.h"
 
 namespace soliton {
 using namespace wave;
@@ -74,6 +75,21 @@ ChoiceCost LayoutCosts::reduce(TileType type, const Layout &layout, Dim dim) con
   const Costs &costs = geometry.target().costs;
   int64_t registers = plan.result.regs(), each = costs.memoryIssue + geometry.target().sharedAccess(4, true).clocks;
   return cost + registers * (1 + plan.wavePartials()) * each + 2 * costs.barrier + 2 * costs.sharedLatency;
+}
+
+ChoiceCost LayoutCosts::scan(TileType type, const Layout &layout, Dim dim) const {
+  if (!isOrderedAlong(layout, dim)) {
+    Layout ordered = orderedAlong(layout, dim);
+    return std::min(convert(type, layout, ordered) + convert(type, ordered, layout) + scan(type, ordered, dim),
+                    kForbidden);
+  }
+  ScanPlan plan = planScan(layout, dim);
+  int64_t words = llvm::divideCeil(elementBits(type.getElementType()), 32);
+  auto groups = static_cast<int64_t>(plan.groups.size());
+  ChoiceCost cost = groups * words * (plan.combinations() * prices.valu + plan.exchanges() * prices.exchange) +
+                    (plan.crossesLanes() ? prices.exchangeLatency : 0);
+  // Totals of the waves are those of a reduction.
+  return plan.waves.empty() ? cost : cost + reduce(type, layout, dim);
 }
 
 /// Where the tile's elements lie, by dimension; nothing where an index of the memory is no plain dimension.

@@ -86,7 +86,7 @@ public:
           for (StringAttr dim : tile.getDims())
             (void)entry(dim.getValue());
     });
-    if (failed(readWavesPerBlock()) || failed(checkVectorShapes()))
+    if (failed(readWavesPerBlock()) || failed(checkVectorShapes()) || failed(checkAssumptions()))
       return failure();
     readGrid();
     holdOddTiles();
@@ -105,6 +105,7 @@ private:
   LogicalResult readAlias(SymbolicAliasAttr alias);
   LogicalResult readWavesPerBlock();
   LogicalResult checkVectorShapes();
+  LogicalResult checkAssumptions();
   LogicalResult checkVectorShape(StringRef dim, sym::Expr shape);
   void readGrid();
   void reorderWorkgroups();
@@ -374,6 +375,18 @@ LogicalResult Resolver::checkVectorShapes() {
     for (mlir::NamedAttribute entry : hardware.getVectorShapes())
       if (failed(checkVectorShape(entry.getName(), cast<ExprAttr>(entry.getValue()).getValue())))
         return failure();
+  }
+  return success();
+}
+
+/// What sizes decide that are known now need not wait for a launch.
+LogicalResult Resolver::checkAssumptions() {
+  for (Attribute attribute : kernel.getConstraints()) {
+    auto assumption = dyn_cast<AssumptionAttr>(attribute);
+    if (assumption && sym::simplify(bind(assumption.getPredicate().getValue())).isConstant(0))
+      return report(kernel.getLoc(), DiagId::AssumptionInvalid).hint("bind other sizes in `subs`")
+             << "the kernel assumes `" << sym::toString(assumption.getPredicate().getValue())
+             << "`, which does not hold for the sizes that are bound";
   }
   return success();
 }

@@ -14,26 +14,32 @@ using interp::Bytes;
 
 //===-- What can be expected of a kernel ----------------------------------------------------------===//
 
+static std::optional<DType> computedType(Operation *op) {
+  auto tileOp = dyn_cast<TileOpInterface>(op);
+  if (!tileOp || !llvm::is_contained({TileWork::pointwise, TileWork::contract, TileWork::reduce, TileWork::scan},
+                                     tileOp.getWork()))
+    return std::nullopt;
+  std::optional<DType> type = dtypeOf(cast<TileType>(op->getResult(0).getType()).getElementType());
+  return type && isFloat(*type) ? type : std::nullopt;
+}
+
 /// Whether integers stay integers: sums, products, comparisons and moves, no functions and no fractions.
 static bool keepsIntegers(Operation *op) {
   if (auto tileOp = dyn_cast<TileOpInterface>(op); tileOp && tileOp.isTranscendental())
     return false;
   if (auto binary = dyn_cast<BinaryOp>(op))
     return !llvm::is_contained({BinaryKind::div, BinaryKind::pow, BinaryKind::atan2}, binary.getKind());
+  // A product of a row of them is an integer, but too large for a float to hold.
+  auto reduce = dyn_cast<ReduceOp>(op);
+  auto scan = dyn_cast<ScanOp>(op);
+  if ((reduce && reduce.getKind() == ReduceKind::prod) || (scan && scan.getKind() == ReduceKind::prod))
+    return !computedType(op);
   if (auto fill = dyn_cast<FillOp>(op))
     if (auto number = dyn_cast<mlir::FloatAttr>(fill.getValue())) {
       double value = number.getValueAsDouble();
       return std::isinf(value) || value == std::trunc(value);
     }
   return true;
-}
-
-static std::optional<DType> computedType(Operation *op) {
-  auto tileOp = dyn_cast<TileOpInterface>(op);
-  if (!tileOp || !llvm::is_contained({TileWork::pointwise, TileWork::contract, TileWork::reduce}, tileOp.getWork()))
-    return std::nullopt;
-  std::optional<DType> type = dtypeOf(cast<TileType>(op->getResult(0).getType()).getElementType());
-  return type && isFloat(*type) ? type : std::nullopt;
 }
 
 static int64_t evaluated(sym::Expr expr, const Geometry &geometry, const std::map<std::string, int64_t> &symbols) {
@@ -109,6 +115,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
           static_cast<double>(evaluated(sym::Expr::symbol(mma.getContractedDim().getValue()), *geometry, symbols));
     if (auto reduce = dyn_cast<ReduceOp>(op))
       roundings += static_cast<double>(evaluated(sym::Expr::symbol(reduce.getDim()), *geometry, symbols));
+    if (auto scan = dyn_cast<ScanOp>(op))
+      roundings += static_cast<double>(evaluated(sym::Expr::symbol(scan.getDim()), *geometry, symbols));
   });
   return success();
 }

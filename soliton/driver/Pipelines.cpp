@@ -16,6 +16,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
 
   // Who computes what. After this every value has a layout and every access a start: `Indexed`.
   kernel.addPass(createBindSymbolsPass());
+  kernel.addPass(createDecomposeOpsPass());
   kernel.addPass(createDropUnusedPass());
   kernel.addPass(createMakeBroadcastsExplicitPass());
   kernel.addPass(createAssignLayoutsPass({explainLayouts}));

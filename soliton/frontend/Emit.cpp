@@ -206,8 +206,11 @@ private:
     case OpKind::applyExpr:
       result = emitSource(op);
       break;
+    case OpKind::argReduce:
+      return emitArgReduce(op);
     case OpKind::mma:
     case OpKind::reduce:
+    case OpKind::scan:
       result = emitContraction(op);
       break;
     case OpKind::unary:
@@ -329,9 +332,21 @@ private:
       return wave::MmaOp::create(builder, loc, resultType(op), operand(op, 0), operand(op, 1), operand(op, 2), kind,
                                  tags(op), nullptr);
     }
-    return wave::ReduceOp::create(builder, loc, resultType(op), *wave::symbolizeReduceKind(op.function), operand(op, 0),
-                                  op.hasInit ? operand(op, 1) : mlir::Value(), mlir::ValueRange(), nameOf(op.expr),
-                                  nullptr, tags(op), nullptr);
+    wave::ReduceKind kind = *wave::symbolizeReduceKind(op.function);
+    mlir::Value init = op.hasInit ? operand(op, 1) : mlir::Value();
+    if (op.kind == OpKind::scan)
+      return wave::ScanOp::create(builder, loc, resultType(op), kind, operand(op, 0), init, mlir::Value(),
+                                  mlir::ValueRange(), nameOf(op.expr), nullptr, tags(op), nullptr);
+    return wave::ReduceOp::create(builder, loc, resultType(op), kind, operand(op, 0), init, mlir::ValueRange(),
+                                  nameOf(op.expr), nullptr, tags(op), nullptr);
+  }
+
+  void emitArgReduce(const OpRecord &op) {
+    auto found = wave::ArgReduceOp::create(
+        builder, location(op), type(program.values[op.results[0]].tile), type(program.values[op.results[1]].tile),
+        *wave::symbolizeExtremeKind(op.function), operand(op, 0), operands(op, 1), nameOf(op.expr), tags(op), nullptr);
+    values[op.results[0]] = found.getValue();
+    values[op.results[1]] = found.getIndex();
   }
 
   mlir::Value emitElementwise(const OpRecord &op) {

@@ -319,6 +319,44 @@ TEST_F(ErrorsTest, ReduceDim) {
   expectMistake(DiagId::ReduceDim, "`sum` along `N`, but the tile has the dimensions `[M]`");
 }
 
+TEST_F(ErrorsTest, TruthsAndNumbersAreReducedBySortsOfTheirOwn) {
+  line = __LINE__ + 1;
+  any(read(a), N);
+  expectMistake(DiagId::ElementwiseType, "`any` of `f32`, expected `i1`", "compare first, e.g. `x != 0`");
+}
+
+TEST_F(ErrorsTest, ASumOfTruths) {
+  Value truths = read(a) > 0.0;
+  line = __LINE__ + 1;
+  prod(truths, N);
+  expectMistake(DiagId::ElementwiseType, "`prod` of `i1`, expected numbers", "cast to `i32` first");
+}
+
+TEST_F(ErrorsTest, ScanDim) {
+  line = __LINE__ + 1;
+  cumsum(read(v), N);
+  expectMistake(DiagId::ReduceDim, "`cumsum` along `N`, but the tile has the dimensions `[M]`");
+}
+
+TEST_F(ErrorsTest, ScanInit) {
+  line = __LINE__ + 1;
+  cummax(read(a), read(w), N);
+  expectMistake(DiagId::ReduceInit, "`cummax` starts from `f32[N]`, expected `f32[M]`");
+}
+
+TEST_F(ErrorsTest, ExtremeOfTruths) {
+  Value truths = read(a) > 0.0;
+  line = __LINE__ + 1;
+  argmax(truths, N);
+  expectMistake(DiagId::ElementwiseType, "`argmax` of `i1`, expected numbers", "cast to `i32` first");
+}
+
+TEST_F(ErrorsTest, ExtremeInit) {
+  line = __LINE__ + 1;
+  argmin(read(a), Extreme{read(v), read(v)}, N);
+  expectMistake(DiagId::ReduceInit, "`argmin` starts from `f32[M]`, expected `i32[M]`");
+}
+
 TEST_F(ErrorsTest, ReduceInit) {
   line = __LINE__ + 1;
   max(read(a), read(w), N);

@@ -1,6 +1,6 @@
-//===- Ops.cpp - Memory, matrices, reductions, dimensions -------------------------===//
+//===- Ops.cpp - Memory, matrices, dimensions --------------------------------------===//
 //
-// Types and checks of the ops that are not element-wise; those are in Elementwise.cpp.
+// Types and checks of the ops that are neither element-wise (Elementwise.cpp) nor along a dimension (Reductions.cpp).
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/frontend/Tracer.h"
@@ -292,53 +292,6 @@ Value lang::mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions
     op.mma = options.mma_type->name;
   return tracer.record(std::move(op), tracer.tile(2), options.tag);
 }
-
-//===- Reductions ---------------------------------------------------------------------------===//
-
-static Value reduce(std::string_view function, const Value &source, const Value *init, Expr dim,
-                    const ReduceOptions &options, const Place &place) {
-  std::vector<Value> operands{source};
-  if (init)
-    operands.push_back(*init);
-  Tracer tracer(std::string(function), place, operands);
-  if (!tracer.ok())
-    return tracer.poison();
-  TileInfo result = tracer.tile(0);
-  auto at = std::find(result.dims.begin(), result.dims.end(), dim);
-  if (at == result.dims.end()) {
-    tracer.error(DiagId::ReduceDim,
-                 quoted(function) + " along " + quoted(dim) + ", but the tile has the dimensions " +
-                     quoted(frontend::toString(result.dims)),
-                 "", {tracer.noteOn(0)});
-    return tracer.poison();
-  }
-  result.dims.erase(at);
-  if (result.type == i1) {
-    tracer.error(DiagId::ElementwiseType, quoted(function) + " of `i1`, expected numbers", "cast to `i32` first");
-    return tracer.poison();
-  }
-  if (init && tracer.tile(1) != result) {
-    tracer.error(DiagId::ReduceInit,
-                 quoted(function) + " starts from " + quoted(frontend::toString(tracer.tile(1))) + ", expected " +
-                     quoted(frontend::toString(result)),
-                 "", {tracer.noteOn(0), tracer.noteOn(1)});
-    return tracer.poison();
-  }
-  OpRecord op{.kind = OpKind::reduce, .function = function, .expr = dim, .hasInit = init != nullptr};
-  return tracer.record(std::move(op), std::move(result), options.tag);
-}
-
-#define SOLITON_REDUCE(NAME)                                                                                           \
-  Value lang::NAME(const Value &source, Expr dim, ReduceOptions options, Place place) {                                \
-    return reduce(#NAME, source, nullptr, dim, options, place);                                                        \
-  }                                                                                                                    \
-  Value lang::NAME(const Value &source, const Value &init, Expr dim, ReduceOptions options, Place place) {             \
-    return reduce(#NAME, source, &init, dim, options, place);                                                          \
-  }
-SOLITON_REDUCE(sum)
-SOLITON_REDUCE(max)
-SOLITON_REDUCE(min)
-#undef SOLITON_REDUCE
 
 //===- Types and dimensions -------------------------------------------------------------------===//
 

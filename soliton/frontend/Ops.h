@@ -43,23 +43,50 @@ Value atomic_or(const Value &value, const MemoryRef &memory, AccessOptions optio
 Value atomic_xor(const Value &value, const MemoryRef &memory, AccessOptions options = {},
                  Place place = std::source_location::current());
 
-//===- Matrices and reductions -------------------------------------------------===//
+//===- Matrices, and what goes along a dimension --------------------------------===//
 
 /// acc[…, M, N] + the sum over K of lhs[…, M, K] · rhs[…, N, K].
 Value mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions options = {},
           Place place = std::source_location::current());
 
-/// Combines along `dim`, which the result lacks.
-Value sum(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
-Value max(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
-Value min(const Value &source, Expr dim, ReduceOptions options = {}, Place place = std::source_location::current());
-/// The same, starting from `init`.
-Value sum(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
-          Place place = std::source_location::current());
-Value max(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
-          Place place = std::source_location::current());
-Value min(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},
-          Place place = std::source_location::current());
+// Each combines along `dim`, which the result lacks; the second form starts from `init`. What lies beyond the end of
+// the dimension does not count: of nothing, `sum` is 0, `prod` 1, `any` false, `all` true, `max` the lowest number.
+#define SOLITON_REDUCE(NAME)                                                                                           \
+  Value NAME(const Value &source, Expr dim, ReduceOptions options = {},                                                \
+             Place place = std::source_location::current());                                                           \
+  Value NAME(const Value &source, const Value &init, Expr dim, ReduceOptions options = {},                             \
+             Place place = std::source_location::current());
+SOLITON_REDUCE(sum)
+SOLITON_REDUCE(max)
+SOLITON_REDUCE(min)
+SOLITON_REDUCE(prod)
+/// Of `i1`: whether one is true, whether all are.
+SOLITON_REDUCE(any)
+SOLITON_REDUCE(all)
+
+// Each element combined with those before it along `dim`, and itself: the result has the type of the source. A loop
+// carries on from `init`, which lacks `dim`: `y = cumsum(x, carried, N); carried = sum(x, carried, N)`.
+SOLITON_REDUCE(cumsum)
+SOLITON_REDUCE(cumprod)
+SOLITON_REDUCE(cummax)
+SOLITON_REDUCE(cummin)
+#undef SOLITON_REDUCE
+
+/// An element of each row, and its index along the whole dimension.
+struct Extreme {
+  Value value, index;
+};
+/// The largest (smallest) element along `dim` and where it first occurs, as `i32`: `auto [value, index] = argmax(x,
+/// N)`. NaN is larger (smaller) than any number. Of nothing, the index is the largest there is.
+Extreme argmax(const Value &source, Expr dim, ReduceOptions options = {},
+               Place place = std::source_location::current());
+Extreme argmin(const Value &source, Expr dim, ReduceOptions options = {},
+               Place place = std::source_location::current());
+/// The same, where `init` is one more candidate: what a loop has found so far.
+Extreme argmax(const Value &source, const Extreme &init, Expr dim, ReduceOptions options = {},
+               Place place = std::source_location::current());
+Extreme argmin(const Value &source, const Extreme &init, Expr dim, ReduceOptions options = {},
+               Place place = std::source_location::current());
 
 //===- Types and dimensions ----------------------------------------------------===//
 

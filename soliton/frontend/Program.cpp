@@ -50,6 +50,10 @@ std::string frontend::describe(const Program &program, ValueId id) {
   case OpKind::compare:
   case OpKind::reduce:
     return "the result of " + quoted(op.function);
+  case OpKind::scan:
+    return "the result of `cum" + std::string(op.function) + "`";
+  case OpKind::argReduce:
+    return std::string(id == op.results[0] ? "the value" : "the index") + " of `arg" + std::string(op.function) + "`";
   case OpKind::mma:
     return "the result of `mma`";
   case OpKind::iterate:

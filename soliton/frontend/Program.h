@@ -63,6 +63,8 @@ enum class OpKind : uint8_t {
   selfIndex,
   applyExpr,
   reduce,
+  scan,
+  argReduce,
   barrier,
   iterate,
   conditional
@@ -75,7 +77,7 @@ struct OpRecord {
   std::vector<std::string> tags = {};
   std::vector<ValueId> operands = {};
   std::vector<ValueId> results = {};
-  /// unary, binary, compare, reduce, atomic: which, by the dialect's word.
+  /// unary, binary, compare, reduce, scan, argReduce, atomic: which, by the dialect's word.
   std::string_view function = {};
   /// read, write: the parameter.
   uint32_t memory = 0;
@@ -90,9 +92,9 @@ struct OpRecord {
   std::variant<int64_t, double> constant = int64_t(0);
   /// mma.
   std::optional<std::string> mma = {};
-  /// reduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional: the condition.
+  /// reduce, scan, argReduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional: the condition.
   Expr expr = {};
-  /// reduce: the second operand is where it starts.
+  /// reduce, scan, argReduce: operands from the second on are where it starts.
   bool hasInit = false;
   /// iterate; conditional, where the condition holds.
   RegionId body = 0;

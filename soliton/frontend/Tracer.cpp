@@ -113,11 +113,19 @@ uint32_t Tracer::append(OpRecord record, const std::string &tag) {
   return index;
 }
 
-Value Tracer::record(OpRecord op, TileInfo result, const std::string &tag) {
+std::vector<Value> Tracer::recordAll(OpRecord op, std::vector<TileInfo> results, const std::string &tag) {
   uint32_t index = append(std::move(op), tag);
-  ValueId id = addValue(*owner, {.tile = std::move(result), .region = owner->current, .place = place, .op = index});
-  owner->ops[index].results.push_back(id);
-  return {owner, id};
+  std::vector<Value> values;
+  for (TileInfo &result : results) {
+    ValueId id = addValue(*owner, {.tile = std::move(result), .region = owner->current, .place = place, .op = index});
+    owner->ops[index].results.push_back(id);
+    values.push_back({owner, id});
+  }
+  return values;
+}
+
+Value Tracer::record(OpRecord op, TileInfo result, const std::string &tag) {
+  return recordAll(std::move(op), {std::move(result)}, tag)[0];
 }
 
 uint32_t Tracer::recordEffect(OpRecord op, const std::string &tag) {

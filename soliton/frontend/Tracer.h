@@ -41,6 +41,8 @@ public:
   Value poison();
   /// Appends the op (operands, place and tag are filled in) with one result.
   Value record(OpRecord op, TileInfo result, const std::string &tag = {});
+  /// The same with several results.
+  std::vector<Value> recordAll(OpRecord op, std::vector<TileInfo> results, const std::string &tag = {});
   /// Appends an op without results; returns its number.
   uint32_t recordEffect(OpRecord op, const std::string &tag = {});
 

@@ -29,4 +29,16 @@ Tile mma(wave::MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm
 Tile reduce(wave::ReduceOp op, const Tile &source, const Tile *init, const Domain &result,
             llvm::function_ref<bool(int64_t)> isInside);
 
+/// `init` and `totals` may be null.
+Tile scan(wave::ScanOp op, const Tile &source, const Tile *init, const Tile *totals, const Domain &result,
+          llvm::function_ref<bool(int64_t)> isInside);
+
+/// Elements of rows, and their places.
+struct Extremes {
+  Tile value, index;
+};
+/// `init` may be null; `start` is the place of coordinate 0.
+Extremes argReduce(wave::ArgReduceOp op, const Tile &source, const Extremes *init, DType indexType, int64_t start,
+                   llvm::function_ref<bool(int64_t)> isInside);
+
 } // namespace soliton::interp

@@ -218,6 +218,43 @@ TEST_F(Reference, RowMaximumIgnoresWhatIsOutOfBounds) {
   EXPECT_EQ(output(rowReduction("max"), DType::f32, {{encodeAll(DType::f32, in), Bytes(24)}, {}}), expected);
 }
 
+TEST_F(Reference, RowProductIgnoresWhatIsOutOfBounds) {
+  // A masked 0 would make it 0.
+  std::vector<double> in = integers(6 * 19, 5, 1, 2), expected(6, -1000);
+  for (int m = 0; m < 6; ++m)
+    for (int n = 0; n < 19; ++n)
+      expected[m] *= in[m * 19 + n];
+  EXPECT_EQ(output(rowReduction("prod"), DType::f32, {{encodeAll(DType::f32, in), Bytes(24)}, {}}), expected);
+}
+
+/// Whether each row of 19 has an element above 0, whether all are.
+std::string rowTruth(const std::string &kind) {
+  return R"mlir(
+wave.kernel @truths attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"4">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"24">, workgroupDim = 1>],
+    subs = {M = 6 : i64, N = 19 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global>, %b: !wave.memory<["M"], i32, global>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
+  %zero = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %1 = wave.compare gt %0, %zero : !wave.tile<[M, N], f32>, !wave.tile<[M, N], f32> -> !wave.tile<[M, N], i1>
+  %2 = wave.reduce )mlir" +
+         kind + R"mlir( %1 along "N" : (!wave.tile<[M, N], i1>) -> !wave.tile<[M], i1>
+  %3 = wave.cast %2 : !wave.tile<[M], i1> -> !wave.tile<[M], i32>
+  wave.write %3, %b : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global>
+})mlir";
+}
+
+TEST_F(Reference, TruthsOfARowAreThoseOfItsElementsOnly) {
+  std::vector<double> in(6 * 19, -1);
+  std::fill(in.begin() + 19, in.begin() + 38, 1); // all of row 1
+  in[2 * 19 + 18] = 1;                            // the last of row 2
+  auto truths = [&](const char *kind) {
+    return output(rowTruth(kind), DType::i32, {{encodeAll(DType::f32, in), Bytes(24)}, {}});
+  };
+  EXPECT_EQ(truths("any"), (std::vector<double>{0, 1, 1, 0, 0, 0}));
+  // Beyond the 19 elements of a row a tile holds 5 that are not above 0.
+  EXPECT_EQ(truths("all"), (std::vector<double>{0, 1, 0, 0, 0, 0}));
+}
+
 TEST_F(Reference, PartialReductionKeepsEveryFourth) {
   const char *text = R"mlir(
 wave.kernel @partial attributes {arg_names = ["a", "b"], constraints = [], subs = {N = 16 : i64}, dynamic = [], form = 3 : i32} {

@@ -353,6 +353,18 @@ private:
     return [=](int64_t place) { return place < extent && first + place >= 0 && first + place < size; };
   }
 
+  void argReduce(ArgReduceOp op) {
+    Dim dim(op.getDim().str());
+    Extremes before;
+    if (!op.getInits().empty())
+      before = {tile(op.getInits()[0]), tile(op.getInits()[1])};
+    Extremes found =
+        interp::argReduce(op, tile(op.getSource()), op.getInits().empty() ? nullptr : &before, typeOf(op.getIndex()),
+                          geometry.start(dim, op), insideOf(op, dim, Form::Indexed, std::nullopt));
+    define(op.getValue(), std::move(found.value));
+    define(op.getIndex(), std::move(found.index));
+  }
+
   void execute(mlir::Operation *op) {
     enterOp(op);
     llvm::TypeSwitch<mlir::Operation *>(op)
@@ -415,6 +427,13 @@ private:
                                           each.getInit() ? &tile(each.getInit()) : nullptr, domainOf(each.getResult()),
                                           insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
         })
+        .Case([&](ScanOp each) {
+          define(each.getResult(),
+                 scan(each, tile(each.getSource()), each.getInit() ? &tile(each.getInit()) : nullptr,
+                      each.getTotals() ? &tile(each.getTotals()) : nullptr, domainOf(each.getResult()),
+                      insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
+        })
+        .Case([&](ArgReduceOp each) { argReduce(each); })
         .Default([&](mlir::Operation *) {
           fail(op->getLoc(), DiagId::NotSupportedHere,
                "the reference interpreter does not know `" + op->getName().getStringRef().str() + "`");

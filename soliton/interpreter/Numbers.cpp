@@ -219,15 +219,17 @@ std::optional<int64_t> apply(BinaryKind kind, int64_t a, int64_t b) {
 double identity(ReduceKind kind, DType type, double) {
   if (kind == ReduceKind::sum)
     return 0;
+  if (kind == ReduceKind::prod)
+    return 1;
   double limit = std::isinf(roundTo(type, INFINITY)) ? INFINITY : largestFinite(type);
   return kind == ReduceKind::max ? -limit : limit;
 }
 
 int64_t identity(ReduceKind kind, DType type, int64_t) {
-  if (kind == ReduceKind::sum)
+  if (kind == ReduceKind::sum || kind == ReduceKind::any)
     return 0;
-  if (type == DType::i1)
-    return kind == ReduceKind::min;
+  if (kind == ReduceKind::prod || kind == ReduceKind::all)
+    return 1;
   int64_t highest = std::numeric_limits<int64_t>::max() >> (64 - bits(type));
   return kind == ReduceKind::min ? highest : -highest - 1;
 }
@@ -235,6 +237,8 @@ int64_t identity(ReduceKind kind, DType type, int64_t) {
 double combine(ReduceKind kind, double a, double b) {
   if (kind == ReduceKind::sum)
     return a + b;
+  if (kind == ReduceKind::prod)
+    return a * b;
   if (std::isnan(a) || std::isnan(b))
     return std::numeric_limits<double>::quiet_NaN();
   return kind == ReduceKind::max ? std::max(a, b) : std::min(a, b);
@@ -243,7 +247,11 @@ double combine(ReduceKind kind, double a, double b) {
 int64_t combine(ReduceKind kind, int64_t a, int64_t b) {
   if (kind == ReduceKind::sum)
     return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-  return kind == ReduceKind::max ? std::max(a, b) : std::min(a, b);
+  if (kind == ReduceKind::prod)
+    return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+  // Of truths, 0 and 1, the greater says whether there is one, the lesser whether all are.
+  bool greater = kind == ReduceKind::max || kind == ReduceKind::any;
+  return greater ? std::max(a, b) : std::min(a, b);
 }
 
 //===-- Atomics ---------------------------------------------------------------===//

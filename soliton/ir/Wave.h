@@ -39,6 +39,7 @@ enum class TileWork {
   move,      ///< elements change their registers, lanes or waves
   contract,  ///< by matrix instructions
   reduce,    ///< elements of one tile are combined
+  scan,      ///< each element is combined with those before it
   access,    ///< memory (AccessOpInterface)
   region     ///< what its blocks do
 };
@@ -115,5 +116,10 @@ inline bool isTime(mlir::Operation *op) {
 /// The language's name for an MLIR element type, and back. Nothing for types that are no element types.
 std::optional<DType> dtypeOf(mlir::Type type);
 mlir::Type mlirType(mlir::MLIRContext *context, DType type);
+
+/// What a reduction does with two elements.
+BinaryKind combination(ReduceKind kind);
+/// The element that changes nothing when combined. A type without infinities has its lowest or largest value.
+mlir::TypedAttr identity(ReduceKind kind, mlir::Type type);
 
 } // namespace soliton::wave

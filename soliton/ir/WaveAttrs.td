@@ -161,7 +161,8 @@ def Wave_BinaryKind : Wave_Enum<"BinaryKind", "element-wise function of two tile
     ["add", "sub", "mul", "div", "floordiv", "mod", "max", "min", "bit_and", "bit_or", "bit_xor", "pow", "atan2"]>;
 def Wave_ComparePredicate : Wave_Enum<"ComparePredicate", "ordered comparison (signed for integers)",
     ["eq", "ne", "lt", "le", "gt", "ge"]>;
-def Wave_ReduceKind : Wave_Enum<"ReduceKind", "how a reduction combines", ["sum", "max", "min"]>;
+def Wave_ReduceKind : Wave_Enum<"ReduceKind", "how a reduction combines", ["sum", "max", "min", "prod", "any", "all"]>;
+def Wave_ExtremeKind : Wave_Enum<"ExtremeKind", "which element of a row is looked for", ["max", "min"]>;
 def Wave_AtomicKind : Wave_Enum<"AtomicKind", "how an atomic changes what it finds",
     ["add", "min", "max", "exchange", "bit_and", "bit_or", "bit_xor"]>;
 

@@ -228,6 +228,52 @@ llvm::LogicalResult PermuteOp::verify() {
   return mlir::success();
 }
 
+BinaryKind combination(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::sum:
+    return BinaryKind::add;
+  case ReduceKind::max:
+    return BinaryKind::max;
+  case ReduceKind::min:
+    return BinaryKind::min;
+  case ReduceKind::prod:
+    return BinaryKind::mul;
+  case ReduceKind::any:
+    return BinaryKind::bit_or;
+  case ReduceKind::all:
+    return BinaryKind::bit_and;
+  }
+  llvm_unreachable("no such reduction");
+}
+
+mlir::TypedAttr identity(ReduceKind kind, mlir::Type type) {
+  if (auto real = llvm::dyn_cast<mlir::FloatType>(type)) {
+    const llvm::fltSemantics &format = real.getFloatSemantics();
+    if (kind == ReduceKind::sum)
+      return mlir::FloatAttr::get(real, llvm::APFloat::getZero(format));
+    if (kind == ReduceKind::prod)
+      return mlir::FloatAttr::get(real, llvm::APFloat::getOne(format));
+    bool negative = kind == ReduceKind::max;
+    return mlir::FloatAttr::get(real, llvm::APFloat::semanticsHasInf(format)
+                                          ? llvm::APFloat::getInf(format, negative)
+                                          : llvm::APFloat::getLargest(format, negative));
+  }
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  llvm::APInt value(width, kind == ReduceKind::prod || kind == ReduceKind::all ? 1 : 0);
+  if (kind == ReduceKind::max || kind == ReduceKind::min)
+    value = kind == ReduceKind::max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width);
+  return mlir::IntegerAttr::get(type, value);
+}
+
+/// Fails unless truths are combined as truths and numbers as numbers.
+static llvm::LogicalResult verifyCombines(mlir::Operation *op, ReduceKind kind, TileType source) {
+  bool ofTruths = kind == ReduceKind::any || kind == ReduceKind::all;
+  if (ofTruths == source.getElementType().isInteger(1))
+    return mlir::success();
+  return op->emitOpError() << "combines " << source.getElementType() << " by `" << stringifyReduceKind(kind)
+                           << "`, expected " << (ofTruths ? "i1" : "numbers");
+}
+
 llvm::LogicalResult ReduceOp::verify() {
   TileType source = getSource().getType(), result = getResult().getType();
   // reduce_c1
@@ -245,6 +291,9 @@ llvm::LogicalResult ReduceOp::verify() {
                          << ", expected all but `" << getDim() << "`";
   if (failed(verifyElementTypes(*this, source, result)))
     return mlir::failure();
+  // reduce_c4
+  if (failed(verifyCombines(*this, getKind(), source)))
+    return mlir::failure();
   // reduce_c3
   if (!getInit())
     return mlir::success();
@@ -252,6 +301,67 @@ llvm::LogicalResult ReduceOp::verify() {
     return emitOpError() << "keeps `" << getDim() << "` and has an initial value, expected none";
   if (getInit().getType() != result)
     return emitOpError() << "has an initial value of type " << getInit().getType() << ", expected " << result;
+  return mlir::success();
+}
+
+/// The tile's dimensions without one of them.
+static llvm::SmallVector<mlir::StringAttr> dimsWithout(TileType tile, llvm::StringRef dim) {
+  return llvm::to_vector(
+      llvm::make_filter_range(tile.getDims(), [&](mlir::StringAttr each) { return each.getValue() != dim; }));
+}
+
+llvm::LogicalResult ArgReduceOp::verify() {
+  TileType source = getSource().getType(), value = getValue().getType(), index = getIndex().getType();
+  // arg_reduce_c1
+  if (!source.hasDim(getDim()))
+    return emitOpError() << "looks along `" << getDim() << "`, expected a dimension of its source " << dimsText(source);
+  if (source.getElementType().isInteger(1))
+    return emitOpError() << "looks for an extreme of i1, expected numbers";
+  // arg_reduce_c2
+  llvm::SmallVector<mlir::StringAttr> dims = dimsWithout(source, getDim());
+  if (value.getDims() != llvm::ArrayRef(dims) || index.getDims() != llvm::ArrayRef(dims))
+    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(value) << " and "
+                         << dimsText(index) << ", expected all but `" << getDim() << "`";
+  if (failed(verifyElementTypes(*this, source, value)))
+    return mlir::failure();
+  if (!index.getElementType().isInteger(32) && !index.getElementType().isInteger(64))
+    return emitOpError() << "has places of " << index.getElementType() << ", expected i32 or i64";
+  // arg_reduce_c3
+  if (getInits().empty())
+    return mlir::success();
+  if (getInits().size() != 2 || getInits().getTypes() != getResultTypes())
+    return emitOpError() << "begins with other types than it has results, expected " << value << " and " << index;
+  return mlir::success();
+}
+
+llvm::LogicalResult ScanOp::verify() {
+  TileType source = getSource().getType(), result = getResult().getType();
+  // scan_c1
+  if (!source.hasDim(getDim()))
+    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its source " << dimsText(source);
+  // scan_c2
+  if (!sameDims(source, result))
+    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
+                         << ", expected the same";
+  if (failed(verifyElementTypes(*this, source, result)))
+    return mlir::failure();
+  // scan_c4
+  if (failed(verifyCombines(*this, getKind(), source)))
+    return mlir::failure();
+  // scan_c3
+  if (mlir::TypedValue<TileType> init = getInit()) {
+    if (init.getType().getDims() != llvm::ArrayRef(dimsWithout(source, getDim())))
+      return emitOpError() << "has an initial value of dimensions " << dimsText(init.getType())
+                           << ", expected all but `" << getDim() << "`";
+    if (failed(verifyElementTypes(*this, source, init.getType())))
+      return mlir::failure();
+  }
+  if (mlir::TypedValue<TileType> totals = getTotals()) {
+    if (!sameDims(source, totals.getType()))
+      return emitOpError() << "has totals of dimensions " << dimsText(totals.getType())
+                           << ", expected those of its source";
+    return verifyElementTypes(*this, source, totals.getType());
+  }
   return mlir::success();
 }
 

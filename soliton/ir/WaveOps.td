@@ -551,7 +551,8 @@ def Wave_ApplyExprOp : Wave_ComputeOp<"apply_expr", [Wave_TileOp, Wave_IndexedOp
 def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, Wave_IndexedOp, AttrSizedOperandSegments]> {
   let summary = "combine a tile along a dimension";
   let description = [{
-    `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`.
+    `result[c] = init[c] ∘ source[c, d0] ∘ source[c, d1] …` over the in-bounds coordinates along `dim`. Of none of them `sum` is 0, `prod`
+    1, `any` false, `all` true, `max` the lowest number of the type and `min` its highest. With NaN `max` and `min` are NaN.
     A *partial* reduction keeps `dim` in its result with fewer coordinates, and there is no `init`: digits of the source's layout that
     the result's lacks are combined, so a coordinate goes to the one where they are 0 (without layouts: to the largest one
     that is not beyond it). In bounds is `0 <= start + c[dim] <` the dimension's size; `start` absent means the
@@ -562,6 +563,7 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_Says<["getWork", "relateLayou
       * (C1) `dim` is a dimension of the source.
       * (C2) the result has the source's dimensions without `dim` (with it, if partial) and its element type.
       * (C3) `init`, if there, has the result's type.
+      * (C4) `any` and `all` combine `i1`, the others numbers.
 
     Example:
     ```mlir
@@ -574,7 +576,64 @@ def Wave_ReduceOp : Wave_ComputeOp<"reduce", [Wave_Says<["getWork", "relateLayou
   let assemblyFormat = [{
     $kind $source (`init` $init^)? `along` $dim (`[` $symbols^ `]`)? attr-dict `:` custom<ReduceTypes>(type($source), type($init), type($result))
   }];
-  let hasVerifier = 1; // reduce_c1 … reduce_c3
+  let hasVerifier = 1; // reduce_c1 … reduce_c4
+}
+
+def Wave_ArgReduceOp : Wave_ComputeOp<"arg_reduce"> {
+  let summary = "the largest or smallest element along a dimension, and where it is";
+  let description = [{
+    Of the pairs `(source[c, d], start + d)` over the in-bounds coordinates along `dim`, and of the pair `inits` if it is there, the one
+    with the most extreme element: `value[c]` is the element, `index[c]` its place in the whole tensor. NaN is more extreme than any
+    number; of equal elements the one with the least place is taken. Of nothing, `value` is what `wave.reduce` gives and `index`
+    the largest number of its type. A loop that carries both finds the extreme of all that it has read.
+    `wave-decompose-ops` says it by two reductions; it is not there from the form `Indexed` on.
+
+    Constraints:
+      * (C1) `dim` is a dimension of the source, whose elements are numbers.
+      * (C2) `value` and `index` have the source's dimensions without `dim`; `value` has its element type, `index` `i32` or `i64`.
+      * (C3) `inits`, if there, are a value and an index of the results' types.
+
+    Example:
+    ```mlir
+    %value, %index = wave.arg_reduce max %0 along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+    ```
+  }];
+  let arguments = !con((ins Wave_ExtremeKind:$kind, Wave_Tile:$source, Variadic<Wave_Tile>:$inits, StrAttr:$dim), common);
+  let results = (outs Wave_Tile:$value, Wave_Tile:$index);
+  let assemblyFormat = "$kind $source (`init` $inits^)? `along` $dim attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1; // arg_reduce_c1 … arg_reduce_c3
+}
+
+def Wave_ScanOp : Wave_ComputeOp<"scan", [Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, Wave_IndexedOp, AttrSizedOperandSegments]> {
+  let summary = "combine each element with those before it along a dimension";
+  let description = [{
+    `result[c, d] = init[c] ∘ source[c, d0] ∘ … ∘ source[c, d]` over the coordinates along `dim` up to `d` that are in bounds; ∘, in bounds
+    and `start` are those of `wave.reduce`. Beyond the bounds stands what the last element before them has.
+
+    `totals` says that the row is cut into runs, one for each of its coordinates along `dim`, which are where runs begin: a run counts
+    in those behind it by its total alone, `result[c, d] = init[c] ∘ totals[c, r0] ∘ … ∘ source[c, r] ∘ … ∘ source[c, d]`, where `r` begins the
+    run of `d` and `r0 …` are before it. The runs are those of the waves, and all of them hold all totals.
+
+    Constraints:
+      * (C1) `dim` is a dimension of the source.
+      * (C2) source and result have the same dimensions and element types.
+      * (C3) `init`, if there, has the source's dimensions without `dim`; `totals`, if there, has its dimensions; both its element type.
+      * (C4) `any` and `all` combine `i1`, the others numbers.
+
+    Example:
+    ```mlir
+    %1 = wave.scan sum %0 along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+    %2 = wave.scan sum %0 init %i : !wave.tile<[M], f32> along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_ReduceKind:$kind, Wave_Tile:$source, Optional<Wave_Tile>:$init, Optional<Wave_Tile>:$totals,
+                            Variadic<Index>:$symbols, StrAttr:$dim, OptionalAttr<Wave_ExprAttr>:$start), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{
+    $kind $source (`init` $init^ `:` type($init))? (`after` $totals^ `:` type($totals))? `along` $dim (`[` $symbols^ `]`)? attr-dict
+    `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1; // scan_c1 … scan_c4
 }
 
 def Wave_ConvertOp : Wave_ComputeOp<"convert", [Wave_Says<["getWork"]>]> {

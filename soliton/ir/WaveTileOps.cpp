@@ -53,6 +53,9 @@ TileWork MmaOp::getWork() {
 TileWork ReduceOp::getWork() {
   return TileWork::reduce;
 }
+TileWork ScanOp::getWork() {
+  return TileWork::scan;
+}
 TileWork ReadOp::getWork() {
   return TileWork::access;
 }
@@ -94,6 +97,12 @@ void ReduceOp::relateLayouts(LayoutRelations &relations) {
     relations.alike.emplace_back(getResult(), getInit());
 }
 
+void ScanOp::relateLayouts(LayoutRelations &relations) {
+  relations.alike.emplace_back(getResult(), getSource());
+  if (getInit())
+    relations.parts.emplace_back(getInit(), getSource());
+}
+
 void BroadcastOp::relateLayouts(LayoutRelations &relations) {
   relations.parts.emplace_back(getOperand(), getResult());
 }
@@ -133,6 +142,9 @@ void ConditionalOp::relateLayouts(LayoutRelations &relations) {
 
 // The operands of an mma pay for how they are handed to it (MmaWays.cpp), those of a broadcast for the relation.
 Value ReduceOp::getPricedTile() {
+  return getSource();
+}
+Value ScanOp::getPricedTile() {
   return getSource();
 }
 Value ReadOp::getPricedTile() {

@@ -17,6 +17,7 @@
 #include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "soliton/layout/Scan.h"
 #include "soliton/transforms/LayoutProblem.h"
 
 namespace soliton {
@@ -61,6 +62,7 @@ private:
   void insertConverts();
   void convertMma(MmaOp mma, const MmaWay &way);
   void convertReduce(ReduceOp reduce);
+  void convertScan(ScanOp scan);
   void convertAccess(AccessOpInterface access);
   void shareOld(AtomicOp atomic, const Layout &own, const Layout &wanted);
   void setStarts();
@@ -169,6 +171,19 @@ void LayoutAssignment::convertReduce(ReduceOp reduce) {
   convertResult(reduce, natural, wanted);
 }
 
+void LayoutAssignment::convertScan(ScanOp scan) {
+  Dim dim(scan.getDim().str());
+  OpBuilder builder(scan);
+  Layout wanted = tileType(scan.getResult()).layout(), own = wanted;
+  if (!isOrderedAlong(wanted, dim))
+    own = orderedAlong(wanted, dim);
+  scan.getSourceMutable().assign(converted(builder, scan.getLoc(), scan.getSource(), own));
+  if (scan.getInit())
+    scan.getInitMutable().assign(
+        converted(builder, scan.getLoc(), scan.getInit(), restricted(own, tileType(scan.getInit()))));
+  convertResult(scan, own, wanted);
+}
+
 void LayoutAssignment::convertAccess(AccessOpInterface access) {
   Layout layout = access.getMovedTile().layout(), own = problem->accessLayout(access, layout, staged);
   OpBuilder builder(access);
@@ -212,6 +227,8 @@ void LayoutAssignment::insertConverts() {
       broadcast.getOperandMutable().assign(converted(builder, op->getLoc(), broadcast.getOperand(), wanted));
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       convertReduce(reduce);
+    } else if (auto scan = dyn_cast<ScanOp>(op)) {
+      convertScan(scan);
     } else if (auto access = dyn_cast<AccessOpInterface>(op)) {
       convertAccess(access);
     }
@@ -234,6 +251,7 @@ void LayoutAssignment::setStarts() {
     }
     StringRef dim = isa<SelfIndexOp>(op) ? cast<SelfIndexOp>(op).getDim()
                     : isa<ReduceOp>(op)  ? cast<ReduceOp>(op).getDim()
+                    : isa<ScanOp>(op)    ? cast<ScanOp>(op).getDim()
                                          : StringRef();
     if (!dim.empty())
       bindStart(

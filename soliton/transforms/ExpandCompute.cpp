@@ -2,6 +2,7 @@
 
 #include "soliton/ir/Forms.h"
 #include "soliton/layout/Route.h"
+#include "soliton/layout/Scan.h"
 #include "soliton/transforms/Expander.h"
 
 namespace soliton {
@@ -150,10 +151,8 @@ void Expander::expandRemap(Operation *op) {
 }
 
 Value Expander::combine(ReduceOp reduce, Value lhs, Value rhs, OriginAttr at) {
-  BinaryKind kind = reduce.getKind() == ReduceKind::sum   ? BinaryKind::add
-                    : reduce.getKind() == ReduceKind::max ? BinaryKind::max
-                                                          : BinaryKind::min;
-  return BinaryOp::create(builder, reduce.getLoc(), lhs.getType(), kind, lhs, rhs, ArrayAttr(), at);
+  return BinaryOp::create(builder, reduce.getLoc(), lhs.getType(), combination(reduce.getKind()), lhs, rhs, ArrayAttr(),
+                          at);
 }
 
 /// The registers of `layout` that are reduced into one: only the digits of `dim` are left, the others stand still at
@@ -164,6 +163,19 @@ static Layout reducedGroup(const Layout &layout, Dim dim, int64_t first) {
   for (Dim other : layout.dims())
     group.offset[other] = layout.coordinate(other, first, 0, 0);
   return group;
+}
+
+/// The registers of one group as one value.
+static Value joinGroup(OpBuilder &builder, Location loc, const Fragment &from, Dim dim, ArrayRef<int64_t> group,
+                       OriginAttr at) {
+  SmallVector<Value> registers;
+  for (int64_t reg : group)
+    registers.push_back(from.range(builder, loc, reg, 1, at));
+  TileType type = from.tileType();
+  if (registers.size() == 1)
+    return registers.front();
+  return JoinOp::create(builder, loc, type.withLayout(reducedGroup(type.layout(), dim, group.front())), registers,
+                        ArrayAttr(), at);
 }
 
 /// One op per result register: it combines registers of the lane, or makes one exchange between lanes.
@@ -177,19 +189,48 @@ void Expander::expandReduce(ReduceOp reduce) {
   SmallVector<OriginAttr> places = origins(reduce, Role::Compute, type.layout(), 1);
   for (auto [r, group] : llvm::enumerate(plan.registers)) {
     OriginAttr at = places[r];
-    SmallVector<Value> registers;
-    for (int64_t reg : group)
-      registers.push_back(from.range(builder, reduce.getLoc(), reg, 1, at));
-    Value joined = registers.front();
-    if (registers.size() > 1)
-      joined =
-          JoinOp::create(builder, reduce.getLoc(), source.withLayout(reducedGroup(source.layout(), dim, group.front())),
-                         registers, ArrayAttr(), at);
+    Value joined = joinGroup(builder, reduce.getLoc(), from, dim, group, at);
     Value sum = ReduceOp::create(builder, reduce.getLoc(), pieceType(type, r, 1), reduce.getKind(), joined, Value(),
                                  reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), at);
     if (reduce.getInit())
       sum = combine(reduce, init.range(builder, reduce.getLoc(), r, 1, at), sum, at);
     result.append(sum);
+  }
+}
+
+/// One op per group of registers that differ along the dimension only.
+void Expander::expandScan(ScanOp scan) {
+  TileType type = scan.getResult().getType();
+  Dim dim(scan.getDim().str());
+  Location loc = scan.getLoc();
+  const Fragment from = fragment(scan.getSource());
+  Fragment init = scan.getInit() ? fragment(scan.getInit()) : Fragment();
+  Fragment totals = scan.getTotals() ? fragment(scan.getTotals()) : Fragment();
+  std::vector<std::vector<int64_t>> totalGroups;
+  if (scan.getTotals())
+    totalGroups = planScan(totals.tileType().layout(), dim).groups;
+  Fragment &result = define(scan.getResult());
+  SmallVector<OriginAttr> places = origins(scan, Role::Compute, type.layout(), 1);
+  ScanPlan plan = planScan(type.layout(), dim);
+  SmallVector<std::pair<Value, int64_t>> held(type.layout().regs());
+  for (auto [g, group] : llvm::enumerate(plan.groups)) {
+    OriginAttr at = places[group.front()];
+    Value source = joinGroup(builder, loc, from, dim, group, at);
+    Value before = scan.getInit() ? init.range(builder, loc, g, 1, at) : Value();
+    Value runs = scan.getTotals() ? joinGroup(builder, loc, totals, dim, totalGroups[g], at) : Value();
+    Value sums = ScanOp::create(builder, loc, source.getType(), scan.getKind(), source, before, runs, scan.getSymbols(),
+                                scan.getDim(), scan.getStartAttr(), scan.getTagsAttr(), at);
+    for (auto [i, reg] : llvm::enumerate(group))
+      held[reg] = {sums, i};
+  }
+  if (plan.groups.size() == 1)
+    return result.append(held.front().first);
+  for (auto [reg, sums] : llvm::enumerate(held)) {
+    Value one = sums.first;
+    if (plan.groups.front().size() > 1)
+      one = SliceOp::create(builder, loc, pieceType(cast<TileType>(one.getType()), sums.second, 1), one, sums.second,
+                            ArrayAttr(), places[reg]);
+    result.append(one);
   }
 }
 

@@ -355,6 +355,8 @@ LogicalResult Expander::expand(Operation *op) {
     return expandMma(cast<MmaOp>(op)), success();
   case TileWork::reduce:
     return expandReduce(cast<ReduceOp>(op)), success();
+  case TileWork::scan:
+    return expandScan(cast<ScanOp>(op)), success();
   case TileWork::access:
     return expandAccess(op);
   case TileWork::region:

@@ -41,6 +41,7 @@ private:
   void expandRename(wave::ConvertOp convert, ArrayRef<int64_t> registers);
   void expandBroadcast(wave::BroadcastOp broadcast, ArrayRef<int64_t> registers);
   void expandReduce(wave::ReduceOp reduce);
+  void expandScan(wave::ScanOp scan);
   Value combine(wave::ReduceOp reduce, Value lhs, Value rhs, wave::OriginAttr origin);
 
   /// The registers of each of a loop's carried values that travel together.

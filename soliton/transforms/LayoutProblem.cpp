@@ -272,6 +272,10 @@ ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool
     auto reduce = cast<ReduceOp>(op);
     return costs.reduce(reduce.getSource().getType(), layout, dimOf(reduce.getDim()));
   }
+  case TileWork::scan: {
+    auto scan = cast<ScanOp>(op);
+    return costs.scan(scan.getSource().getType(), layout, dimOf(scan.getDim()));
+  }
   case TileWork::access:
     return accessCost(op, accessLayout(op, layout, stage), layout);
   case TileWork::pointwise:

@@ -3,6 +3,7 @@
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
+#include "soliton/layout/Scan.h"
 #include "soliton/transforms/PlaceTiles.h"
 #include "soliton/transforms/Touches.h"
 
@@ -140,6 +141,10 @@ static bool exchangesLanes(ReduceOp reduce) {
               .lanes.empty();
 }
 
+static ScanPlan scanPlan(ScanOp scan) {
+  return planScan(scan.getSource().getType().layout(), Dim(scan.getDim().str()));
+}
+
 /// How elements get from the operand's registers to the result's.
 static ConvertPlan movePlan(Operation *op) {
   auto from = cast<TileType>(op->getOperand(0).getType()), to = cast<TileType>(op->getResult(0).getType());
@@ -171,6 +176,8 @@ OpKind ProblemBuilder::kindOf(Operation *op) const {
     return movePlan(op).kind == ConvertKind::rename ? OpKind::Valu : OpKind::Shuffle;
   case TileWork::reduce:
     return exchangesLanes(cast<ReduceOp>(op)) ? OpKind::Shuffle : OpKind::Valu;
+  case TileWork::scan:
+    return scanPlan(cast<ScanOp>(op)).crossesLanes() ? OpKind::Shuffle : OpKind::Valu;
   case TileWork::pointwise:
   case TileWork::generate:
   case TileWork::constant:
@@ -217,6 +224,12 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
     return {vmem, cycles(costs.globalService16), cycles(costs.globalLatencyMemory), cycles(costs.globalLatencyL1)};
   case OpKind::Shuffle: {
     int64_t busy = 1;
+    if (auto scan = dyn_cast<ScanOp>(op)) {
+      // One exchange waits for the other.
+      ScanPlan plan = scanPlan(scan);
+      busy = plan.combinations() + plan.exchanges();
+      return {valu, busy, busy + plan.exchanges() * cycles(costs.shuffleLatency)};
+    }
     if (!isa<ReduceOp>(op)) {
       auto from = cast<TileType>(op->getOperand(0).getType());
       ShuffleWork work =
@@ -229,6 +242,8 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
     int64_t registers = 1;
     if (auto reduce = dyn_cast<ReduceOp>(op))
       registers = reduce.getSource().getType().layout().regs() - 1;
+    if (auto scan = dyn_cast<ScanOp>(op))
+      registers = scanPlan(scan).combinations();
     for (Type type : op->getResultTypes())
       registers = std::max(registers, registersOf(cast<TileType>(type)));
     return {valu, registers * cycles(isTranscendental(op) ? costs.transcendentalIssue : costs.valuIssue),

@@ -115,8 +115,11 @@ private:
     bool isSize = llvm::none_of(sym::symbolsOf(expr), [](Expr e) { return e.symbolName().starts_with("$"); });
     if (isSize)
       return expr;
+    // The count may speak of the workgroup, as of a loop that stops at the diagonal.
     if (symbols.isIteration(expr))
-      return symbols.countOf(expr) - 1;
+      return of(sym::affineTerms(symbols.countOf(expr) - 1));
+    if (expr.kind() == sym::Kind::max)
+      return ofMax(expr);
     if (expr.kind() == sym::Kind::min) // each operand is a bound; one of sizes says most
       for (Expr operand : expr.operands())
         if (std::optional<Expr> bound = of(operand); bound && !bound->isConstant())
@@ -142,6 +145,16 @@ private:
       return std::nullopt;
     std::optional<int64_t> high = sym::rangeOf(expr, facts).hi;
     return high ? std::optional<Expr>(*high) : std::nullopt;
+  }
+  std::optional<Expr> ofMax(Expr expr) const {
+    std::optional<Expr> most;
+    for (Expr operand : expr.operands()) {
+      std::optional<Expr> bound = of(sym::affineTerms(operand));
+      if (!bound)
+        return std::nullopt;
+      most = most ? sym::max(*most, *bound) : *bound;
+    }
+    return most;
   }
   /// Of `floordiv(17*i + lane, 4)`, which grows with what is divided.
   std::optional<Expr> ofQuotient(Expr expr) const {

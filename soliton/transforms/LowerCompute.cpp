@@ -341,8 +341,8 @@ LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
 }
 
 void MachineLowering::lowerJoin(JoinOp op) {
-  // A reduction takes its registers one by one; see registerOf.
-  if (llvm::all_of(op->getUsers(), [](Operation *user) { return isa<ReduceOp>(user); }))
+  // Reductions and scans take their registers one by one; see registerOf.
+  if (llvm::all_of(op->getUsers(), [](Operation *user) { return isa<ReduceOp, ScanOp>(user); }))
     return;
   mlir::VectorType type = vectorType(op.getResult().getType());
   Value result = arith::ConstantOp::create(builder, op.getLoc(), builder.getZeroAttr(type));
@@ -361,16 +361,27 @@ void MachineLowering::lowerMma(MmaOp op) {
                                                 vector(op.getLhs()), vector(op.getRhs()), acc));
 }
 
-Value MachineLowering::combine(ReduceKind kind, Value lhs, Value rhs, Location loc) {
-  bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(lhs.getType()));
-  if (kind == ReduceKind::sum)
-    return real ? arith::AddFOp::create(builder, loc, lhs, rhs).getResult()
-                : arith::AddIOp::create(builder, loc, lhs, rhs).getResult();
-  if (kind == ReduceKind::max)
-    return real ? arith::MaximumFOp::create(builder, loc, lhs, rhs).getResult()
-                : arith::MaxSIOp::create(builder, loc, lhs, rhs).getResult();
-  return real ? arith::MinimumFOp::create(builder, loc, lhs, rhs).getResult()
-              : arith::MinSIOp::create(builder, loc, lhs, rhs).getResult();
+Value MachineLowering::combine(ReduceKind kind, Value a, Value b, Location loc) {
+  bool real = isa<mlir::FloatType>(mlir::getElementTypeOrSelf(a.getType()));
+  auto either = [&](auto onFloats, auto onIntegers) -> Value {
+    return real ? decltype(onFloats)::create(builder, loc, a, b).getResult()
+                : decltype(onIntegers)::create(builder, loc, a, b).getResult();
+  };
+  switch (kind) {
+  case ReduceKind::sum:
+    return either(arith::AddFOp(), arith::AddIOp());
+  case ReduceKind::max:
+    return either(arith::MaximumFOp(), arith::MaxSIOp());
+  case ReduceKind::min:
+    return either(arith::MinimumFOp(), arith::MinSIOp());
+  case ReduceKind::prod:
+    return either(arith::MulFOp(), arith::MulIOp());
+  case ReduceKind::any:
+    return arith::OrIOp::create(builder, loc, a, b);
+  case ReduceKind::all:
+    return arith::AndIOp::create(builder, loc, a, b);
+  }
+  llvm_unreachable("no such reduction");
 }
 
 } // namespace soliton

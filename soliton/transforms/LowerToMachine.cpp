@@ -242,6 +242,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<JoinOp>([&](JoinOp join) { return lowerJoin(join), success(); })
       .Case<MmaOp>([&](MmaOp mma) { return lowerMma(mma), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
+      .Case<ScanOp>([&](ScanOp scan) { return lowerScan(scan), success(); })
       .Case<SelectOp>([&](SelectOp select) {
         define(select.getResult(), arith::SelectOp::create(builder, op->getLoc(), vector(select.getCondition()),
                                                            vector(select.getIfTrue()), vector(select.getIfFalse())));

@@ -95,7 +95,7 @@ private:
   void lowerSelfIndex(wave::SelfIndexOp op);
   void lowerJoin(wave::JoinOp op);
   void lowerMma(wave::MmaOp op);
-  Value combine(wave::ReduceKind kind, Value lhs, Value rhs, Location loc);
+  Value combine(wave::ReduceKind kind, Value a, Value b, Location loc);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
@@ -106,6 +106,10 @@ private:
   Value laneFunction(const LaneFunction &function, Location loc);
   /// `count` registers from `first` on; of a constant, a constant.
   Value slice(Value whole, int64_t first, int64_t count, Location loc);
+
+  // LowerScan.cpp
+  void lowerScan(wave::ScanOp op);
+  Value wavesBefore(wave::ScanOp op);
 
   mlir::VectorType vectorType(wave::TileType type);
   Value vector(Value tile) const { return vectors.find(tile)->second; }

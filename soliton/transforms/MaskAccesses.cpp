@@ -8,9 +8,9 @@
 //   %0 = wave.read %a                                     becomes   wave.read %a {guards = ["$index0 < M"]}
 //   %1 = wave.read %b {indices = ["$index0 - 1"]}         becomes   … {guards = ["1 <= $index0"]}
 //
-// Reads give 0 elsewhere. What a reduction would combine outside of its dimension becomes its identity, and what an mma
-// would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of its tiles is
-// left as it is, and rows in the workspace have their zeros themselves.
+// Reads give 0 elsewhere. What a reduction or scan would combine outside of its dimension becomes its identity, and
+// what an mma would contract there becomes 0, unless it was read as 0 already. A kernel whose sizes are multiples of
+// its tiles is left as it is, and rows in the workspace have their zeros themselves.
 //
 //===----------------------------------------------------------------------===//
 
@@ -127,24 +127,6 @@ static void guardAccess(Operation *op, const Geometry &geometry) {
   guards.apply();
 }
 
-/// The element that changes nothing when combined. A type without infinities has its lowest or largest value.
-static mlir::TypedAttr identity(ReduceKind kind, Type type) {
-  if (auto real = dyn_cast<mlir::FloatType>(type)) {
-    const llvm::fltSemantics &format = real.getFloatSemantics();
-    if (kind == ReduceKind::sum)
-      return mlir::FloatAttr::get(real, llvm::APFloat::getZero(format));
-    bool negative = kind == ReduceKind::max;
-    return mlir::FloatAttr::get(real, llvm::APFloat::semanticsHasInf(format)
-                                          ? llvm::APFloat::getInf(format, negative)
-                                          : llvm::APFloat::getLargest(format, negative));
-  }
-  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-  llvm::APInt value(width, 0);
-  if (kind != ReduceKind::sum)
-    value = kind == ReduceKind::max ? llvm::APInt::getSignedMinValue(width) : llvm::APInt::getSignedMaxValue(width);
-  return mlir::IntegerAttr::get(type, value);
-}
-
 namespace {
 /// A tile's part along one dimension: where it starts in the whole tensor.
 struct Part {
@@ -228,14 +210,16 @@ static bool isZeroOutside(Value value, Dim dim) {
   return !read.getBounds();
 }
 
-static void maskReduction(ReduceOp reduce, const Geometry &geometry) {
-  Part part{Dim(reduce.getDim().str()), geometry.named(*reduce.getStart(), reduce.getSymbols()),
-            geometry.factsAt(reduce)};
-  if (part.isInside(geometry) || (reduce.getKind() == ReduceKind::sum && isZeroOutside(reduce.getSource(), part.dim)))
+/// What a reduction or scan would combine outside of its dimension.
+template <typename Op>
+static void maskCombined(Op op, const Geometry &geometry) {
+  Part part{Dim(op.getDim().str()), geometry.named(*op.getStart(), op.getSymbols()), geometry.factsAt(op)};
+  bool zeroChangesNothing = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::any;
+  if (part.isInside(geometry) || (zeroChangesNothing && isZeroOutside(op.getSource(), part.dim)))
     return;
-  OpBuilder builder(reduce);
-  mlir::TypedAttr outside = identity(reduce.getKind(), reduce.getSource().getType().getElementType());
-  reduce.getSourceMutable().assign(selectInside(builder, reduce.getLoc(), reduce.getSource(), part, outside, geometry));
+  OpBuilder builder(op);
+  mlir::TypedAttr outside = identity(op.getKind(), op.getSource().getType().getElementType());
+  op.getSourceMutable().assign(selectInside(builder, op.getLoc(), op.getSource(), part, outside, geometry));
 }
 
 static void maskContraction(MmaOp mma, const Geometry &geometry) {
@@ -266,7 +250,9 @@ struct MaskAccessesPass final : impl::MaskAccessesPassBase<MaskAccessesPass> {
     // Who relies on zeros asks for bounds that the author said, so guards come last.
     for (Operation *op : ops) {
       if (auto reduce = dyn_cast<ReduceOp>(op))
-        maskReduction(reduce, *geometry);
+        maskCombined(reduce, *geometry);
+      if (auto scan = dyn_cast<ScanOp>(op))
+        maskCombined(scan, *geometry);
       if (auto mma = dyn_cast<MmaOp>(op))
         maskContraction(mma, *geometry);
     }

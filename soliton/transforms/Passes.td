@@ -15,6 +15,16 @@ def BindSymbolsPass : WavePass<"wave-bind-symbols"> {
   }];
 }
 
+def DecomposeOpsPass : WavePass<"wave-decompose-ops"> {
+  let summary = "say ops that others say by those";
+  let description = [{
+    Where an extreme is (`wave.arg_reduce`) becomes a reduction that finds the extreme, and one that finds the first place of an element
+    that equals it.
+
+    Requires: `Traced`. Ensures: `Traced`, without such ops.
+  }];
+}
+
 def DropUnusedPass : WavePass<"wave-drop-unused"> {
   let summary = "remove what no effect depends on";
   let description = [{
@@ -69,17 +79,17 @@ def MaskAccessesPass : WavePass<"wave-mask-accesses"> {
   let summary = "bound accesses exactly where a tile may reach beyond its tensor";
   let description = [{
     An access gets bounds along the dimensions for which nothing proves that the tile stays inside; elements of a reduction
-    beyond the end become its identity.
+    or scan beyond the end become its identity.
 
     Requires: `Indexed`. Ensures: `Indexed`, with explicit bounds.
   }];
 }
 
 def PlanMovementPass : WavePass<"wave-plan-movement"> {
-  let summary = "decide how each conversion and reduction moves data";
+  let summary = "decide how each conversion, reduction and scan moves data";
   let description = [{
     A conversion renames registers, shuffles lanes, or goes through shared memory. A reduction over waves becomes one inside each
-    wave, a conversion, and one inside each lane.
+    wave, a conversion, and one inside each lane; a scan over waves gets the totals of all of them in the same way.
 
     Requires: `Indexed`. Ensures: `Indexed`; every `convert` has a plan and none of them is `shared`.
   }];

@@ -12,7 +12,9 @@
 //                                                   %b = wave.convert %a
 //                                                   %1 = wave.reduce sum %b along "N"
 //
-// and each of them a chain of partial ones: a lane's registers, then one exchange between lanes after the other.
+// and each of them a chain of partial ones: a lane's registers, then one exchange between lanes after the other. A scan
+// of such a dimension gets what the others' parts are combined to in the same way, and begins with those before its
+// own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,9 +32,11 @@ namespace soliton {
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
-static bool reducesWaves(ReduceOp reduce) {
-  Dim dim(reduce.getDim().str());
-  return llvm::any_of(reduce.getSource().getType().layout().wave,
+/// Whether waves share the dimension along which it combines.
+template <typename Op>
+static bool crossesWaves(Op op) {
+  Dim dim(op.getDim().str());
+  return llvm::any_of(op.getSource().getType().layout().wave,
                       [&](const Digit &digit) { return digit.dim == dim && digit.extent > 1; });
 }
 
@@ -103,20 +107,31 @@ static void maskNothing(ReduceOp reduce) {
   reduce.getSymbolsMutable().clear();
 }
 
-static void splitReduction(ReduceOp reduce, KernelOp kernel) {
-  OpBuilder builder(reduce);
-  Location loc = reduce.getLoc();
-  TileType source = reduce.getSource().getType();
-  Dim dim(reduce.getDim().str());
+/// What each wave's part of the source of a reduction or scan is combined to, all of it in every wave.
+template <typename Op>
+static ConvertOp partsOfWaves(Op op) {
+  OpBuilder builder(op);
+  TileType source = op.getSource().getType();
+  Dim dim(op.getDim().str());
   Layout partial = onePerWave(source.layout(), dim);
   auto inWave =
-      ReduceOp::create(builder, loc, source.withLayout(partial), reduce.getKind(), reduce.getSource(), Value(),
-                       reduce.getSymbols(), reduce.getDim(), reduce.getStartAttr(), reduce.getTagsAttr(), OriginAttr());
-  auto everywhere = ConvertOp::create(builder, loc, source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
-                                      ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+      ReduceOp::create(builder, op.getLoc(), source.withLayout(partial), op.getKind(), op.getSource(), Value(),
+                       op.getSymbols(), op.getDim(), op.getStartAttr(), op.getTagsAttr(), OriginAttr());
+  return ConvertOp::create(builder, op.getLoc(), source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
+                           ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+}
+
+static void splitReduction(ReduceOp reduce, KernelOp kernel) {
+  ConvertOp everywhere = partsOfWaves(reduce);
   reduce.getSourceMutable().assign(everywhere.getResult());
   maskNothing(reduce);
   // One coordinate per wave, with gaps between them: there is nothing to compare, waves meet in shared memory.
+  goThroughShared(everywhere, kernel);
+}
+
+static void splitScan(ScanOp scan, KernelOp kernel) {
+  ConvertOp everywhere = partsOfWaves(scan);
+  scan.getTotalsMutable().assign(everywhere.getResult());
   goThroughShared(everywhere, kernel);
 }
 
@@ -185,11 +200,19 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
       return signalPassFailure();
     SmallVector<ReduceOp> overWaves;
     kernel.walk([&](ReduceOp reduce) {
-      if (reducesWaves(reduce))
+      if (crossesWaves(reduce))
         overWaves.push_back(reduce);
     });
     for (ReduceOp reduce : overWaves)
       splitReduction(reduce, kernel);
+
+    SmallVector<ScanOp> scans;
+    kernel.walk([&](ScanOp scan) {
+      if (crossesWaves(scan))
+        scans.push_back(scan);
+    });
+    for (ScanOp scan : scans)
+      splitScan(scan, kernel);
 
     SmallVector<ReduceOp> reductions;
     kernel.walk([&](ReduceOp reduce) { reductions.push_back(reduce); });

@@ -9,6 +9,7 @@
 #include "soliton/backend/amd/Disassemble.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/runtime/LaunchPlan.h"
+#include "test/e2e/Plans.h"
 #include "test/e2e/Support.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -32,6 +33,8 @@ struct Stream {
   int mfmas = 0;
   /// Barriers between which and the last access of shared memory a wait for all of them stands.
   int waits = 0;
+  /// Sizes are loaded behind the first access: such loads tick the counter of shared memory too.
+  bool loadsSizesLate = false;
   /// Waits for global memory, wherever they stand.
   int globalWaits = 0;
 };
@@ -123,6 +126,7 @@ Stream streamOf(const backend::Disassembly &binary) {
       waited &= !kind->starts_with("shared");
     }
     stream.mfmas += instruction.kind == InstructionKind::mfma;
+    stream.loadsSizesLate |= instruction.kind == InstructionKind::scalarLoad && !stream.phases.front().empty();
     stream.globalWaits +=
         instruction.kind == InstructionKind::waitcnt && instruction.operands.find("vmcnt") != std::string::npos;
     waited |=
@@ -140,6 +144,11 @@ Stream streamOf(const backend::Disassembly &binary) {
 std::vector<Case> amdOf(std::vector<Case> cases) {
   std::erase_if(cases, [](const Case &which) { return which.target->vendor != Vendor::amd; });
   return cases;
+}
+
+/// Families whose kernels are matrix products.
+bool multiplies(const kernels::KernelEntry &entry) {
+  return entry.family == "gemm" || entry.family == "attention" || entry.family == "convolution";
 }
 
 class Hsaco : public testing::TestWithParam<Case> {
@@ -230,11 +239,14 @@ protected:
     EXPECT_EQ(binary->count(InstructionKind::scratch), 0u);
     EXPECT_EQ(binary->count(InstructionKind::other), 0u);
     Stream said = streamOf(kernel), found = streamOf(*binary);
-    EXPECT_EQ(said.mfmas > 0, GetParam().entry->name.starts_with("gemm"));
+    EXPECT_EQ(said.mfmas > 0, multiplies(*GetParam().entry));
     EXPECT_EQ(said.phases.size() > 1, kernel.getSharedBytes() > 0);
     EXPECT_EQ(found.mfmas, said.mfmas);
     EXPECT_EQ(found.phases.size(), said.phases.size()) << "barriers";
-    EXPECT_EQ(found.waits, said.waits);
+    if (found.loadsSizesLate)
+      EXPECT_GE(found.waits, said.waits);
+    else
+      EXPECT_EQ(found.waits, said.waits);
     // LLVM waits by itself where a register is loaded, never for a direct copy.
     bool loads = llvm::any_of(said.phases, [](const Phase &phase) {
       return llvm::any_of(phase, [](const auto &entry) { return entry.first.starts_with("global load"); });
@@ -252,23 +264,12 @@ protected:
   mlir::MLIRContext context;
 };
 
-/// More than one tile in every direction, so that loops are loops.
-Sizes tilesOf(const Case &which, int64_t count) {
-  Sizes sizes;
-  std::vector<kernels::DefaultSize> tiles = which.entry->tilesFor(*which.variant);
-  for (const kernels::DefaultSize &size : which.entry->sizes)
-    for (const kernels::DefaultSize &tile : tiles)
-      if (tile.name == "BLOCK_" + size.name)
-        sizes[size.name] = tile.value * count;
-  return sizes;
-}
-
 TEST_P(Hsaco, WholeTiles) {
-  check(tilesOf(GetParam(), 8), {});
+  check(planFor(*GetParam().entry).many, {});
 }
 
 TEST_P(Hsaco, DynamicSizes) {
-  check(tilesOf(GetParam(), 8), GetParam().sizeNames());
+  check(planFor(*GetParam().entry).many, GetParam().entry->dynamicSizes());
 }
 
 /// Tiles of the benchmark: what the binary copies, reads and computes is what was said.
@@ -303,7 +304,7 @@ TEST(HsacoDirect, WidestCopyOfTheTarget) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Direct, Hsaco, testing::ValuesIn(amdOf(directCases())), caseName);
-INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::ValuesIn(amdOf(allCases())), caseName);
+INSTANTIATE_TEST_SUITE_P(All, Hsaco, testing::ValuesIn(amdOf(mainCases())), caseName);
 
 } // namespace
 } // namespace soliton::test

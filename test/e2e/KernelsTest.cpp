@@ -4,6 +4,7 @@
 // adversarial scheduler, and held against the kernel's own reference.
 //
 //===----------------------------------------------------------------------===//
+#include "test/e2e/Plans.h"
 #include "test/e2e/Support.h"
 
 #include <sstream>
@@ -11,57 +12,6 @@
 namespace soliton::test {
 namespace {
 using kernels::Sizes;
-
-/// The sizes at which one kernel is tried.
-struct Plan {
-  /// Whole tiles, more than one of them along some dimension.
-  Sizes aligned;
-  Sizes odd;
-  /// Beyond one tile in every direction; with `tiles` in place of the defaults.
-  Sizes larger, tiles;
-  /// Five sizes for one compilation.
-  std::vector<Sizes> dynamic;
-};
-
-const Plan &planFor(const std::string &kernel) {
-  static const Plan elementwise{{{"M", 128}, {"N", 192}},
-                                {{"M", 111}, {"N", 813}},
-                                {{"M", 70}, {"N", 131}},
-                                {{"BLOCK_M", 32}, {"BLOCK_N", 128}},
-                                {{{"M", 64}, {"N", 64}},
-                                 {{"M", 1}, {"N", 1}},
-                                 {{"M", 111}, {"N", 813}},
-                                 {{"M", 63}, {"N", 65}},
-                                 {{"M", 200}, {"N", 7}}}};
-  static const Plan rows{{{"M", 32}, {"N", 512}},
-                         {{"M", 111}, {"N", 813}},
-                         {{"M", 35}, {"N", 601}},
-                         {{"BLOCK_M", 8}, {"BLOCK_N", 512}},
-                         {{{"M", 16}, {"N", 256}},
-                          {{"M", 1}, {"N", 1}},
-                          {{"M", 37}, {"N", 813}},
-                          {{"M", 5}, {"N", 1000}},
-                          {{"M", 33}, {"N", 255}}}};
-  static const Plan line{{{"M", 4096}},
-                         {{"M", 111 * 813}},
-                         {{"M", 1025}},
-                         {{"BLOCK_M", 512}},
-                         {{{"M", 1024}}, {{"M", 1}}, {{"M", 813}}, {{"M", 2049}}, {{"M", 5000}}}};
-  static const Plan product{{{"M", 128}, {"N", 256}, {"K", 128}},
-                            {{"M", 127}, {"N", 131}, {"K", 77}},
-                            {{"M", 70}, {"N", 130}, {"K", 135}},
-                            {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
-                            {{{"M", 128}, {"N", 128}, {"K", 64}},
-                             {{"M", 1}, {"N", 1}, {"K", 1}},
-                             {{"M", 127}, {"N", 131}, {"K", 77}},
-                             {{"M", 130}, {"N", 133}, {"K", 65}},
-                             {{"M", 64}, {"N", 200}, {"K", 100}}}};
-  if (kernel.starts_with("gemm"))
-    return product;
-  if (kernel.starts_with("row"))
-    return rows;
-  return kernel == "axpy" ? line : elementwise;
-}
 
 class Kernels : public testing::TestWithParam<Case> {
 protected:
@@ -71,7 +21,18 @@ protected:
       checkOnEmulator(which, *compiled, sizes);
   }
 
-  const Plan &plan() const { return planFor(GetParam().entry->name); }
+  /// Compiles once and checks at five sizes, the smallest among them.
+  void checkDynamic() {
+    ASSERT_EQ(plan().dynamic.size(), 5u);
+    std::vector<std::string> open = GetParam().entry->dynamicSizes();
+    std::optional<CompileResult> compiled = GetParam().compile(plan().dynamic.front(), open);
+    ASSERT_TRUE(compiled);
+    EXPECT_EQ(compiled->image.symbols.size(), open.size());
+    for (const Sizes &sizes : plan().dynamic)
+      checkOnEmulator(GetParam(), *compiled, sizes);
+  }
+
+  Plan plan() const { return planFor(*GetParam().entry); }
 };
 
 /// Loads and stores of the machine form's text, and those among them with a mask.
@@ -108,10 +69,7 @@ TEST_P(Kernels, OddSizes) {
 }
 
 TEST_P(Kernels, OneElement) {
-  Sizes one = plan().odd;
-  for (auto &[name, size] : one)
-    size = 1;
-  check(GetParam(), one);
+  check(GetParam(), plan().one);
 }
 
 TEST_P(Kernels, SeveralOtherTiles) {
@@ -121,12 +79,7 @@ TEST_P(Kernels, SeveralOtherTiles) {
 }
 
 TEST_P(Kernels, CompiledOnceRunAtFiveSizes) {
-  ASSERT_EQ(plan().dynamic.size(), 5u);
-  std::optional<CompileResult> compiled = GetParam().compile(plan().dynamic.front(), GetParam().sizeNames());
-  ASSERT_TRUE(compiled);
-  EXPECT_EQ(compiled->image.symbols.size(), GetParam().sizeNames().size());
-  for (const Sizes &sizes : plan().dynamic)
-    checkOnEmulator(GetParam(), *compiled, sizes);
+  checkDynamic();
 }
 
 TEST_P(Kernels, MasksAreWhereTheyAreNeeded) {
@@ -140,7 +93,31 @@ TEST_P(Kernels, MasksAreWhereTheyAreNeeded) {
   EXPECT_GT(odd.maskedStores, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::ValuesIn(allCases()), caseName);
+INSTANTIATE_TEST_SUITE_P(All, Kernels, testing::ValuesIn(mainCases()), caseName);
+
+class KernelsWithOptions : public Kernels {};
+
+TEST_P(KernelsWithOptions, WholeTiles) {
+  check(GetParam(), plan().aligned);
+}
+
+TEST_P(KernelsWithOptions, OddSizes) {
+  check(GetParam(), plan().odd);
+}
+
+TEST_P(KernelsWithOptions, CompiledOnceRunAtFiveSizes) {
+  checkDynamic();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelsWithOptions, testing::ValuesIn(optionCases()), caseName);
+
+class KernelsOfOtherTypes : public Kernels {};
+
+TEST_P(KernelsOfOtherTypes, OddSizes) {
+  check(GetParam(), plan().odd);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, KernelsOfOtherTypes, testing::ValuesIn(otherTypes()), caseName);
 
 } // namespace
 } // namespace soliton::test

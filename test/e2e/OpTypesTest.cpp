@@ -1,8 +1,8 @@
 //===- OpTypesTest.cpp - Every operation of every element type on every back end ------------------===//
 //
-// Each element-wise operation, comparison, selection, cast and reduction of each element type: the compiler takes it
-// for all targets or refuses it for all of them with the same id, before any back end sees it. What is taken compiles
-// to HSACO and PTX, all operations of a type in one kernel.
+// Each element-wise operation, comparison, selection, cast, reduction and scan of each element type: the compiler takes
+// it for all targets or refuses it for all of them with the same id, before any back end sees it. What is taken
+// compiles to HSACO and PTX, all operations of a type in one kernel.
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/backend/Backend.h"
@@ -110,13 +110,36 @@ CompileAttempt attempt(DType type, const std::vector<Named> &list, const char *t
   return compileImage(kernel, options, kind);
 }
 
+struct Reduction {
+  const char *name;
+  std::function<Value(Value, Expr)> make;
+};
+
+const std::vector<Reduction> &reductions() {
+  static const std::vector<Reduction> list = {
+      {"sum", [](Value x, Expr dim) { return sum(x, dim); }},
+      {"max", [](Value x, Expr dim) { return max(x, dim); }},
+      {"min", [](Value x, Expr dim) { return min(x, dim); }},
+      {"prod", [](Value x, Expr dim) { return prod(x, dim); }},
+      {"any", [](Value x, Expr dim) { return any(x, dim); }},
+      {"all", [](Value x, Expr dim) { return all(x, dim); }},
+      {"argmax", [](Value x, Expr dim) { return argmax(x, dim).value; }},
+      {"place of the largest", [](Value x, Expr dim) { return cast(argmax(x, dim).index, x.type()); }},
+      {"place of the smallest", [](Value x, Expr dim) { return cast(argmin(x, dim).index, x.type()); }},
+      {"cumsum", [](Value x, Expr dim) { return max(cumsum(x, dim), dim); }},
+      {"cumprod", [](Value x, Expr dim) { return max(cumprod(x, dim), dim); }},
+      {"cummax", [](Value x, Expr dim) { return min(cummax(x, dim), dim); }},
+      {"cummin", [](Value x, Expr dim) { return max(cummin(x, dim), dim); }}};
+  return list;
+}
+
 /// The same for a reduction of each kind.
 CompileAttempt attemptReduce(DType type, int which, const char *target, rt::ImageKind kind) {
   auto [M, N] = symbols<"M N">();
   Kernel kernel{"reduce", {WorkgroupConstraint(M, 64, 0), WaveConstraint(M, 16)}};
   MemoryRef a = kernel.memory("a", {M, N}, global, type), o = kernel.memory("o", {M}, global, type);
   Value x = read(a);
-  write(which == 0 ? sum(x, N) : which == 1 ? max(x, N) : min(x, N), o);
+  write(reductions()[static_cast<size_t>(which)].make(x, N), o);
   return compileImage(kernel, {.target = target, .subs = {{M, 64}, {N, 32}}}, kind);
 }
 
@@ -178,8 +201,8 @@ TEST_P(OpTypes, CompileForEveryTargetOrForNone) {
 
 TEST_P(OpTypes, ReduceForEveryTargetOrForNone) {
   DType type = GetParam();
-  for (int which : {0, 1, 2}) {
-    std::string what = "reduction " + std::to_string(which) + " of " + std::string(name(type));
+  for (int which = 0; which < static_cast<int>(reductions().size()); ++which) {
+    std::string what = reductions()[static_cast<size_t>(which)].name + (" of " + std::string(name(type)));
     if (!agree(what, [&](const char *target) { return attemptReduce(type, which, target, rt::ImageKind::emulator); }))
       continue;
     for (const char *target : kTargets) {

@@ -5,6 +5,7 @@
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
+#include "test/e2e/Plans.h"
 #include "test/e2e/Support.h"
 
 #include "mlir/Pass/Pass.h"
@@ -54,46 +55,26 @@ class EveryKernel : public Passes, public testing::WithParamInterface<Case> {};
 
 /// Small tiles keep the interpreter quick.
 Case smallTiles(Case which) {
-  if (which.entry->name.starts_with("gemm"))
-    which.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}};
-  else if (which.entry->name.starts_with("row"))
-    which.tiles = {{"BLOCK_M", 4}, {"BLOCK_N", 128}};
-  else if (which.entry->name == "axpy")
-    which.tiles = {{"BLOCK_M", 256}};
-  else
-    which.tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 64}};
+  which.tiles = planFor(*which.entry).smallTiles;
   return which;
-}
-
-Sizes sizesOf(const Case &which, const Sizes &from) {
-  Sizes sizes;
-  for (const std::string &name : which.sizeNames())
-    sizes[name] = from.at(name);
-  return sizes;
 }
 
 TEST_P(EveryKernel, WholeTiles) {
   Case which = smallTiles(GetParam());
-  Sizes sizes = which.tiles;
-  for (const kernels::DefaultSize &tile : which.entry->tilesFor(*which.variant))
-    sizes.try_emplace(tile.name, tile.value);
-  Sizes whole;
-  for (const std::string &name : which.sizeNames())
-    whole[name] = sizes.at("BLOCK_" + name);
-  EXPECT_EQ(verdict(which, whole), "");
+  EXPECT_EQ(verdict(which, planFor(*which.entry).smallWhole), "");
 }
 
 TEST_P(EveryKernel, OddSizes) {
   Case which = smallTiles(GetParam());
-  EXPECT_EQ(verdict(which, sizesOf(which, {{"M", 21}, {"N", 77}, {"K", 67}})), "");
+  EXPECT_EQ(verdict(which, planFor(*which.entry).smallOdd), "");
 }
 
 TEST_P(EveryKernel, DynamicSizes) {
   Case which = smallTiles(GetParam());
-  EXPECT_EQ(verdict(which, sizesOf(which, {{"M", 1}, {"N", 1}, {"K", 1}}), which.sizeNames()), "");
+  EXPECT_EQ(verdict(which, planFor(*which.entry).one, which.entry->dynamicSizes()), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryKernel, testing::ValuesIn(allCases()), caseName);
+INSTANTIATE_TEST_SUITE_P(All, EveryKernel, testing::ValuesIn(mainCases()), caseName);
 
 //===-- The check can fail ------------------------------------------------------------------------------===//
 

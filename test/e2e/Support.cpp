@@ -67,13 +67,6 @@ std::string Case::name() const {
   return text;
 }
 
-std::vector<std::string> Case::sizeNames() const {
-  std::vector<std::string> names;
-  for (const kernels::DefaultSize &size : entry->sizes)
-    names.push_back(size.name);
-  return names;
-}
-
 CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic) const {
   CompileOptions options;
   options.target = target->name;
@@ -88,7 +81,9 @@ CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std:
     else
       options.dynamic.push_back(sym::Expr::symbol(name));
   }
-  for (const kernels::DefaultSize &tile : entry->tilesFor(*variant)) {
+  for (const auto &derived : entry->derivedSubs())
+    options.subs.push_back(derived);
+  for (const kernels::DefaultSize &tile : entry->tilesFor(*variant, *target)) {
     auto said = tiles.find(tile.name);
     options.subs.emplace_back(sym::Expr::symbol(tile.name), said == tiles.end() ? tile.value : said->second);
   }
@@ -200,6 +195,38 @@ std::vector<Case> allCases() {
       for (const Target *target : allTargets())
         cases.push_back({entry, &variant, target});
   return cases;
+}
+
+enum class Depth : uint8_t { everyTest, option, otherType };
+
+static Depth depthOf(const Case &which) {
+  static const std::set<std::string> kEveryType = {"copy",    "transpose",   "axpy", "gelu",
+                                                   "row_sum", "row_softmax", "gemm", "gemm_nn"};
+  static const std::set<std::string> kOwnText = {"layer_norm",   "rope",    "gemm_tn",
+                                                 "gemm_batched", "gemm_w4", "attention"};
+  if (kEveryType.contains(which.entry->name))
+    return Depth::everyTest;
+  if (which.variant != &which.entry->variants.front())
+    return Depth::otherType;
+  return kOwnText.contains(which.entry->name) ? Depth::everyTest : Depth::option;
+}
+
+static std::vector<Case> casesOf(Depth depth) {
+  std::vector<Case> cases = allCases();
+  std::erase_if(cases, [&](const Case &which) { return depthOf(which) != depth; });
+  return cases;
+}
+
+std::vector<Case> mainCases() {
+  return casesOf(Depth::everyTest);
+}
+
+std::vector<Case> optionCases() {
+  return casesOf(Depth::option);
+}
+
+std::vector<Case> otherTypes() {
+  return casesOf(Depth::otherType);
 }
 
 Case scheduled(const Target &target, const std::string &schedule, const char *variant) {

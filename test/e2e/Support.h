@@ -37,8 +37,6 @@ struct Case {
   /// Fails the test where it does not compile.
   std::optional<CompileResult> compile(const kernels::Sizes &sizes, const std::vector<std::string> &dynamic = {},
                                        const std::vector<Artefact> &keep = {}) const;
-  /// All sizes by name.
-  std::vector<std::string> sizeNames() const;
   /// The problem at these sizes; f8 is the target's.
   kernels::Problem problem(const kernels::Sizes &sizes, bool integers, uint64_t seed = 1) const;
   /// Whether the result is right, guard zones are intact and inputs untouched; the output starts as NaN patterns.
@@ -52,6 +50,12 @@ void checkOnEmulator(const Case &which, const CompileResult &compiled, const ker
 
 /// Every kernel of the library, every choice of element types, every target.
 std::vector<Case> allCases();
+/// Those that get every test: kernels with a text of their own; of the later ones one choice of element types.
+std::vector<Case> mainCases();
+/// Kernels that differ from one of those by an option.
+std::vector<Case> optionCases();
+/// The other choices of element types.
+std::vector<Case> otherTypes();
 /// The matrix products, with direct copies.
 std::vector<Case> directCases();
 

@@ -103,6 +103,11 @@ private:
   void stepIndex();
   void stepApply();
   void stepReduce();
+  void stepOtherReduce();
+  void stepScan();
+  int scan(const std::string &word, int value, const std::string &along, int init);
+  void stepArgReduce();
+  void argReduce(const std::string &word, int value, const std::string &along, std::vector<int> inits, Element index);
   int reduce(const std::string &word, int value, const std::string &along, int init);
   void stepSplat();
   void stepFunction();

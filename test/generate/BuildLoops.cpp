@@ -63,6 +63,10 @@ int Builder::nextCarried(int argument, int init, const std::string &axis, Known 
     result = {INFINITY, false};
     return reduce("max", source, axis, argument);
   }
+  if (!isFloat(shape.element) && choose.isWhole() && choose.chance(30)) {
+    result = {INFINITY, false};
+    return reduce("prod", source, axis, argument);
+  }
   return reduce("sum", source, axis, argument);
 }
 

@@ -168,7 +168,7 @@ void Builder::step() {
       {5, &Builder::stepPermute, {"permute"}},
       {7, &Builder::stepIndex, {"self_index"}},
       {7, &Builder::stepApply, {"apply_expr"}},
-      {10, &Builder::stepReduce, {"reduce.sum"}},
+      {10, &Builder::stepReduce, {"reduce.sum", "reduce.prod", "reduce.scan.sum", "reduce.argmax"}},
       {4, &Builder::stepSplat, {"scalar"}},
       {6, &Builder::stepSharedTile, {"shared.author", "barrier.author", "wait.author"}},
       {4, &Builder::stepRoundTrip, {"memory.written-and-read", "barrier.author"}},
@@ -351,6 +351,10 @@ int Builder::reduce(const std::string &word, int value, const std::string &along
     facts = clipped(result.element,
                     facts.bound * static_cast<double>(tileOf(program, along)) + (init >= 0 ? knownOf(init).bound : 0),
                     facts.exact && (init < 0 || knownOf(init).exact));
+  else if (word == "any" || word == "all")
+    facts = {1, true};
+  else if (word == "prod" && facts.bound <= 1 && init < 0)
+    facts = {1, facts.exact};
   else // of nothing it is the lowest number there is
     facts = {INFINITY, false};
   Op op{.kind = OpKind::reduce, .operands = {value}, .word = word, .dim = along};
@@ -359,7 +363,102 @@ int Builder::reduce(const std::string &word, int value, const std::string &along
   return emit(std::move(op), result, facts);
 }
 
+/// Products of numbers that stay exact in any order, and truths.
+void Builder::stepOtherReduce() {
+  static const std::vector<std::string> kWords = {"prod", "prod", "any", "all"};
+  std::string word = choose.from(kWords);
+  bool ofTruths = word != "prod";
+  auto fits = [&](int each) {
+    Element element = type(each).element;
+    return type(each).dims.size() > 1 &&
+           (ofTruths ? element == Element::i1 : isArithmetic(element) && (!isFloat(element) || knownOf(each).exact));
+  };
+  int value = valueWhere(fits, ofTruths ? Element::i1 : Element::f32);
+  if (!fits(value) || !choose.maybe("reduce." + word, 100))
+    return;
+  std::string along = choose.from(type(value).dims);
+  choose.note(along == type(value).dims.back() ? "reduce.last" : "reduce.inner");
+  if (isFloat(type(value).element) && knownOf(value).bound > 1)
+    value = clampTo(value, 1);
+  reduce(word, value, along, -1);
+}
+
+/// A running sum, product or extreme of a value, or one of the same that begins with another.
+int Builder::scan(const std::string &word, int value, const std::string &along, int init) {
+  Known facts = knownOf(value);
+  if (word == "sum")
+    facts = clipped(type(value).element,
+                    facts.bound * static_cast<double>(tileOf(program, along)) + (init >= 0 ? knownOf(init).bound : 0),
+                    facts.exact && (init < 0 || knownOf(init).exact));
+  else if (word != "prod" || facts.bound > 1 || init >= 0)
+    facts = {INFINITY, false};
+  Op op{.kind = OpKind::scan, .operands = {value}, .word = word, .dim = along};
+  if (init >= 0)
+    op.operands.push_back(init);
+  return emit(std::move(op), type(value), facts);
+}
+
+void Builder::stepScan() {
+  int value =
+      valueWhere([&](int each) { return isArithmetic(type(each).element) && !type(each).dims.empty(); }, Element::f32);
+  const ValueType shape = type(value);
+  std::string along = choose.from(shape.dims);
+  Known facts = knownOf(value);
+  double sum = facts.bound * static_cast<double>(tileOf(program, along));
+  bool real = isFloat(shape.element);
+  bool mayAdd = !real || (facts.exact && sum <= exactLimit(shape.element));
+  std::string word = mayAdd && choose.chance(60) ? "sum" : choose.chance(50) ? "max" : "min";
+  if ((!real || (facts.exact && facts.bound <= 1)) && choose.chance(20))
+    word = "prod";
+  if (!choose.maybe("reduce.scan." + word, 100))
+    return;
+  Dims rest = shape.dims;
+  std::erase(rest, along);
+  int init = -1;
+  // Of sums and products of floats the bound would have to be counted.
+  if ((!real || word == "max" || word == "min") && !rest.empty() && choose.chance(40))
+    init = readFresh(rest, shape.element);
+  scan(word, value, along, init);
+}
+
+/// Both results join the pool.
+void Builder::argReduce(const std::string &word, int value, const std::string &along, std::vector<int> inits,
+                        Element index) {
+  Dims rest = type(value).dims;
+  std::erase(rest, along);
+  Op op{.kind = OpKind::argReduce, .operands = {value}, .word = word, .dim = along};
+  op.operands.insert(op.operands.end(), inits.begin(), inits.end());
+  // Of nothing both are as large as they can be.
+  op.results = {addValue({rest, type(value).element}, {INFINITY, false}), addValue({rest, index}, {INFINITY, false})};
+  pool.insert(pool.end(), op.results.begin(), op.results.end());
+  append(std::move(op));
+}
+
+void Builder::stepArgReduce() {
+  // It takes as many places as there are elements.
+  auto fits = [&](int each) {
+    return isArithmetic(type(each).element) && type(each).dims.size() > 1 && elementsOf(type(each).dims) <= 4096;
+  };
+  int value = valueWhere(fits, Element::f32);
+  std::string word = choose.chance(50) ? "max" : "min";
+  if (!fits(value) || !choose.maybe("reduce.arg" + word, 100))
+    return;
+  std::string along = choose.from(type(value).dims);
+  Element index = choose.chance(75) ? Element::i32 : Element::i64;
+  Dims rest = type(value).dims;
+  std::erase(rest, along);
+  std::vector<int> inits;
+  if (choose.chance(30))
+    inits = {readFresh(rest, type(value).element), readFresh(rest, index)};
+  argReduce(word, value, along, inits, index);
+}
+
 void Builder::stepReduce() {
+  if (choose.isWhole() && choose.chance(50)) {
+    void (Builder::*const others[])() = {&Builder::stepOtherReduce, &Builder::stepScan, &Builder::stepScan,
+                                         &Builder::stepArgReduce};
+    return (this->*others[choose.below(4)])();
+  }
   int value =
       valueWhere([&](int each) { return isArithmetic(type(each).element) && !type(each).dims.empty(); }, Element::f32);
   const ValueType shape = type(value);

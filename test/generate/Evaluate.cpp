@@ -77,6 +77,10 @@ void Evaluator::execute(const Op &op) {
     return allocate(op);
   case OpKind::reduce:
     return reduce(op);
+  case OpKind::scan:
+    return scan(op);
+  case OpKind::argReduce:
+    return argReduce(op);
   case OpKind::mma:
     return mma(op);
   case OpKind::iterate:

@@ -43,7 +43,7 @@ double realCombination(const std::string &name, double a, double b) {
     return a + b;
   if (name == "sub")
     return a - b;
-  if (name == "mul")
+  if (name == "mul" || name == "prod")
     return a * b;
   if (name == "div")
     return a / b;
@@ -77,15 +77,15 @@ int64_t wholeCombination(const std::string &name, int64_t a, int64_t b) {
     return static_cast<int64_t>(x + y);
   if (name == "sub")
     return static_cast<int64_t>(x - y);
-  if (name == "mul")
+  if (name == "mul" || name == "prod")
     return static_cast<int64_t>(x * y);
   if (name == "max")
     return std::max(a, b);
   if (name == "min")
     return std::min(a, b);
-  if (name == "bit_and")
+  if (name == "bit_and" || name == "all")
     return a & b;
-  if (name == "bit_or")
+  if (name == "bit_or" || name == "any")
     return a | b;
   if (name == "bit_xor")
     return a ^ b;
@@ -115,8 +115,10 @@ Number converted(Element from, Element to, Number value) {
 }
 
 Number identityOf(const std::string &kind, Element type) {
-  if (kind == "sum")
+  if (kind == "sum" || kind == "any")
     return {};
+  if (kind == "prod" || kind == "all")
+    return {1, 1};
   bool low = kind == "max";
   if (isFloat(type)) {
     bool hasInfinity = formatOf(type).specials == Specials::ieee;

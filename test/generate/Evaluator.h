@@ -3,7 +3,7 @@
 //   Evaluate.cpp          workgroups, loops, branches, what is computed element by element
 //   EvaluatePlaces.cpp    where the tile of a dimension starts
 //   EvaluateMemory.cpp    reads, writes, author's shared tiles
-//   EvaluateSums.cpp      reductions and matrix products
+//   EvaluateSums.cpp      reductions, scans and matrix products
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -102,6 +102,8 @@ private:
   //===-- Computing ---------------------------------------------------------------------===//
 
   void reduce(const Op &op);
+  void scan(const Op &op);
+  void argReduce(const Op &op);
   void mma(const Op &op);
   void runBlock(const Block &block);
   void iterate(const Op &op);

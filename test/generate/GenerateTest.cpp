@@ -154,6 +154,43 @@ TEST(GenerateEvaluate, ReductionsSkipWhatIsOutsideTheirDimension) {
       (std::vector<double>{-1, -4, -7}));
 }
 
+/// A copy of rows of three, of which tiles have four, where the op comes between read and write.
+Program rowsThrough(Op op, std::vector<ValueType> results, size_t written) {
+  Program program = elementwise(Element::f32, 3, 3);
+  program.dims.push_back({"N", 3});
+  program.workgroups.push_back({"N", 4, 1});
+  program.memories[0].shape.push_back(Formula::symbol("N"));
+  program.values[0].dims = {"M", "N"};
+  op.operands = {0};
+  op.dim = "N";
+  for (ValueType &result : results)
+    op.results.push_back(program.addValue(std::move(result)));
+  const ValueType out = program.values[static_cast<size_t>(op.results[written])];
+  program.memories[1].shape.clear();
+  for (const std::string &dim : out.dims)
+    program.memories[1].shape.push_back(Formula::symbol(dim));
+  program.memories[1].type = out.element;
+  program.body.ops.back().operands = {op.results[written]};
+  program.body.ops.insert(program.body.ops.begin() + 1, std::move(op));
+  return program;
+}
+
+TEST(GenerateEvaluate, ScansGoAlongTheirDimension) {
+  Program program = rowsThrough({.kind = OpKind::scan, .word = "sum"}, {{{"M", "N"}, Element::f32}}, 0);
+  ASSERT_EQ(findMistake(program), std::nullopt);
+  EXPECT_EQ(resultOf(program, {encoded(Element::f32, {1, 2, 3, 4, 5, 6, 7, 8, 9}), Bytes(36)}, Element::f32, 9),
+            (std::vector<double>{1, 3, 6, 4, 9, 15, 7, 15, 24}));
+}
+
+TEST(GenerateEvaluate, TheFirstOfEqualExtremesIsFoundAndNothingBeyondTheRow) {
+  Program program =
+      rowsThrough({.kind = OpKind::argReduce, .word = "max"}, {{{"M"}, Element::f32}, {{"M"}, Element::i32}}, 1);
+  ASSERT_EQ(findMistake(program), std::nullopt);
+  EXPECT_EQ(
+      resultOf(program, {encoded(Element::f32, {-1, -2, -1, -4, -3, -6, -7, NAN, NAN}), Bytes(12)}, Element::i32, 3),
+      (std::vector<double>{0, 1, 1}));
+}
+
 TEST(GenerateEvaluate, ModulusHasTheSignOfTheDivisor) {
   for (Element type : {Element::f32, Element::i32}) {
     Program program = elementwise(type, 4, 4);

@@ -6,6 +6,8 @@
 #include "test/generate/Choose.h"
 #include "test/generate/Judge.h"
 
+#include <algorithm>
+
 namespace soliton::generate {
 namespace {
 
@@ -37,12 +39,26 @@ int64_t chooseTile(Choose &choose, const std::string &name, bool isMatrix) {
                            : choose.from(std::vector<int64_t>{1, 2, 8, 16, 17, 32, 64, 96, 128});
 }
 
+/// Kernels of which every size may be any number that a tile suggests.
+const std::vector<const kernels::KernelEntry *> &freeKernels() {
+  static const std::vector<const kernels::KernelEntry *> list = [] {
+    std::vector<const kernels::KernelEntry *> all;
+    for (const kernels::KernelEntry *entry : kernels::allKernels())
+      if (std::ranges::all_of(entry->sizes, [](const auto &size) {
+            return std::string_view("MNK").find(size.name) != std::string_view::npos;
+          }))
+        all.push_back(entry);
+    return all;
+  }();
+  return list;
+}
+
 LibraryCase chooseCase(Choose &choose) {
   LibraryCase chosen;
-  chosen.entry = choose.from(kernels::allKernels());
+  chosen.entry = choose.from(freeKernels());
   chosen.variant = &choose.from(chosen.entry->variants);
   bool isMatrix = chosen.entry->name.starts_with("gemm");
-  for (const kernels::DefaultSize &tile : chosen.entry->tilesFor(*chosen.variant))
+  for (const kernels::DefaultSize &tile : chosen.entry->tiles)
     chosen.tiles[tile.name] = chooseTile(choose, tile.name, isMatrix);
   for (const kernels::DefaultSize &size : chosen.entry->sizes) {
     auto tile = chosen.tiles.find("BLOCK_" + size.name);

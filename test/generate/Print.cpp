@@ -209,6 +209,14 @@ private:
       return line(depth, head + "wave.reduce " + op.word + " " + name(from[0]) +
                              (from.size() > 1 ? " init " + name(from[1]) : "") + " along " + quoted(op.dim) + " : " +
                              function(from, op.results));
+    case OpKind::scan:
+      return line(depth, head + "wave.scan " + op.word + " " + name(from[0]) +
+                             (from.size() > 1 ? " init " + name(from[1]) + " : " + tile(from[1]) : "") + " along " +
+                             quoted(op.dim) + " : " + tile(from[0]) + to);
+    case OpKind::argReduce:
+      return line(depth, names(op.results) + " = wave.arg_reduce " + op.word + " " + name(from[0]) +
+                             (from.size() > 1 ? " init " + name(from[1]) + ", " + name(from[2]) : "") + " along " +
+                             quoted(op.dim) + " : " + function(from, op.results));
     case OpKind::mma:
       return line(depth, head + "wave.mma " + names(from) + (op.word.empty() ? "" : " {kind = \"" + op.word + "\"}") +
                              " : " + tiles(from));

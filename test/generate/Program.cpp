@@ -224,6 +224,10 @@ private:
       return require(covers(operands, result.dims), "apply_expr of other dimensions");
     case OpKind::reduce:
       return checkReduce(op, operands, result);
+    case OpKind::scan:
+      return checkScan(op, operands, result);
+    case OpKind::argReduce:
+      return checkArgReduce(op, operands, result);
     case OpKind::mma:
       return checkMma(operands, result);
     default:
@@ -236,6 +240,27 @@ private:
     require(std::erase(rest, op.dim) == 1, "a reduction along a dimension that is not there");
     require(rest == result.dims && operands[0]->element == result.element, "a reduction to another type");
     require(operands.size() == 1 || *operands[1] == result, "a reduction from another type");
+  }
+
+  void checkScan(const Op &op, const std::vector<const ValueType *> &operands, const ValueType &result) {
+    Dims rest = operands[0]->dims;
+    require(std::erase(rest, op.dim) == 1, "a scan along a dimension that is not there");
+    require(*operands[0] == result, "a scan to another type");
+    require(operands.size() == 1 || *operands[1] == ValueType{rest, result.element}, "a scan from another type");
+  }
+
+  void checkArgReduce(const Op &op, const std::vector<const ValueType *> &operands, const ValueType &result) {
+    Dims rest = operands[0]->dims;
+    require(std::erase(rest, op.dim) == 1, "an extreme along a dimension that is not there");
+    require(op.results.size() == 2 && rest == result.dims && operands[0]->element == result.element,
+            "an extreme of another type");
+    if (mistake)
+      return;
+    const ValueType &index = type(op.results[1]);
+    require(index == ValueType{rest, Element::i32} || index == ValueType{rest, Element::i64},
+            "a place of another type");
+    require(operands.size() == 1 || (operands.size() == 3 && *operands[1] == result && *operands[2] == index),
+            "an extreme from another type");
   }
 
   void checkMma(const std::vector<const ValueType *> &operands, const ValueType &result) {

@@ -112,6 +112,8 @@ enum class OpKind : uint8_t {
   selfIndex,
   applyExpr,
   reduce,
+  scan,
+  argReduce,
   mma,
   iterate,
   conditional,
@@ -137,7 +139,7 @@ struct Op {
   int memory = -1;
   /// The function, the dimension, the axis, the counter, the matrix instruction.
   std::string word = {};
-  /// Of a reduction: its dimension.
+  /// Of a reduction or scan: its dimension.
   std::string dim = {};
   /// In `$index<k>` and `$dynamic_val<k>`, one per dimension of the memory.
   std::optional<std::vector<Formula>> indices = {};

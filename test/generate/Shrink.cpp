@@ -234,7 +234,8 @@ void addOpCuts(const Program &program, std::vector<Cut> &cuts) {
     cuts.push_back([n](Program &p) { opAt(p, n).op().bounds.reset(); });
     cuts.push_back([n](Program &p) { opAt(p, n).op().elementsPerThread.reset(); });
     cuts.push_back([n](Program &p) {
-      if (Op &op = opAt(p, n).op(); op.kind == OpKind::reduce)
+      Op &op = opAt(p, n).op();
+      if (op.kind == OpKind::reduce || op.kind == OpKind::scan || op.kind == OpKind::argReduce)
         op.operands.resize(1);
     });
   }

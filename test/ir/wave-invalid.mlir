@@ -472,6 +472,102 @@ func.func @reduce_c3(%a: !wave.tile<[M, N], f32>, %i: !wave.tile<[N], f32>) {
 
 // -----
 
+func.func @reduce_c4_truths(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{combines 'f32' by `any`, expected i1}}
+  %0 = wave.reduce any %a along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c4_numbers(%a: !wave.tile<[M, N], i1>) {
+  // expected-error@+1 {{combines 'i1' by `sum`, expected numbers}}
+  %0 = wave.reduce sum %a along "N" : (!wave.tile<[M, N], i1>) -> !wave.tile<[M], i1>
+  return
+}
+
+// -----
+
+func.func @scan_c1(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{goes along `K`, expected a dimension of its source [M, N]}}
+  %0 = wave.scan sum %a along "K" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @scan_c2(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{turns dimensions [M, N] into [M], expected the same}}
+  %0 = wave.scan sum %a along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @scan_c3(%a: !wave.tile<[M, N], f32>, %i: !wave.tile<[N], f32>) {
+  // expected-error@+1 {{has an initial value of dimensions [N], expected all but `N`}}
+  %0 = wave.scan sum %a init %i : !wave.tile<[N], f32> along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @scan_c3_totals(%a: !wave.tile<[M, N], f32>, %t: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has totals of dimensions [M], expected those of its source}}
+  %0 = wave.scan sum %a after %t : !wave.tile<[M], f32> along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @scan_c4(%a: !wave.tile<[M, N], i1>) {
+  // expected-error@+1 {{combines 'i1' by `sum`, expected numbers}}
+  %0 = wave.scan sum %a along "N" : !wave.tile<[M, N], i1> -> !wave.tile<[M, N], i1>
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c1(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{looks along `K`, expected a dimension of its source [M, N]}}
+  %0, %1 = wave.arg_reduce max %a along "K" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c1_truths(%a: !wave.tile<[M, N], i1>) {
+  // expected-error@+1 {{looks for an extreme of i1, expected numbers}}
+  %0, %1 = wave.arg_reduce max %a along "N" : (!wave.tile<[M, N], i1>) -> (!wave.tile<[M], i1>, !wave.tile<[M], i32>)
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c2(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{turns dimensions [M, N] into [M] and [N], expected all but `N`}}
+  %0, %1 = wave.arg_reduce max %a along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[N], i32>)
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c2_places(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{has places of 'f32', expected i32 or i64}}
+  %0, %1 = wave.arg_reduce max %a along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], f32>)
+  return
+}
+
+// -----
+
+func.func @arg_reduce_c3(%a: !wave.tile<[M, N], f32>, %i: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{begins with other types than it has results}}
+  %0, %1 = wave.arg_reduce max %a init %i along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  return
+}
+
+// -----
+
 func.func @convert_c1(%a: !wave.tile<[M], f32>) {
   // expected-error@+1 {{combines 'f32' with 'f16', expected one element type}}
   %0 = wave.convert %a : !wave.tile<[M], f32> -> !wave.tile<[M], f16>

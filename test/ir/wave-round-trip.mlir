@@ -51,6 +51,16 @@ wave.kernel @traced attributes {
   %exp = wave.unary exp2 %sum : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
   // CHECK: wave.reduce max %{{.*}} along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
   %max = wave.reduce max %exp along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
+  // CHECK: wave.reduce prod %{{.*}} along "N"
+  %prod = wave.reduce prod %exp along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
+  // CHECK: wave.scan sum %{{.*}} along "N" : <[M, N], f32> -> <[M, N], f32>
+  %sums = wave.scan sum %exp along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  // CHECK: wave.scan max %{{.*}} init %{{.*}} : !wave.tile<[M], f32> after %{{.*}} : !wave.tile<[M, N], f32> along "N" : <[M, N], f32> -> <[M, N], f32>
+  %runs = wave.scan max %exp init %max : !wave.tile<[M], f32> after %sums : !wave.tile<[M, N], f32> along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  // CHECK: %{{.*}}, %{{.*}} = wave.arg_reduce max %{{.*}} along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  %largest, %place = wave.arg_reduce max %exp along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  // CHECK: wave.arg_reduce min %{{.*}} init %{{.*}}, %{{.*}} along "N"
+  %least, %where = wave.arg_reduce min %exp init %largest, %place along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>, !wave.tile<[M], i32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
   // CHECK: wave.reduce sum %{{.*}} init %{{.*}} along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> !wave.tile<[M], f32>
   %row = wave.reduce sum %exp init %max along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> !wave.tile<[M], f32>
   // CHECK: wave.broadcast %{{.*}} : <[M], f32> -> <[M, N], f32>

@@ -125,3 +125,24 @@ wave.kernel @rows_of_a_product attributes {arg_names = ["a"],
     }
   }
 }
+
+// -----
+
+// A loop that ends with its workgroup's rows: what a launch checks speaks of sizes alone.
+// CHECK-LABEL: machine.kernel @up_to_the_diagonal
+// CHECK-SAME: limits = ["ceildiv(L, 64) < {{[0-9]+}}"]
+wave.kernel @up_to_the_diagonal attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>,
+                   #wave.tiling<dim = "L", tile = <"64">, iters = <"max(min(ceildiv(L, 64), ($WG0 + 1)), 0)">>],
+    subs = {}, dynamic = ["M", "L"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["L"], f32, global>, %b: !wave.memory<["M"], f32, global>):
+  %0 = wave.fill 0.0 : f32 -> !wave.tile<[M], f32>
+  %r = wave.iterate "L" (%0) : (!wave.tile<[M], f32>) -> !wave.tile<[M], f32> {
+  ^bb1(%acc: !wave.tile<[M], f32>):
+    %x = wave.read %a : !wave.memory<["L"], f32, global> -> !wave.tile<[L], f32>
+    %y = wave.broadcast %x : !wave.tile<[L], f32> -> !wave.tile<[M, L], f32>
+    %s = wave.reduce sum %y init %acc along "L" : (!wave.tile<[M, L], f32>, !wave.tile<[M], f32>) -> !wave.tile<[M], f32>
+    wave.yield %s : !wave.tile<[M], f32>
+  }
+  wave.write %r, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
+}

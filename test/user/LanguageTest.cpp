@@ -227,6 +227,15 @@ TEST_P(Language, AnAuthorsTileIsReadInAnotherOrder) {
   expectNear(to, want, 0);
 }
 
+TEST_P(Language, AnAssumptionThatTheBoundSizesContradict) {
+  auto [M] = symbols<"M">();
+  Kernel kernel{"copy", {WorkgroupConstraint(M, 64, 0), Assumption(eq(mod(M, 8), 0)), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M}, global, f32), b = kernel.memory("b", {M}, global, f32);
+  write(read(a), b);
+  EXPECT_EQ(refusal(kernel, options({{M, 64}})), "");
+  EXPECT_EQ(refusal(kernel, options({{M, 60}})), "assumption-invalid");
+}
+
 TEST_P(Language, GathersThatSayTooLittle) {
   Gather without = gather();
   write(read(without.table, {.mapping = rowsOfTable(without, false)}), without.out);

@@ -1,6 +1,8 @@
 //===- CliTest.cpp - The command line, as others call it ------------------------------------------===//
 #include "tools/soliton/Cli.h"
 
+#include "kernels/Kernels.h"
+
 #include "soliton/target/Target.h"
 
 #include <nlohmann/json.hpp>
@@ -686,11 +688,39 @@ TEST_F(Cli, Targets) {
 
 TEST_F(Cli, Kernels) {
   json list = soliton({"kernels", "--json"}).parsed().at("kernels");
-  ASSERT_EQ(list.size(), 8u);
+  ASSERT_EQ(list.size(), kernels::allKernels().size());
   EXPECT_EQ(list[0].at("name"), "copy");
-  EXPECT_EQ(list[6].at("sizes"), json({{"M", 256}, {"N", 256}, {"K", 256}}));
-  EXPECT_EQ(list[6].at("dtypes")[0], "f16");
-  EXPECT_NE(soliton({"kernels"}).out.find("row_softmax"), std::string::npos);
+  auto gemm = std::ranges::find_if(list, [](const json &each) { return each.at("name") == "gemm"; });
+  ASSERT_NE(gemm, list.end());
+  EXPECT_EQ(gemm->at("family"), "gemm");
+  EXPECT_EQ(gemm->at("sizes"), json({{"M", 256}, {"N", 256}, {"K", 256}}));
+  EXPECT_EQ(gemm->at("fixed_sizes"), json::array());
+  EXPECT_EQ(gemm->at("dtypes")[0], "f16");
+  EXPECT_EQ(list.back().at("fixed_sizes"), json({"D"}));
+}
+
+TEST_F(Cli, KernelsAreListedByFamily) {
+  std::string text = soliton({"kernels"}).out;
+  size_t rows = text.find("rows\n"), softmax = text.find("  row_softmax"),
+         attention = text.find("attention\n  attention ");
+  EXPECT_LT(rows, softmax);
+  EXPECT_LT(softmax, attention);
+  EXPECT_NE(attention, std::string::npos);
+}
+
+TEST_F(Cli, SizesThatAreBoundWhenCompilingAreNotDynamic) {
+  expectUsage({"run", "attention", "--dynamic", "D"}, {"`D` of `attention` is bound when it is compiled", "`KV`"});
+}
+
+TEST_F(Cli, APaddingMayBeZero) {
+  EXPECT_EQ(soliton({"run", "conv1d", "--size", "W=9,C=3,F=5,PAD=0"}).code, 0);
+  expectUsage({"run", "conv1d", "--size", "PAD=-1"}, {"`PAD=-1`", "at least 0"});
+}
+
+TEST_F(Cli, HeadsThatCanNotBeSharedAreRefused) {
+  Said said = soliton({"run", "attention_gqa", "--size", "H=4,H_KV=3,Q=5,KV=5,D=16"});
+  EXPECT_NE(said.code, 0);
+  EXPECT_NE(said.err.find("H_KV"), std::string::npos) << said.err;
 }
 
 TEST_F(Cli, HelpHasTwoExamples) {

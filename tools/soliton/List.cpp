@@ -57,7 +57,11 @@ int listTargets(bool json, std::ostream &out) {
 
 int listKernels(bool json, std::ostream &out) {
   Json list = Json::array();
+  std::string family;
   for (const kernels::KernelEntry *entry : kernels::allKernels()) {
+    if (!json && entry->family != family)
+      out << entry->family << "\n";
+    family = entry->family;
     Json sizes = Json::object(), tiles = Json::object(), dtypes = Json::array();
     std::string sizeText;
     for (const kernels::DefaultSize &size : entry->sizes) {
@@ -72,11 +76,13 @@ int listKernels(bool json, std::ostream &out) {
       dtypeText += (dtypeText.empty() ? "" : " ") + variant.name;
     }
     if (!json)
-      out << std::left << std::setw(14) << entry->name << std::setw(10) << sizeText << entry->description << "  ["
-          << dtypeText << "]\n";
+      out << "  " << std::left << std::setw(26) << entry->name << std::setw(18) << sizeText << " " << entry->description
+          << "  [" << dtypeText << "]\n";
     list.push_back({{"name", entry->name},
+                    {"family", entry->family},
                     {"description", entry->description},
                     {"sizes", sizes},
+                    {"fixed_sizes", entry->fixedSizes},
                     {"tiles", tiles},
                     {"dtypes", dtypes}});
   }

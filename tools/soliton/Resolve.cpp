@@ -39,15 +39,17 @@ std::vector<std::string> namesOf(const std::vector<kernels::DefaultSize> &list) 
 /// The defaults with what the user said in their place.
 std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize> &defaults,
                                           const std::vector<std::string> &said, const std::string &what) {
-  std::map<std::string, int64_t> values;
-  for (const kernels::DefaultSize &size : defaults)
+  std::map<std::string, int64_t> values, least;
+  for (const kernels::DefaultSize &size : defaults) {
     values[size.name] = size.value;
+    least[size.name] = size.least;
+  }
   for (const std::string &text : said) {
     auto [name, value] = assignment(text);
     if (!values.contains(name))
       throw UsageError(unknown(what, name, namesOf(defaults)));
-    if (value < 1)
-      throw UsageError("found `" + text + "`, expected a number of at least 1");
+    if (value < least[name])
+      throw UsageError("found `" + text + "`, expected a number of at least " + std::to_string(least[name]));
     values[name] = value;
   }
   return values;
@@ -134,7 +136,8 @@ Resolved resolve(const KernelChoice &choice) {
     throw UsageError(unknown("dtype", choice.dtype, names));
   }
   resolved.sizes = overridden(entry.sizes, choice.sizes, "size");
-  std::map<std::string, int64_t> tiles = overridden(entry.tilesFor(*resolved.variant), choice.settings, "symbol");
+  std::map<std::string, int64_t> tiles =
+      overridden(entry.tilesFor(*resolved.variant, *findTarget(choice.target)), choice.settings, "symbol");
 
   resolved.options.target = choice.target;
   resolved.options.schedule = resolveSchedule(choice.schedule);
@@ -146,6 +149,9 @@ Resolved resolve(const KernelChoice &choice) {
   for (const std::string &name : choice.dynamic) {
     if (!resolved.sizes.contains(name))
       throw UsageError(unknown("size", name, namesOf(entry.sizes)));
+    if (std::ranges::find(entry.fixedSizes, name) != entry.fixedSizes.end())
+      throw UsageError("`" + name + "` of `" + entry.name +
+                       "` is bound when it is compiled; sizes that may be dynamic: " + listOf(entry.dynamicSizes()));
     resolved.options.dynamic.push_back(sym::Expr::symbol(name));
   }
   for (const auto &[name, value] : resolved.sizes)
@@ -153,6 +159,8 @@ Resolved resolve(const KernelChoice &choice) {
       resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
   for (const auto &[name, value] : tiles)
     resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
+  for (const auto &derived : entry.derivedSubs())
+    resolved.options.subs.push_back(derived);
   return resolved;
 }
 

@@ -86,7 +86,11 @@ LogicalResult AmdTranslator::translateMachine(mlir::Operation *op) {
             machine::LoadMatrixOp, machine::IdOp, machine::ShuffleOp, machine::UniformOp, machine::PinOp,
             machine::BallotOp, machine::SwapOp, machine::ConvertOp, machine::BarrierOp, machine::WaitOp,
             machine::FenceOp>([&](auto typed) { return translate(typed); })
-      .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, {"agent", 32}); })
+      .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) {
+        mlir::LogicalResult result = translateAtomic(atomic, {"agent", 32});
+        keepApart();
+        return result;
+      })
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>(
           [&](auto) { return translateHint(op); })
       .Default([&](auto) -> LogicalResult {

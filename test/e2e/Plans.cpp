@@ -1,0 +1,181 @@
+#include "test/e2e/Plans.h"
+
+#include <algorithm>
+
+namespace soliton::test {
+namespace {
+using kernels::Sizes;
+
+const Plan &elementwise() {
+  static const Plan plan{.aligned = {{"M", 128}, {"N", 192}},
+                         .odd = {{"M", 111}, {"N", 813}},
+                         .larger = {{"M", 70}, {"N", 131}},
+                         .tiles = {{"BLOCK_M", 32}, {"BLOCK_N", 128}},
+                         .dynamic = {{{"M", 64}, {"N", 64}},
+                                     {{"M", 1}, {"N", 1}},
+                                     {{"M", 111}, {"N", 813}},
+                                     {{"M", 63}, {"N", 65}},
+                                     {{"M", 200}, {"N", 7}}},
+                         .smallTiles = {{"BLOCK_M", 16}, {"BLOCK_N", 64}},
+                         .smallWhole = {{"M", 16}, {"N", 64}},
+                         .smallOdd = {{"M", 21}, {"N", 77}},
+                         .many = {{"M", 512}, {"N", 512}}};
+  return plan;
+}
+
+const Plan &line() {
+  static const Plan plan{.aligned = {{"M", 4096}},
+                         .odd = {{"M", 111 * 813}},
+                         .larger = {{"M", 1025}},
+                         .tiles = {{"BLOCK_M", 512}},
+                         .dynamic = {{{"M", 1024}}, {{"M", 1}}, {{"M", 813}}, {{"M", 2049}}, {{"M", 5000}}},
+                         .smallTiles = {{"BLOCK_M", 256}},
+                         .smallWhole = {{"M", 256}},
+                         .smallOdd = {{"M", 21}},
+                         .many = {{"M", 8192}}};
+  return plan;
+}
+
+const Plan &rows() {
+  static const Plan plan{.aligned = {{"M", 32}, {"N", 512}},
+                         .odd = {{"M", 111}, {"N", 813}},
+                         .larger = {{"M", 35}, {"N", 601}},
+                         .tiles = {{"BLOCK_M", 8}, {"BLOCK_N", 512}},
+                         .dynamic = {{{"M", 16}, {"N", 256}},
+                                     {{"M", 1}, {"N", 1}},
+                                     {{"M", 37}, {"N", 813}},
+                                     {{"M", 5}, {"N", 1000}},
+                                     {{"M", 33}, {"N", 255}}},
+                         .smallTiles = {{"BLOCK_M", 4}, {"BLOCK_N", 128}},
+                         .smallWhole = {{"M", 4}, {"N", 128}},
+                         .smallOdd = {{"M", 21}, {"N", 77}},
+                         .many = {{"M", 128}, {"N", 2048}}};
+  return plan;
+}
+
+Sizes productSizes(int64_t m, int64_t n, int64_t k, int64_t batches = 2) {
+  return {{"B", batches}, {"M", m}, {"N", n}, {"K", k}, {"GROUP", 32}};
+}
+
+const Plan &product() {
+  static const Plan plan{.aligned = productSizes(128, 256, 128),
+                         .odd = productSizes(127, 131, 77),
+                         .larger = productSizes(70, 130, 135),
+                         .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
+                         .dynamic = {productSizes(128, 128, 64), productSizes(1, 1, 1, 1), productSizes(127, 131, 77),
+                                     productSizes(130, 133, 65, 1), productSizes(64, 200, 100, 3)},
+                         .smallTiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
+                         .smallWhole = productSizes(64, 64, 64),
+                         .smallOdd = productSizes(21, 77, 67),
+                         .many = productSizes(1024, 1024, 512)};
+  return plan;
+}
+
+Sizes ropeSizes(int64_t b, int64_t s, int64_t h, int64_t d) {
+  return {{"B", b}, {"S", s}, {"H", h}, {"D", d}};
+}
+
+const Plan &rope() {
+  static const Plan plan{.aligned = ropeSizes(1, 64, 2, 64),
+                         .odd = ropeSizes(2, 77, 3, 42),
+                         .larger = ropeSizes(1, 35, 2, 10),
+                         .tiles = {{"BLOCK_S", 16}},
+                         .dynamic = {ropeSizes(1, 32, 2, 32), ropeSizes(1, 1, 1, 32), ropeSizes(2, 77, 3, 32),
+                                     ropeSizes(3, 5, 1, 32), ropeSizes(1, 33, 4, 32)},
+                         .smallTiles = {{"BLOCK_S", 16}},
+                         .smallWhole = ropeSizes(1, 16, 2, 16),
+                         .smallOdd = ropeSizes(1, 19, 2, 6),
+                         .one = ropeSizes(1, 1, 1, 2),
+                         .many = ropeSizes(2, 256, 4, 64)};
+  return plan;
+}
+
+/// Images of `size`, filters of R by S; then stride, padding and dilation.
+struct Window {
+  int64_t r, s, stride, pad, dilation;
+};
+Sizes convolutionSizes(int64_t b, int64_t size, int64_t c, int64_t f, const Window &window) {
+  return {{"B", b},
+          {"H", size},
+          {"W", size + 2},
+          {"C", c},
+          {"F", f},
+          {"R", window.r},
+          {"S", window.s},
+          {"STRIDE", window.stride},
+          {"PAD", window.pad},
+          {"DILATION", window.dilation}};
+}
+
+const Plan &convolution() {
+  static const Plan plan{
+      .aligned = convolutionSizes(2, 15, 32, 64, {1, 3, 2, 0, 1}),
+      .odd = convolutionSizes(2, 9, 5, 7, {3, 2, 2, 1, 2}),
+      .larger = convolutionSizes(1, 11, 6, 35, {3, 3, 1, 2, 1}),
+      .tiles = {{"BLOCK_M", 32}, {"BLOCK_F", 32}},
+      .dynamic = {convolutionSizes(1, 7, 4, 64, {2, 3, 1, 1, 1}), convolutionSizes(1, 7, 4, 1, {2, 3, 1, 1, 1}),
+                  convolutionSizes(1, 7, 4, 65, {2, 3, 1, 1, 1}), convolutionSizes(1, 7, 4, 8, {2, 3, 1, 1, 1}),
+                  convolutionSizes(1, 7, 4, 130, {2, 3, 1, 1, 1})},
+      .smallTiles = {{"BLOCK_M", 32}, {"BLOCK_F", 32}},
+      .smallWhole = convolutionSizes(1, 8, 16, 32, {1, 3, 1, 0, 1}),
+      .smallOdd = convolutionSizes(1, 5, 3, 5, {2, 2, 2, 1, 1}),
+      .one = convolutionSizes(1, 1, 1, 1, {1, 1, 1, 0, 1}),
+      .many = convolutionSizes(2, 30, 64, 128, {3, 3, 1, 1, 1})};
+  return plan;
+}
+
+Sizes attentionSizes(int64_t b, int64_t h, int64_t q, int64_t kv, int64_t d, int64_t window) {
+  return {{"B", b}, {"H", h}, {"H_KV", h > 1 ? h / 2 : 1}, {"Q", q}, {"KV", kv}, {"D", d}, {"WINDOW", window}};
+}
+
+const Plan &attention() {
+  static const Plan plan{.aligned = attentionSizes(1, 2, 128, 192, 64, 50),
+                         .odd = attentionSizes(2, 2, 77, 131, 40, 20),
+                         // Rows that see no key, more keys than queries, fewer.
+                         .larger = attentionSizes(1, 4, 170, 67, 24, 32),
+                         .tiles = {{"BLOCK_Q", 64}, {"BLOCK_KV", 32}, {"WAVES", 4}},
+                         .dynamic = {attentionSizes(1, 2, 128, 64, 32, 40), attentionSizes(1, 1, 1, 1, 32, 40),
+                                     attentionSizes(2, 4, 77, 131, 32, 40), attentionSizes(1, 2, 130, 65, 32, 40),
+                                     attentionSizes(3, 2, 5, 100, 32, 40)},
+                         .smallTiles = {{"BLOCK_Q", 64}, {"BLOCK_KV", 32}, {"WAVES", 4}},
+                         .smallWhole = attentionSizes(1, 2, 64, 64, 32, 40),
+                         .smallOdd = attentionSizes(1, 2, 21, 37, 17, 9),
+                         .many = attentionSizes(2, 4, 1024, 512, 64, 128)};
+  return plan;
+}
+
+const Plan &familyPlan(const kernels::KernelEntry &entry) {
+  if (entry.name == "axpy")
+    return line();
+  if (entry.family == "attention")
+    return attention();
+  if (entry.family == "gemm")
+    return product();
+  if (entry.family == "rope")
+    return rope();
+  if (entry.family == "convolution")
+    return convolution();
+  return entry.family == "rows" ? rows() : elementwise();
+}
+} // namespace
+
+Plan planFor(const kernels::KernelEntry &entry) {
+  Plan plan = familyPlan(entry);
+  if (plan.one.empty())
+    for (const kernels::DefaultSize &size : entry.sizes)
+      plan.one[size.name] = 1;
+  auto only = [&](Sizes &sizes, const std::vector<kernels::DefaultSize> &known) {
+    std::erase_if(sizes, [&](const auto &size) {
+      return std::ranges::none_of(known, [&](const kernels::DefaultSize &each) { return each.name == size.first; });
+    });
+  };
+  for (Sizes *sizes : {&plan.aligned, &plan.odd, &plan.larger, &plan.smallWhole, &plan.smallOdd, &plan.one, &plan.many})
+    only(*sizes, entry.sizes);
+  for (Sizes &sizes : plan.dynamic)
+    only(sizes, entry.sizes);
+  for (Sizes *tiles : {&plan.tiles, &plan.smallTiles})
+    only(*tiles, entry.tiles);
+  return plan;
+}
+
+} // namespace soliton::test
