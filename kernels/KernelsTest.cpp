@@ -242,8 +242,8 @@ TEST(References, LayerNorm) {
 }
 
 TEST(References, RopeTurnsPairs) {
-  for (auto [kernel, turned] : {std::pair("rope", std::vector<double>{-3, -4, 1, 2}),
-                                std::pair("rope_interleaved", std::vector<double>{-2, 1, -4, 3})}) {
+  for (const auto &[kernel, turned] : {std::pair("rope", std::vector<double>{-3, -4, 1, 2}),
+                                       std::pair("rope_interleaved", std::vector<double>{-2, 1, -4, 3})}) {
     Problem problem = problemOf(kernel, "f32", {{"B", 1}, {"S", 1}, {"H", 1}, {"D", 4}});
     problem.arrays[0].values = {1, 2, 3, 4};
     problem.arrays[1].values = {0, 0};

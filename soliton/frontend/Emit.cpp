@@ -241,9 +241,11 @@ private:
       attrs.elementsPerThread = builder.getI64IntegerAttr(*bindings.evaluate(*op.elementsPerThread));
     auto list = [&](const auto &exprs) {
       llvm::SmallVector<mlir::Attribute> entries;
-      for (const std::optional<Expr> &expr : exprs)
+      for (const auto &each : exprs) {
+        std::optional<Expr> expr = each;
         entries.push_back(expr ? mlir::Attribute(bound(*expr, attrs.symbols))
                                : builder.getStringAttr(wave::kUnbounded));
+      }
       return builder.getArrayAttr(entries);
     };
     if (op.indices)

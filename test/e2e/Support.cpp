@@ -202,8 +202,8 @@ enum class Depth : uint8_t { everyTest, option, otherType };
 static Depth depthOf(const Case &which) {
   static const std::set<std::string> kEveryType = {"copy",    "transpose",   "axpy", "gelu",
                                                    "row_sum", "row_softmax", "gemm", "gemm_nn"};
-  static const std::set<std::string> kOwnText = {"layer_norm",   "rope",    "gemm_tn",
-                                                 "gemm_batched", "gemm_w4", "attention"};
+  static const std::set<std::string> kOwnText = {"row_cumsum",   "row_argmax", "layer_norm",  "rope",     "gemm_tn",
+                                                 "gemm_batched", "gemm_w4",    "conv2d_nhwc", "attention"};
   if (kEveryType.contains(which.entry->name))
     return Depth::everyTest;
   if (which.variant != &which.entry->variants.front())
