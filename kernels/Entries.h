@@ -5,6 +5,9 @@
 
 namespace soliton::kernels {
 
+/// BLOCK_M rows a workgroup, shared by four waves; a loop walks the columns.
+std::vector<Constraint> rowsInLoops();
+
 const KernelEntry &copyEntry();
 const KernelEntry &transposeEntry();
 const KernelEntry &axpyEntry();
@@ -12,8 +15,8 @@ const KernelEntry &geluEntry();
 const KernelEntry &rowSumEntry();
 const KernelEntry &rowCumsumEntry();
 const KernelEntry &rowArgmaxEntry();
-const KernelEntry &rowSoftmaxEntry();
 /// Those that share a text, or most of one.
+const std::vector<KernelEntry> &softmaxEntries();
 const std::vector<KernelEntry> &normEntries();
 const std::vector<KernelEntry> &ropeEntries();
 const std::vector<KernelEntry> &gemmEntries();

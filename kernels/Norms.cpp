@@ -1,4 +1,4 @@
-//===- Norms.cpp - layer_norm, rms_norm, log_softmax ---------------------------------------===//
+//===- Norms.cpp - layer_norm, rms_norm ----------------------------------------------------===//
 //
 // BLOCK_M rows a workgroup; loops walk their columns, once for each statistic and once to write. Columns beyond the
 // last one are skipped by the sums, whatever the formula makes of them.
@@ -7,17 +7,11 @@
 #include "kernels/Entries.h"
 
 #include <cmath>
-#include <limits>
 
 using namespace soliton;
 using namespace soliton::kernels;
 
 namespace {
-
-std::vector<Constraint> rowsInLoops() {
-  auto [M, N, BM, BN] = symbols<"M N BLOCK_M BLOCK_N">();
-  return {WorkgroupConstraint(M, BM, 0), TilingConstraint(N, BN), WaveConstraint(M, BM / 4), HardwareConstraint{}};
-}
 
 /// 1 / N for each row, of a size that may be known only at launch.
 Value oneOverColumns(Kernel &kernel) {
@@ -105,67 +99,10 @@ KernelEntry normEntry(std::string name, std::string description, bool centred) {
           .reference = [centred](const Problem &problem) { return normReference(centred, problem); }};
 }
 
-//===- log_softmax --------------------------------------------------------------------===//
-
-Kernel buildLogSoftmax(const Variant &variant) {
-  auto [M, N] = symbols<"M N">();
-  Kernel rows{"log_softmax", rowsInLoops()};
-  auto a = rows.memory("a", {M, N}, global, variant.input);
-  auto b = rows.memory("b", {M, N}, global, variant.output);
-  Value lowest = rows.fill({M}, f32, -std::numeric_limits<double>::infinity());
-  Value none = rows.fill({M}, f32, 0.0);
-  auto [largest, total] = rows.iterate(N, {lowest, none}, [&](Value before, Value acc) {
-    Value x = cast(read(a), f32);
-    Value now = max(x, before, N);
-    return std::tuple{now, sum(exp(x - now), acc * exp(before - now), N)};
-  });
-  Value normalizer = log(total);
-  rows.iterate(N, [&] { write(cast(read(a), f32) - largest - normalizer, b); });
-  return rows;
-}
-
-Expected logSoftmaxReference(const Problem &problem) {
-  size_t rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
-  const std::vector<double> &a = problem["a"].values;
-  std::vector<double> values(a.size()), errors(a.size());
-  for (size_t m = 0; m != rows; ++m) {
-    const double *row = &a[m * columns];
-    double largest = row[0], smallest = row[0], total = 0;
-    for (size_t n = 0; n != columns; ++n) {
-      largest = std::max(largest, row[n]);
-      smallest = std::min(smallest, row[n]);
-    }
-    for (size_t n = 0; n != columns; ++n)
-      total += std::exp(row[n] - largest);
-    // The sum is off as that of `row_softmax`; a relative error of it is an absolute one of its logarithm.
-    double roundoffs = 2 * (static_cast<double>(columns) + 2 * (largest - smallest) + 16);
-    for (size_t n = 0; n != columns; ++n) {
-      double &value = values[m * columns + n] = row[n] - largest - std::log(total);
-      errors[m * columns + n] = kF32Roundoff * (roundoffs + 8 * (std::abs(value) + std::log(total)));
-    }
-  }
-  return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
-}
-
-KernelEntry logSoftmaxEntry() {
-  return {.name = "log_softmax",
-          .family = "rows",
-          .description = "b[M, N] = a - max - log(sum(exp(a - max))), along N",
-          .sizes = {{"M", 256}, {"N", 1024}},
-          .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
-          .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"bf16", bf16, bf16}},
-          .arguments = [](const Variant &variant) -> std::vector<ArgumentInfo> {
-            return {{"a", {"M", "N"}, variant.input}, {"b", {"M", "N"}, variant.output, true}};
-          },
-          .build = buildLogSoftmax,
-          .reference = logSoftmaxReference};
-}
-
 } // namespace
 
 const std::vector<KernelEntry> &kernels::normEntries() {
   static const std::vector<KernelEntry> entries{
-      logSoftmaxEntry(),
       normEntry("layer_norm", "b[M, N] = (a - mean) / sqrt(variance + epsilon) * weight[N] + shift[N], along N", true),
       normEntry("rms_norm", "b[M, N] = a / sqrt(mean(a²) + epsilon) * weight[N], along N", false)};
   return entries;

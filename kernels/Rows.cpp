@@ -1,4 +1,4 @@
-//===- Rows.cpp - row_sum, row_cumsum, row_argmax, row_softmax ------------------===//
+//===- Rows.cpp - row_sum, row_cumsum, row_argmax -------------------------------===//
 #include "kernels/Entries.h"
 
 #include <cmath>
@@ -7,8 +7,7 @@
 using namespace soliton;
 using namespace soliton::kernels;
 
-/// BLOCK_M rows a workgroup, shared by four waves; a loop walks the columns.
-static std::vector<Constraint> rowsInLoops() {
+std::vector<Constraint> kernels::rowsInLoops() {
   auto [M, N, BM, BN] = symbols<"M N BLOCK_M BLOCK_N">();
   return {WorkgroupConstraint(M, BM, 0), TilingConstraint(N, BN), WaveConstraint(M, BM / 4), HardwareConstraint{}};
 }
@@ -143,65 +142,5 @@ const KernelEntry &kernels::rowArgmaxEntry() {
                                  },
                                  .build = buildRowArgmax,
                                  .reference = rowArgmaxReference};
-  return entry;
-}
-
-//===- row_softmax --------------------------------------------------------------------===//
-
-// One pass finds each row's maximum and the sum of the exponentials below it, rescaling the sum whenever the maximum
-// grows (Milakov, Gimelshein 2018); a second pass divides.
-static Kernel buildRowSoftmax(const Variant &variant) {
-  auto [M, N] = symbols<"M N">();
-  Kernel rows{"row_softmax", rowsInLoops()};
-  auto a = rows.memory("a", {M, N}, global, variant.input);
-  auto b = rows.memory("b", {M, N}, global, variant.output);
-  Value lowest = rows.fill({M}, f32, -std::numeric_limits<double>::infinity());
-  Value none = rows.fill({M}, f32, 0.0);
-  auto [largest, total] = rows.iterate(N, {lowest, none}, [&](Value before, Value acc) {
-    Value x = cast(read(a), f32);
-    Value now = max(x, before, N);
-    return std::tuple{now, sum(exp(x - now), acc * exp(before - now), N)};
-  });
-  rows.iterate(N, [&] { write(exp(cast(read(a), f32) - largest) / total, b); });
-  return rows;
-}
-
-static Expected rowSoftmaxReference(const Problem &problem) {
-  size_t rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
-  const std::vector<double> &a = problem["a"].values;
-  std::vector<double> values(a.size()), errors(a.size());
-  for (size_t m = 0; m != rows; ++m) {
-    const double *row = &a[m * columns];
-    double largest = row[0], smallest = row[0], total = 0;
-    for (size_t n = 0; n != columns; ++n) {
-      largest = std::max(largest, row[n]);
-      smallest = std::min(smallest, row[n]);
-    }
-    for (size_t n = 0; n != columns; ++n)
-      total += std::exp(row[n] - largest);
-    for (size_t n = 0; n != columns; ++n) {
-      size_t i = m * columns + n;
-      values[i] = std::exp(row[n] - largest) / total;
-      // The argument of an exponential is off by a roundoff of its size, the exponential by a few more, the sum by one
-      // per addition (twice that for the rescaling), the quotient by a few.
-      double roundoffs = 2 * (static_cast<double>(columns) + 2 * (largest - smallest) + 16);
-      errors[i] = roundoffs * kF32Roundoff * values[i] + 0x1p-126;
-    }
-  }
-  return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
-}
-
-const KernelEntry &kernels::rowSoftmaxEntry() {
-  static const KernelEntry entry{.name = "row_softmax",
-                                 .family = "rows",
-                                 .description = "b[M, N] = exp(a - max) / sum(exp(a - max)), along N",
-                                 .sizes = {{"M", 256}, {"N", 1024}},
-                                 .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
-                                 .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"bf16", bf16, bf16}},
-                                 .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
-                                   return {{"a", {"M", "N"}, v.input, false}, {"b", {"M", "N"}, v.output, true}};
-                                 },
-                                 .build = buildRowSoftmax,
-                                 .reference = rowSoftmaxReference};
   return entry;
 }

@@ -562,13 +562,15 @@ TEST_F(ErrorsTest, AtomicType) {
   line = __LINE__ + 1;
   atomic_add(read(bytes), bytes);
   expectMistake(DiagId::AtomicType,
-                "`atomic_add` on `bytes`, which holds `i8`, expected i32, i64, f32, f64, f16 or bf16");
+                "`atomic_add` on `bytes`, which holds `i8`, expected i32, i64, f32, f64, f16 or bf16",
+                "declare `bytes` with one of these types, and cast the value to it");
 }
 
 TEST_F(ErrorsTest, AtomicBitsOfFloats) {
   line = __LINE__ + 1;
   atomic_xor(read(a), a);
-  expectMistake(DiagId::AtomicType, "`atomic_xor` on `a`, which holds `f32`, expected i32 or i64");
+  expectMistake(DiagId::AtomicType, "`atomic_xor` on `a`, which holds `f32`, expected i32 or i64",
+                "declare `a` with one of these types, and cast the value to it");
 }
 
 TEST_F(ErrorsTest, AtomicDims) {

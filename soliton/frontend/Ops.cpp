@@ -199,7 +199,8 @@ static Value atomic(const char *name, std::string_view kind, const Value &value,
                      (isBitwise       ? "i32 or i64"
                       : kind == "add" ? "i32, i64, f32, f64, f16 or bf16"
                                       : "i32, i64, f32 or f64"),
-                 {}, {{parameter.place, quoted(parameter.name) + " is declared here"}});
+                 "declare " + quoted(parameter.name) + " with one of these types, and cast the value to it",
+                 {{parameter.place, quoted(parameter.name) + " is declared here"}});
     return tracer.poison();
   }
   std::vector<Expr> dims = tracer.tile(0).dims;
@@ -207,27 +208,18 @@ static Value atomic(const char *name, std::string_view kind, const Value &value,
       .record(std::move(store->op), {dims, type}, options.tag);
 }
 
-Value lang::atomic_add(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_add", "add", value, memory, options, place);
-}
-Value lang::atomic_min(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_min", "min", value, memory, options, place);
-}
-Value lang::atomic_max(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_max", "max", value, memory, options, place);
-}
-Value lang::atomic_exchange(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_exchange", "exchange", value, memory, options, place);
-}
-Value lang::atomic_and(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_and", "bit_and", value, memory, options, place);
-}
-Value lang::atomic_or(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_or", "bit_or", value, memory, options, place);
-}
-Value lang::atomic_xor(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
-  return atomic("atomic_xor", "bit_xor", value, memory, options, place);
-}
+#define SOLITON_ATOMIC(NAME, KIND)                                                                                     \
+  Value lang::NAME(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {                  \
+    return atomic(#NAME, #KIND, value, memory, options, place);                                                        \
+  }
+SOLITON_ATOMIC(atomic_add, add)
+SOLITON_ATOMIC(atomic_min, min)
+SOLITON_ATOMIC(atomic_max, max)
+SOLITON_ATOMIC(atomic_exchange, exchange)
+SOLITON_ATOMIC(atomic_and, bit_and)
+SOLITON_ATOMIC(atomic_or, bit_or)
+SOLITON_ATOMIC(atomic_xor, bit_xor)
+#undef SOLITON_ATOMIC
 
 //===- Matrices --------------------------------------------------------------------------===//
 
