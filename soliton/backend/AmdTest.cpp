@@ -317,6 +317,25 @@ TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
   EXPECT_EQ(registersAlive(program.kernel), 8);
 }
 
+TEST(Gfx942, WhatALoopCarriesIsCountedOnce) {
+  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %c9 = arith.constant 9 : i32
+  %from = machine.buffer %a[%zero], %bytes
+  %first = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+  %last = scf.for %i = %c0 to %c9 step %c1 iter_args(%carried = %first) -> (vector<4xf32>) : i32 {
+    machine.store %carried, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+    %next = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
+    scf.yield %next : vector<4xf32>
+  }
+  machine.store %last, %from [%c0] {alignment = 16 : i64} : vector<4xf32>)",
+                             0, 1));
+  EXPECT_EQ(registersAlive(program.kernel), 4);
+}
+
 TEST(Gfx942, MovingElementsTakesNoRegisters) {
   std::string body = R"(
   %zero = arith.constant 0 : i64

@@ -1,5 +1,6 @@
 #include "soliton/transforms/PadRows.h"
 
+#include "soliton/analysis/IndexSymbols.h"
 #include "soliton/analysis/LayoutCosts.h"
 #include "soliton/ir/Forms.h"
 
@@ -83,12 +84,24 @@ static sym::Expr workgroupsOf(const Geometry &geometry) {
   return count;
 }
 
+/// A count that depends on the place, in sizes alone: that of the workgroup in the middle of the grid, in the first
+/// trips of the loops around.
+static sym::Expr typical(sym::Expr count, const Geometry &geometry) {
+  sym::Substitution places;
+  for (sym::Expr symbol : sym::symbolsOf(count))
+    if (symbol.symbolName().starts_with("$"))
+      places.set(symbol, 0);
+  for (auto [dim, size] : llvm::enumerate(geometry.grid()))
+    places.set(workgroupSymbol(static_cast<int64_t>(dim)), sym::floordiv(size, 2));
+  return sym::substitute(count, places);
+}
+
 /// Iterations of the loops around a read that move it.
 static sym::Expr tripsAround(Operation *op, const Geometry &geometry) {
   sym::Expr count = 1;
   for (auto loop = op->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
     if (tileOf(op).hasDim(loop.getAxis()))
-      count = count * geometry[Dim(loop.getAxis().str())].loopCount;
+      count = count * typical(geometry[Dim(loop.getAxis().str())].loopCount, geometry);
   return count;
 }
 

@@ -121,6 +121,17 @@ TEST(PaddedRowsAtLaunch, OneImageHasBothVersions) {
     EXPECT_TRUE(which.launch(*device, *kernel, sizes, /*integers=*/true));
 }
 
+/// Its loop is as long as the workgroup's place says.
+TEST_P(PaddedRowsOnTarget, ALoopThatDependsOnTheWorkgroupIsWeighedWithoutOne) {
+  const kernels::KernelEntry *entry = kernels::findKernel("attention_causal");
+  Case which{entry, entry->findVariant("f16"), GetParam()};
+  Sizes sizes{{"B", 1}, {"H", 2}, {"Q", 70}, {"KV", 70}, {"D", 33}};
+  std::optional<CompileResult> compiled = which.compile(sizes, {"B", "H", "Q", "KV"});
+  ASSERT_TRUE(compiled);
+  EXPECT_FALSE(compiled->image.further.empty());
+  checkOnEmulator(which, *compiled, sizes);
+}
+
 TEST_P(PaddedRowsOnTarget, SizesThatAreKnownDecideAtOnce) {
   Case which = smallTiles(*GetParam());
   std::optional<CompileResult> small = which.compile({{"M", 33}, {"N", 65}, {"K", 35}}),

@@ -141,5 +141,20 @@ TEST(ShippedSchedules, OtherKernelsWithLoops) {
       }
 }
 
+/// The tiles whose times are in bench/results/h200.md.
+TEST(ShippedSchedules, LargeTilesFitTheRegisters) {
+  using Tiles = kernels::Sizes;
+  for (const Tiles &tiles :
+       {Tiles{{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}},
+        Tiles{{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 64}},
+        Tiles{{"BLOCK_M", 128}, {"BLOCK_N", 256}, {"BLOCK_K", 64}, {"WAVES_M", 2}, {"WAVES_N", 4}}}) {
+    Case which = scheduled(*findTarget("sm_90a"), "modulo", "f16-f16");
+    which.tiles = tiles;
+    which.directCopies = true;
+    EXPECT_TRUE(which.compile({{"M", 4096}, {"N", 4096}, {"K", 4096}}));
+    EXPECT_TRUE(which.compile({{"M", 4095}, {"N", 4097}, {"K", 4099}}));
+  }
+}
+
 } // namespace
 } // namespace soliton::test

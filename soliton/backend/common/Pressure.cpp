@@ -46,9 +46,10 @@ private:
   }
 
   void visit(mlir::Operation *op) {
+    // What a loop begins with ends where its arguments begin: one register carries both.
     for (mlir::Region &region : op->getRegions())
       for (mlir::Value argument : region.getArguments())
-        make(argument, begins.lookup(op));
+        make(argument, begins.lookup(op) + 1);
     if (moves(op)) {
       pack(op);
       return;
