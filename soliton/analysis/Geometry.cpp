@@ -56,6 +56,8 @@ void Geometry::learnFacts(KernelOp kernel, GeometryAttr attribute) {
   kernel.walk<mlir::WalkOrder::PreOrder>([&](Operation *op) {
     if (auto id = dyn_cast<WorkgroupIdOp>(op))
       (void)indexSymbols->symbol(id.getResult());
+    if (auto data = dyn_cast<IndexOfOp>(op))
+      (void)indexSymbols->symbol(data.getResult());
     if (auto loop = dyn_cast<IterateOp>(op))
       (void)indexSymbols->symbol(loop.iteration());
   });

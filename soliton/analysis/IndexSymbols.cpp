@@ -32,6 +32,14 @@ sym::Expr IndexSymbols::learn(IterateOp loop) {
   return symbol;
 }
 
+sym::Expr IndexSymbols::learn(IndexOfOp index) {
+  sym::Expr symbol = sym::Expr::symbol("$DATA" + std::to_string(numbersSeen++));
+  unsigned width = index.getTile().getType().getElementType().getIntOrFloatBitWidth();
+  if (width < 64)
+    known.setRange(symbol, {-(int64_t{1} << (width - 1)), (int64_t{1} << (width - 1)) - 1});
+  return symbol;
+}
+
 const sym::Facts &IndexSymbols::factsAt(Operation *op) {
   auto loop = op->getParentOfType<IterateOp>();
   if (!loop || !loop.getCount())
@@ -52,6 +60,8 @@ sym::Expr IndexSymbols::symbol(Value index) {
   sym::Expr symbol;
   if (auto id = index.getDefiningOp<WorkgroupIdOp>())
     symbol = workgroupSymbol(static_cast<int64_t>(id.getDim()));
+  else if (auto data = index.getDefiningOp<IndexOfOp>())
+    symbol = learn(data);
   else
     symbol = learn(cast<IterateOp>(cast<BlockArgument>(index).getOwner()->getParentOp()));
   symbols[index] = symbol;

@@ -6,6 +6,7 @@
 //   %wg = wave.workgroup_id 0                      $WG0         0 <= $WG0 < grid
 //   wave.iterate "K" … { ^bb0(%k: index, …)        $ARG_K       0 <= $ARG_K < count
 //   a loop along K inside that one                 $ARG_K_1
+//   %n = wave.index_of %tile                       $DATA0       what the tile's elements can be
 //
 //   wave.read %a[%k, %wg] {starts = ["64*$1", "32*$0"]}       starts: 64*$WG0, 32*$ARG_K
 //
@@ -53,6 +54,7 @@ public:
 
 private:
   sym::Expr learn(wave::IterateOp loop);
+  sym::Expr learn(wave::IndexOfOp index);
 
   wave::KernelOp kernel;
   llvm::DenseMap<mlir::Value, sym::Expr> symbols;
@@ -60,8 +62,9 @@ private:
   /// Iterations to the counts of their loops.
   llvm::DenseMap<const void *, sym::Expr> iterations;
   llvm::DenseMap<Operation *, std::unique_ptr<sym::Facts>> factsIn;
-  /// Loops seen along each axis.
+  /// Loops seen along each axis, and numbers from data.
   std::map<std::string, int> loopsAlong;
+  int numbersSeen = 0;
 };
 
 /// Collects the operands of expressions that are put on one op.

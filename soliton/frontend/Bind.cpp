@@ -60,10 +60,11 @@ std::vector<Use> collectUses(const Program &program) {
     add(op.elementsPerThread, op.place, "`elements_per_thread`", Use::tile);
     if (op.kind == OpKind::applyExpr)
       add(op.expr, op.place, "the expression of `apply_expr`");
-    if (op.kind == OpKind::conditional)
+    if (op.kind == OpKind::conditional || op.kind == OpKind::exit)
       add(op.expr, op.place, "the condition");
+    add(op.count, op.place, "the number of iterations");
     // A loop whose constraint counts its iterations needs no size.
-    if (op.kind == OpKind::iterate) {
+    if (op.kind == OpKind::iterate && !op.count) {
       auto *tiling = program.findFor<TilingConstraint>(op.expr);
       if (!tiling || !tiling->options.iters)
         add(op.expr, op.place, "the loop's axis", Use::size);

@@ -190,6 +190,16 @@ private:
     case OpKind::barrier:
       wave::BarrierOp::create(builder, location(op), tags(op));
       return;
+    case OpKind::exit: {
+      llvm::SmallVector<mlir::Value> symbols;
+      wave::ExprAttr condition = bound(op.expr, symbols);
+      wave::WhileOp::create(builder, location(op), condition, symbols, tags(op));
+      return;
+    }
+    case OpKind::indexOf:
+      numbers[op.expr.symbolName()] = wave::IndexOfOp::create(builder, location(op), builder.getIndexType(),
+                                                              operand(op, 0), tags(op), /*origin=*/nullptr);
+      return;
     case OpKind::iterate:
       return emitIterate(op);
     case OpKind::conditional:
@@ -262,6 +272,8 @@ private:
     if (name.consume_front("$WG") && !name.getAsInteger(10, dim) && dim < wave::kMaxGridDims)
       return wave::WorkgroupIdOp::create(builder, builder.getUnknownLoc(), builder.getIndexType(),
                                          builder.getI64IntegerAttr(dim));
+    if (auto number = numbers.find(name); number != numbers.end())
+      return number->second;
     if (name.consume_front("$ARG_"))
       for (wave::IterateOp loop : llvm::reverse(loops))
         if (loop.getAxis() == name)
@@ -390,8 +402,10 @@ private:
       types.push_back(type(program.values[id].tile));
       locations.push_back(location(program.values[id].place, program.values[id].name));
     }
-    auto loop = wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), mlir::ValueRange(),
-                                        nullptr, tags(op));
+    llvm::SmallVector<mlir::Value> symbols;
+    wave::ExprAttr count = op.count ? bound(*op.count, symbols) : nullptr;
+    auto loop =
+        wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), symbols, count, tags(op));
     mlir::OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToEnd(&loop.makeBody());
     for (auto [id, argument, place] : llvm::zip(region.arguments, loop.carried(), locations)) {
@@ -438,6 +452,8 @@ private:
   mlir::OpBuilder builder;
   llvm::SmallVector<mlir::Value> parameters;
   std::vector<mlir::Value> values;
+  /// What data say, by symbol.
+  llvm::StringMap<mlir::Value> numbers;
   /// The loops around the place, outermost first.
   std::vector<wave::IterateOp> loops;
 };

@@ -254,6 +254,61 @@ TEST_F(ErrorsTest, IterateNested) {
                 "split the dimension into two symbols");
 }
 
+TEST_F(ErrorsTest, IndexOfATile) {
+  Value tile = k.fill({M}, i32, 1);
+  line = __LINE__ + 1;
+  index_of(tile);
+  expectMistake(DiagId::IndexOfTile, "`index_of` takes `i32[M]`, expected one integer",
+                "read one element, or reduce the tile to one");
+}
+
+TEST_F(ErrorsTest, IndexOfAFloat) {
+  Value number = k.fill({}, f32, 1);
+  line = __LINE__ + 1;
+  index_of(number);
+  expectMistake(DiagId::IndexOfTile, "`index_of` takes `f32[]`, expected one integer", "cast it to `i32` first");
+}
+
+TEST_F(ErrorsTest, ANumberTakenInALoopIsUsedAfterIt) {
+  Expr taken;
+  k.iterate(K, [&] { taken = index_of(k.fill({}, i32, 1)); });
+  line = __LINE__ + 1;
+  k.conditional(sym::lt(taken, 3), [] {});
+  expectMistake(DiagId::ValueOutOfLoop, "`conditional` uses a number that `index_of` took inside a loop or branch",
+                "return the tile from there and take the number here");
+}
+
+TEST_F(ErrorsTest, ANumberOfAnotherKernel) {
+  Kernel other{"other", {}};
+  Expr taken = index_of(other.fill({}, i32, 1));
+  line = __LINE__ + 1;
+  k.conditional(sym::lt(taken, 3), [] {});
+  expectMistake(DiagId::ForeignValue, "`conditional` uses a number that `index_of` took in another kernel",
+                "take it in this kernel");
+}
+
+TEST_F(ErrorsTest, LoopExitOutsideOfALoop) {
+  line = __LINE__ + 1;
+  k.continue_while(sym::lt(M, 3));
+  expectMistake(DiagId::LoopExit, "`continue_while` does not stand in the body of a loop",
+                "write it into the loop's body, not into a branch of it: `select` what it depends on");
+}
+
+TEST_F(ErrorsTest, TwoLoopExits) {
+  k.iterate(K, [&] {
+    k.continue_while(sym::lt(M, 3));
+    line = __LINE__ + 1;
+    k.continue_while(sym::lt(N, 3));
+  });
+  expectMistake(DiagId::LoopExit, "a loop has two `continue_while`", "combine the conditions, e.g. `a && b`");
+}
+
+TEST_F(ErrorsTest, ReadAtTooFewIndices) {
+  line = __LINE__ + 1;
+  read_at(a, {0});
+  expectMistake(DiagId::MappingDims, "`read_at` of `a` says 1 indices, expected 2, one for each dimension");
+}
+
 TEST_F(ErrorsTest, LoopTypeMismatch) {
   Value zero = k.fill({M, N}, f32, 0);
   k.iterate(K, zero, [&](Value acc) {

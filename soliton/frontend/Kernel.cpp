@@ -125,9 +125,10 @@ Value Kernel::self_index(Expr dim, ElementType type, OpOptions options, Place pl
 //===- Loops --------------------------------------------------------------------------===//
 
 /// Whether a loop over `axis` can start here; reports why not.
-static bool checkLoop(Tracer &tracer, Expr axis) {
+static bool checkLoop(Tracer &tracer, Expr axis, const std::optional<Expr> &count) {
   Program &program = tracer.program();
-  if (!tracer.checkDefined("the dimension of the loop", axis))
+  if (!tracer.checkDefined("the dimension of the loop", axis) ||
+      (count && !tracer.checkDefined("the number of iterations", *count)))
     return false;
   for (RegionId region = program.current; region != 0; region = program.regions[region].parent)
     if (program.regions[region].axis == axis) {
@@ -135,7 +136,7 @@ static bool checkLoop(Tracer &tracer, Expr axis) {
                    "split the dimension into two symbols", {{program.regions[region].place, "the outer loop"}});
       return false;
     }
-  if (program.findFor<TilingConstraint>(axis) || program.find<SymbolicAlias>([&](const SymbolicAlias &alias) {
+  if (count || program.findFor<TilingConstraint>(axis) || program.find<SymbolicAlias>([&](const SymbolicAlias &alias) {
         return alias.source == axis && program.findFor<TilingConstraint>(alias.target);
       }))
     return true;
@@ -202,12 +203,12 @@ struct RegionScope {
 } // namespace
 
 std::vector<Value> Kernel::iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body,
-                                      const OpOptions &options, const Place &place) {
+                                      const LoopOptions &options, const Place &place) {
   Program &program = *owner;
   Tracer tracer = inits.empty() ? Tracer("iterate", place, owner) : Tracer("iterate", place, inits, owner);
   for (size_t i = 0; i != inits.size(); ++i)
     inits[i] = tracer.operand(i);
-  bool good = tracer.ok() && checkLoop(tracer, axis);
+  bool good = tracer.ok() && checkLoop(tracer, axis, options.count);
 
   RegionId inner = static_cast<RegionId>(program.regions.size());
   program.regions.push_back({.parent = program.current, .axis = axis, .place = place});
@@ -233,7 +234,7 @@ std::vector<Value> Kernel::iterateAll(Expr axis, std::vector<Value> inits, const
 
 std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32_t body,
                                      const std::vector<Value> &inits, const std::vector<Value> &yields, bool good,
-                                     const OpOptions &options) {
+                                     const LoopOptions &options) {
   std::vector<Value> results;
   if (!good) {
     for (size_t i = 0; i != inits.size(); ++i)
@@ -242,7 +243,8 @@ std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32
   }
   for (const Value &value : yields)
     owner->regions[body].yields.push_back(value.id());
-  uint32_t index = tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .body = body}, options.tag);
+  uint32_t index =
+      tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .count = options.count, .body = body}, options.tag);
   for (const Value &init : inits) {
     TileInfo tile = owner->values[init.id()].tile;
     ValueId id = addValue(
@@ -251,6 +253,40 @@ std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32
     results.push_back({owner, id});
   }
   return results;
+}
+
+void Kernel::continue_while(Expr condition, OpOptions options, Place place) {
+  Tracer tracer("continue_while", std::move(place), owner);
+  if (!tracer.checkDefined("the condition", condition))
+    return;
+  const Region &region = owner->regions[owner->current];
+  bool isSecond = std::any_of(region.ops.begin(), region.ops.end(),
+                              [&](uint32_t op) { return owner->ops[op].kind == OpKind::exit; });
+  if (!region.axis || isSecond) {
+    tracer.error(DiagId::LoopExit,
+                 isSecond ? "a loop has two `continue_while`" : "`continue_while` does not stand in the body of a loop",
+                 isSecond ? "combine the conditions, e.g. `a && b`"
+                          : "write it into the loop's body, not into a branch of it: `select` what it depends on");
+    return;
+  }
+  tracer.recordEffect({.kind = OpKind::exit, .expr = condition}, options.tag);
+}
+
+/// Nothing, or a loop that asks at the end of each iteration whether there is another one.
+std::vector<Value> Kernel::whileAll(std::vector<Value> inits, const LoopCondition &condition, const LoopBody &body,
+                                    const OpOptions &options, const Place &place) {
+  size_t known = owner->regions.size();
+  Expr axis = Expr::symbol("WHILE_" + std::to_string(known));
+  LoopOptions loop{.tag = options.tag, .count = Expr(INT32_MAX)};
+  auto iteration = [&](const std::vector<Value> &values) {
+    std::vector<Value> next = body(values);
+    // A body that returns too little is reported by the loop.
+    if (next.size() == values.size())
+      continue_while(condition(next), {}, place);
+    return next;
+  };
+  auto some = [&] { return iterateAll(axis, inits, iteration, loop, place); };
+  return conditionalAll(condition(inits), some, [&] { return inits; }, {}, place);
 }
 
 //===- Conditionals ---------------------------------------------------------------------===//

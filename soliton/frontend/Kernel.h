@@ -52,7 +52,7 @@ public:
   /// A loop over `axis` that carries one value from iteration to iteration; the result is the last one.
   template <typename Body>
     requires std::is_invocable_v<Body, Value>
-  Value iterate(Expr axis, Value init, Body &&body, OpOptions options = {},
+  Value iterate(Expr axis, Value init, Body &&body, LoopOptions options = {},
                 Place place = std::source_location::current()) {
     return iterateAll(
         axis, {std::move(init)}, [&](const auto &args) { return pack(body(args[0])); }, options, place)[0];
@@ -61,7 +61,7 @@ public:
   /// The same with several values: `auto [m, s] = k.iterate(N, {m0, s0}, [&](Value m, Value s) { …; return
   /// std::tuple{m, s}; })`.
   template <size_t N, typename Body>
-  std::array<Value, N> iterate(Expr axis, const Value (&inits)[N], Body &&body, OpOptions options = {},
+  std::array<Value, N> iterate(Expr axis, const Value (&inits)[N], Body &&body, LoopOptions options = {},
                                Place place = std::source_location::current()) {
     auto call = [&](const std::vector<Value> &args) {
       return
@@ -77,7 +77,7 @@ public:
   /// The same with a number of values known only when the kernel is traced.
   template <typename Body>
     requires std::is_invocable_v<Body, const std::vector<Value> &>
-  std::vector<Value> iterate(Expr axis, const std::vector<Value> &inits, Body &&body, OpOptions options = {},
+  std::vector<Value> iterate(Expr axis, const std::vector<Value> &inits, Body &&body, LoopOptions options = {},
                              Place place = std::source_location::current()) {
     return iterateAll(axis, inits, [&](const std::vector<Value> &args) { return pack(body(args)); }, options, place);
   }
@@ -85,7 +85,7 @@ public:
   /// A loop that carries nothing and acts through what it writes.
   template <typename Body>
     requires std::is_invocable_v<Body>
-  void iterate(Expr axis, Body &&body, OpOptions options = {}, Place place = std::source_location::current()) {
+  void iterate(Expr axis, Body &&body, LoopOptions options = {}, Place place = std::source_location::current()) {
     auto call = [&](const std::vector<Value> &) {
       body();
       return std::vector<Value>();
@@ -93,7 +93,41 @@ public:
     iterateAll(axis, {}, call, options, place);
   }
 
-  /// One of two branches, for the whole workgroup at once: `condition` speaks of sizes, `workgroup_id` and `iteration`.
+  /// In the body of a loop: it ends with this iteration unless `condition` holds, which is one for the whole workgroup:
+  /// `k.continue_while(lt(index_of(any_left), 1))`.
+  void continue_while(Expr condition, OpOptions options = {}, Place place = std::source_location::current());
+
+  /// A loop that runs as long as a condition on what it carries holds, which is one for the whole workgroup:
+  ///
+  ///   auto [i, acc] = k.iterate_while({first, zero}, [&](Value i, Value) { return lt(index_of(i), N); },
+  ///                                   [&](Value i, Value acc) { …; return std::tuple{i + 1, acc + x}; });
+  template <size_t N, typename Condition, typename Body>
+  std::array<Value, N> iterate_while(const Value (&inits)[N], Condition &&condition, Body &&body,
+                                     OpOptions options = {}, Place place = std::source_location::current()) {
+    auto spread = [](auto &&function, const std::vector<Value> &args) {
+      return
+          [&]<size_t... I>(std::index_sequence<I...>) { return function(args[I]...); }(std::make_index_sequence<N>());
+    };
+    std::vector<Value> values = whileAll(
+        {inits, inits + N}, [&](const std::vector<Value> &args) { return spread(condition, args); },
+        [&](const std::vector<Value> &args) { return pack(spread(body, args)); }, options, place);
+    std::array<Value, N> results;
+    for (size_t i = 0; i != N; ++i)
+      results[i] = values[i];
+    return results;
+  }
+  /// The same with a number of values known only when the kernel is traced.
+  template <typename Condition, typename Body>
+    requires std::is_invocable_v<Body, const std::vector<Value> &>
+  std::vector<Value> iterate_while(const std::vector<Value> &inits, Condition &&condition, Body &&body,
+                                   OpOptions options = {}, Place place = std::source_location::current()) {
+    return whileAll(
+        inits, [&](const std::vector<Value> &args) { return condition(args); },
+        [&](const std::vector<Value> &args) { return pack(body(args)); }, options, place);
+  }
+
+  /// One of two branches, for the whole workgroup at once: `condition` speaks of sizes, `workgroup_id`, `iteration`
+  /// and `index_of`.
   /// What both return is the result: `Value x = k.conditional(lt(iteration(K), 3), [&] { return a; }, [&] { return b;
   /// })`.
   template <typename Then, typename Else>
@@ -126,10 +160,13 @@ public:
 private:
   using LoopBody = std::function<std::vector<Value>(const std::vector<Value> &)>;
   /// One result per init, poisoned where the loop is wrong.
-  std::vector<Value> iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body, const OpOptions &options,
+  std::vector<Value> iterateAll(Expr axis, std::vector<Value> inits, const LoopBody &body, const LoopOptions &options,
                                 const Place &place);
+  using LoopCondition = std::function<Expr(const std::vector<Value> &)>;
+  std::vector<Value> whileAll(std::vector<Value> inits, const LoopCondition &condition, const LoopBody &body,
+                              const OpOptions &options, const Place &place);
   std::vector<Value> closeLoop(frontend::Tracer &tracer, Expr axis, uint32_t body, const std::vector<Value> &inits,
-                               const std::vector<Value> &yields, bool good, const OpOptions &options);
+                               const std::vector<Value> &yields, bool good, const LoopOptions &options);
 
   using BranchBody = std::function<std::vector<Value>()>;
   /// One result for each value that the first branch returns, poisoned where the conditional is wrong.

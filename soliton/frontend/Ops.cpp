@@ -107,6 +107,25 @@ Value lang::read(const MemoryRef &memory, AccessOptions options, Place place) {
   return tracer.record(std::move(op), {mapping->dims, parameter.type}, options.tag);
 }
 
+Value lang::read_at(const MemoryRef &memory, std::vector<Expr> at, OpOptions options, Place place) {
+  Tracer tracer("read_at", place, memory.program());
+  if (!checkMemory(memory, tracer) || !tracer.ok())
+    return tracer.poison();
+  for (Expr index : at)
+    if (!tracer.checkDefined("the place", index))
+      return tracer.poison();
+  const Parameter &parameter = tracer.program().parameters[memory.id()];
+  if (at.size() != parameter.shape.size()) {
+    tracer.error(DiagId::MappingDims,
+                 "`read_at` of " + quoted(parameter.name) + " says " + std::to_string(at.size()) +
+                     " indices, expected " + std::to_string(parameter.shape.size()) + ", one for each dimension",
+                 "", {{parameter.place, quoted(parameter.name) + " is declared here"}});
+    return tracer.poison();
+  }
+  return tracer.record({.kind = OpKind::read, .memory = memory.id(), .indices = std::move(at)}, {{}, parameter.type},
+                       options.tag);
+}
+
 /// The value with the memory's element type: floats round, anything else that differs is a mistake.
 static std::optional<Value> convertForWrite(Tracer &tracer, const Value &value, const Parameter &memory,
                                             const Place &place) {
@@ -358,6 +377,28 @@ Value lang::permute(const Value &value, std::vector<Expr> dims, OpOptions option
     return tracer.poison();
   }
   return tracer.record({.kind = OpKind::permute}, {std::move(dims), tile.type}, options.tag);
+}
+
+Expr lang::index_of(const Value &value, OpOptions options, Place place) {
+  Tracer given("index_of", place, {value});
+  if (!given.ok())
+    return 0;
+  if (!given.tile(0).dims.empty() || isFloat(given.tile(0).type) || given.tile(0).type == i1) {
+    given.error(DiagId::IndexOfTile,
+                "`index_of` takes " + quoted(frontend::toString(given.tile(0))) + ", expected one integer",
+                given.tile(0).dims.empty() ? "cast it to `i32` first" : "read one element, or reduce the tile to one",
+                {given.noteOn(0)});
+    return 0;
+  }
+  // A parameter is no tile.
+  bool isParameter = given.info(0).parameter.has_value();
+  Value tile = isParameter ? given.record({.kind = OpKind::splat}, given.tile(0)) : value;
+  Tracer tracer("index_of", place, {tile});
+  Program &program = tracer.program();
+  Expr number = Expr::symbol(program.numberPrefix() + std::to_string(program.numbers.size()));
+  program.numbers.emplace_back(place, program.current);
+  tracer.recordEffect({.kind = OpKind::indexOf, .expr = number}, options.tag);
+  return number;
 }
 
 Value lang::apply_expr(const Value &value, const ExprFunction &function, OpOptions options, Place place) {

@@ -19,6 +19,10 @@ inline namespace lang {
 
 /// The workgroup's tile of `memory`; elements outside the tensor are 0.
 Value read(const MemoryRef &memory, AccessOptions options = {}, Place place = std::source_location::current());
+/// One element, at a place that is the same for the whole workgroup, as a tile without dimensions: `read_at(lengths,
+/// {workgroup_id(0)})`. Outside the tensor it is 0.
+Value read_at(const MemoryRef &memory, std::vector<Expr> at, OpOptions options = {},
+              Place place = std::source_location::current());
 /// Writes a tile; elements outside the tensor are dropped. Rounds to the memory's float type.
 void write(const Value &value, const MemoryRef &memory, AccessOptions options = {},
            Place place = std::source_location::current());
@@ -110,6 +114,10 @@ Value apply_expr(const Value &value, const ExprFunction &function, OpOptions opt
                  Place place = std::source_location::current());
 Value apply_expr(const std::vector<Value> &values, const std::function<Expr(const std::vector<Expr> &)> &function,
                  OpOptions options = {}, Place place = std::source_location::current());
+
+/// The one integer of a tile without dimensions (or of a scalar parameter), as a number that expressions may speak of:
+/// counts of loops, conditions, mappings, bounds. It is the same for the whole workgroup.
+Expr index_of(const Value &value, OpOptions options = {}, Place place = std::source_location::current());
 
 //===- Element-wise: operators ---------------------------------------------------===//
 

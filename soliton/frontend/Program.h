@@ -65,7 +65,9 @@ enum class OpKind : uint8_t {
   reduce,
   scan,
   argReduce,
+  indexOf,
   barrier,
+  exit,
   iterate,
   conditional
 };
@@ -92,8 +94,11 @@ struct OpRecord {
   std::variant<int64_t, double> constant = int64_t(0);
   /// mma.
   std::optional<std::string> mma = {};
-  /// reduce, scan, argReduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional: the condition.
+  /// reduce, scan, argReduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional, exit: the
+  /// condition. indexOf: the symbol that it becomes.
   Expr expr = {};
+  /// iterate, where the author says it.
+  std::optional<Expr> count = {};
   /// reduce, scan, argReduce: operands from the second on are where it starts.
   bool hasInit = false;
   /// iterate; conditional, where the condition holds.
@@ -134,6 +139,8 @@ struct Program {
   std::vector<ValueInfo> values;
   std::vector<OpRecord> ops;
   std::vector<Region> regions = std::vector<Region>(1);
+  /// Where numbers were taken from data, and where they are known.
+  std::vector<std::pair<Place, RegionId>> numbers;
   RegionId current = 0;
   std::vector<Diagnostic> diagnostics;
 
@@ -154,6 +161,8 @@ struct Program {
     return find<C>([](const C &) { return true; });
   }
 
+  /// How the symbols of such numbers begin; the number in `numbers` follows.
+  std::string numberPrefix() const { return "$DATA_" + name + "_"; }
   /// Whether `inner` is `outer` or nested in it.
   bool encloses(RegionId outer, RegionId inner) const;
 };

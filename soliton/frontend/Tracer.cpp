@@ -101,7 +101,39 @@ Value Tracer::poison() {
   return poisonedValue(owner, place);
 }
 
+/// A number from data is used where it is known, in the kernel that took it.
+void Tracer::checkNumber(const std::string &name) {
+  std::string prefix = owner->numberPrefix();
+  if (!name.starts_with(prefix)) {
+    error(DiagId::ForeignValue, quoted(op) + " uses a number that `index_of` took in another kernel",
+          "take it in this kernel");
+    return;
+  }
+  const auto &[taken, home] = owner->numbers.at(std::stoul(name.substr(prefix.size())));
+  if (!owner->encloses(home, owner->current))
+    error(DiagId::ValueOutOfLoop, quoted(op) + " uses a number that `index_of` took inside a loop or branch",
+          "return the tile from there and take the number here", {{taken, "it is taken here"}});
+}
+
+void Tracer::checkNumbers(const OpRecord &op) {
+  std::vector<Expr> exprs;
+  if (op.kind != OpKind::indexOf && op.expr.isDefined())
+    exprs.push_back(op.expr);
+  if (op.count && op.count->isDefined())
+    exprs.push_back(*op.count);
+  if (op.indices)
+    exprs.insert(exprs.end(), op.indices->begin(), op.indices->end());
+  for (const std::optional<Expr> &bound : op.bounds.value_or(std::vector<std::optional<Expr>>()))
+    if (bound)
+      exprs.push_back(*bound);
+  for (Expr expr : exprs)
+    for (Expr symbol : sym::symbolsOf(expr))
+      if (symbol.symbolName().starts_with("$DATA_"))
+        checkNumber(std::string(symbol.symbolName()));
+}
+
 uint32_t Tracer::append(OpRecord record, const std::string &tag) {
+  checkNumbers(record);
   record.place = place;
   if (!tag.empty())
     record.tags.push_back(tag);

@@ -48,6 +48,8 @@ public:
 
 private:
   void checkOperand(const Value &operand);
+  void checkNumbers(const OpRecord &op);
+  void checkNumber(const std::string &name);
   uint32_t append(OpRecord op, const std::string &tag);
 
   std::string op;

@@ -128,6 +128,13 @@ struct OpOptions {
   std::string tag = {};
 };
 
+struct LoopOptions {
+  std::string tag = {};
+  /// So many iterations, instead of what the axis' constraint says: of sizes, places, and numbers that `index_of` takes
+  /// from data.
+  std::optional<Expr> count = {};
+};
+
 struct MmaOptions {
   /// Another matrix instruction than the kernel's.
   std::optional<MmaType> mma_type = {};

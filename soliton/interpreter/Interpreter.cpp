@@ -141,7 +141,8 @@ private:
     for (mlir::Value init : loop.getInits())
       carried.push_back(tiles.at(init));
     mlir::Operation *yield = loop.block().getTerminator();
-    for (int64_t number = 0; number < count; ++number) {
+    ended.erase(loop);
+    for (int64_t number = 0; number < count && !ended.contains(loop); ++number) {
       geometry.setIteration(loop, number);
       indices[loop.iteration()] = number;
       for (auto [argument, value] : llvm::zip(loop.carried(), carried))
@@ -375,6 +376,11 @@ private:
         .Case([&](WorkgroupIdOp each) {
           indices[each.getResult()] = geometry.workgroupId(static_cast<int64_t>(each.getDim()));
         })
+        .Case([&](IndexOfOp each) { indices[each.getResult()] = tile(each.getTile()).as<int64_t>()[0]; })
+        .Case([&](WhileOp each) {
+          if (geometry.evaluate(each.getCondition().getValue(), each.getLoc()) == 0)
+            ended.insert(each->getParentOp());
+        })
         .Case([&](AllocateOp each) { allocate(each); })
         .Case([&](IterateOp each) { iterate(each); })
         .Case([&](ConditionalOp each) { conditional(each); })
@@ -444,6 +450,8 @@ private:
   Geometry geometry;
   llvm::DenseMap<mlir::Value, TilePtr> tiles;
   llvm::DenseMap<mlir::Value, int64_t> indices;
+  /// Loops whose present iteration is their last.
+  llvm::DenseSet<mlir::Operation *> ended;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Memory>> global;
   /// One memory per buffer.
   llvm::DenseMap<mlir::Value, std::vector<Memory>> shared;

@@ -8,8 +8,8 @@ def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, Wave_Says<["getWork", "
   let summary = "a loop along a dimension";
   let description = [{
     Runs its body `count` times; the first argument of its block counts them, 0, 1, …, count − 1, the others are the values that
-    one iteration hands to the next. Text may leave the first argument out where nothing mentions it. `count` is absent before
-    symbols are bound: the axis' tiling constraint says it. In loops along one axis inside each other, the innermost one places
+    one iteration hands to the next. Text may leave the first argument out where nothing mentions it. `count` may be absent before
+    symbols are bound: then the axis' tiling constraint says it. A `while` in the body may end the loop before. In loops along one axis inside each other, the innermost one places
     what its body computes.
 
     Constraints:
@@ -38,7 +38,30 @@ def Wave_IterateOp : Wave_Op<"iterate", [Wave_IndexedOp, Wave_Says<["getWork", "
     ::mlir::Block::BlockArgListType carried() { return block().getArguments().drop_front(); }
     /// Adds the body's block, without a terminator, for values of the results' types.
     ::mlir::Block &makeBody();
+    /// What may end it before its count; null if nothing does.
+    WhileOp exit();
   }];
+}
+
+def Wave_WhileOp : Wave_Op<"while", [Wave_IndexedOp, ParentOneOf<["IterateOp"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the loop around ends with this iteration unless the condition holds";
+  let description = [{
+    The iteration is finished as if nothing were said; then the next one follows if `condition` is not 0 (and `count` has not
+    been reached). The results of the loop are the values of its last iteration.
+
+    Constraints:
+      * (C1) a loop has at most one.
+      * (C2) `condition` is the same for the whole workgroup: it speaks of its `symbols` and of sizes only.
+
+    Example:
+    ```mlir
+    %4 = wave.index_of %3 : !wave.tile<[], i32>
+    wave.while <"$0 < N"> [%4]
+    ```
+  }];
+  let arguments = (ins Wave_ExprAttr:$condition, Variadic<Index>:$symbols, OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "$condition (`[` $symbols^ `]`)? attr-dict";
+  let hasVerifier = 1; // while_c1, while_c2
 }
 
 def Wave_ConditionalOp : Wave_Op<"conditional", [Wave_IndexedOp, Wave_Says<["getWork", "relateLayouts"]>, SingleBlockImplicitTerminator<"YieldOp">, RecursiveMemoryEffects]> {

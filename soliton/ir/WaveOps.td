@@ -95,6 +95,27 @@ def Wave_WorkgroupIdOp : Wave_Op<"workgroup_id", [Pure]> {
   let hasVerifier = 1; // workgroup_id_c1
 }
 
+def Wave_IndexOfOp : Wave_Op<"index_of", [Pure]> {
+  let summary = "the one element of a tile without dimensions, as a number that expressions may speak of";
+  let description = [{
+    So data decide how often a loop runs, which branch is taken and where a tile is read: what is the same for the whole
+    workgroup. The element is a signed number.
+
+    Constraints:
+      * (C1) the tile has no dimensions, and integers of 8 bits or more as elements.
+
+    Example:
+    ```mlir
+    %0 = wave.read %lengths[%wg] {indices = [#wave.expr<"$0">]} : !wave.memory<["B"], i32, global> -> !wave.tile<[], i32>
+    %1 = wave.index_of %0 : !wave.tile<[], i32>
+    ```
+  }];
+  let arguments = (ins Wave_Tile:$tile, OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$tile attr-dict `:` type($tile)";
+  let hasVerifier = 1; // index_of_c1
+}
+
 //===-- Memory --------------------------------------------------------------------------------------------------===//
 
 def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>, AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {

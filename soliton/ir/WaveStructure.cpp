@@ -99,6 +99,29 @@ llvm::LogicalResult WorkgroupIdOp::verify() {
   return emitOpError() << "asks for dimension " << dim << " of the grid, expected 0 to " << kMaxGridDims - 1;
 }
 
+llvm::LogicalResult IndexOfOp::verify() {
+  // index_of_c1
+  TileType type = getTile().getType();
+  if (!type.getDims().empty())
+    return emitOpError() << "takes a tile of " << type.getDims().size() << " dimensions, expected none";
+  if (!type.getElementType().isInteger() || type.getElementType().getIntOrFloatBitWidth() < 8)
+    return emitOpError() << "takes a tile of " << type.getElementType() << ", expected integers of 8 bits or more";
+  return mlir::success();
+}
+
+llvm::LogicalResult WhileOp::verify() {
+  // while_c1; while_c2 is what holds of all expressions.
+  auto all = llvm::cast<IterateOp>((*this)->getParentOp()).block().getOps<WhileOp>();
+  if (std::distance(all.begin(), all.end()) > 1)
+    return emitOpError() << "is not the only one of its loop";
+  return mlir::success();
+}
+
+WhileOp IterateOp::exit() {
+  auto all = block().getOps<WhileOp>();
+  return all.empty() ? WhileOp() : *all.begin();
+}
+
 mlir::Block &IterateOp::makeBody() {
   mlir::Block &body = getBody().emplaceBlock();
   body.addArgument(mlir::IndexType::get(getContext()), getLoc());

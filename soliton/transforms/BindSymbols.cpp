@@ -46,6 +46,8 @@ static LogicalResult checkExpressions(IndexedOpInterface op, std::string what) {
 }
 
 static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
+  if (loop.getCount()) // the author's
+    return checkExpressions(loop, "the iterations over `" + loop.getAxis().str() + "` mention");
   const Distribution &axis = geometry[Dim(loop.getAxis().str())];
   if (!axis.loopTile)
     return report(loop.getLoc(), DiagId::IterateWithoutTiling)

@@ -320,6 +320,14 @@ LogicalResult Expander::expandConditional(ConditionalOp op) {
   return success();
 }
 
+/// Every lane has the one element in one register.
+void Expander::expandIndexOf(IndexOfOp op) {
+  Value one = fragment(op.getTile()).range(builder, op.getLoc(), 0, 1, origin(op, Role::Compute));
+  auto expanded =
+      IndexOfOp::create(builder, op.getLoc(), op.getType(), one, op.getTagsAttr(), origin(op, Role::Compute));
+  op.replaceAllUsesWith(expanded.getResult());
+}
+
 /// Yields each value in pieces of so many registers.
 void Expander::expandYield(Operation *yield, ArrayRef<int64_t> granules, OriginAttr at) {
   SmallVector<Value> yielded;
@@ -338,6 +346,8 @@ LogicalResult Expander::expandAccess(Operation *op) {
 }
 
 LogicalResult Expander::expand(Operation *op) {
+  if (auto index = dyn_cast<IndexOfOp>(op))
+    return expandIndexOf(index), success();
   auto tileOp = dyn_cast<TileOpInterface>(op);
   if (!tileOp)
     return builder.clone(*op), success();

@@ -23,6 +23,7 @@ private:
   LogicalResult expand(Operation *op);
   LogicalResult expandLoop(wave::IterateOp loop);
   LogicalResult expandConditional(wave::ConditionalOp op);
+  void expandIndexOf(wave::IndexOfOp op);
   void expandYield(Operation *yield, ArrayRef<int64_t> granules, wave::OriginAttr at);
   LogicalResult expandAccess(Operation *op);
   LogicalResult expandRead(wave::ReadOp read);

@@ -30,6 +30,8 @@ public:
   /// The body of a loop (or a branch) begins; what it does not change is emitted before `loop`.
   void enterLoop(Operation *loop);
   void leaveLoop();
+  /// Whether it changes inside the outermost of the loops (or branches) around.
+  bool isOfLoop(sym::Expr expr) { return levelOf(expr) > 0; }
 
   Value emitI32(sym::Expr expr, Location loc) { return emit(expr, 32, loc); }
   Value emitI64(sym::Expr expr, Location loc) { return emit(expr, 64, loc); }

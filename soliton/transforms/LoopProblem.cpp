@@ -60,6 +60,10 @@ public:
       if (op.getNumRegions())
         return report(op.getLoc(), DiagId::NotSupportedHere).hint("schedule the inner loop, or unroll it")
                << "a loop that contains `" << op.getName() << "` can't be scheduled as a whole";
+      if (isa<IndexOfOp, WhileOp>(op))
+        return report(op.getLoc(), DiagId::NotSupportedHere)
+                   .hint("take the number before the loop, or compile without a schedule")
+               << "a loop whose iterations take numbers from data can't be scheduled";
       if (!floatsToItsUsers(&op))
         addOperation(&op);
     }

@@ -235,6 +235,8 @@ bool MachineLowering::fits(Expr largest, const sym::Facts &facts, bool mayCheck)
 }
 
 Value MachineLowering::bufferAt(Operation *op, Expr start) {
+  if (exprs.isOfLoop(start))
+    return movedBuffer(builder, op, start);
   Value &buffer = buffers[{memoryOf(op), start.get()}];
   if (buffer)
     return buffer;

@@ -151,6 +151,8 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
 }
 
 LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
+  if (loop.exit())
+    return lowerWhile(loop);
   Location loc = loop.getLoc();
   Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
@@ -164,6 +166,85 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
     define(result, value);
   return lowerBody(lowered, loop.block(), *lowered.getBody());
+}
+
+/// A loop whose body decides whether it runs again:
+///
+///   %r:2 = scf.while (%i = 0, %x = %init) { body; scf.condition(%goesOn) %i + 1, %next } do { scf.yield }
+LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
+  Location loc = loop.getLoc();
+  sym::Expr count = sym::simplify(geometry.named(*loop.getCount(), loop.getSymbols()), geometry.factsAt(loop));
+  mlir::scf::IfOp guard;
+  SmallVector<Value> inits = {arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0))};
+  SmallVector<Type> types = {builder.getI32Type()};
+  for (Value init : loop.getInits()) {
+    inits.push_back(vector(init));
+    types.push_back(inits.back().getType());
+  }
+  OpBuilder::InsertionGuard outside(builder);
+  bool mayBeEmpty = sym::prove(sym::le(1, count), geometry.factsAt(loop)) != true;
+  if (mayBeEmpty) {
+    guard = mlir::scf::IfOp::create(builder, loc, ArrayRef(types).drop_front(), exprs.emitI1(sym::le(1, count), loc),
+                                    /*addThenBlock=*/true, /*addElseBlock=*/true);
+    exprs.enterLoop(guard);
+    builder.setInsertionPointToEnd(guard.elseBlock());
+    mlir::scf::YieldOp::create(builder, loc, ArrayRef(inits).drop_front());
+    builder.setInsertionPointToEnd(guard.thenBlock());
+  }
+  auto lowered = mlir::scf::WhileOp::create(builder, loc, types, inits);
+  if (failed(lowerRepeated(loop, count, lowered)))
+    return failure();
+  builder.setInsertionPointAfter(lowered);
+  ValueRange results = lowered.getResults().drop_front();
+  if (mayBeEmpty) {
+    mlir::scf::YieldOp::create(builder, loc, results);
+    exprs.leaveLoop();
+    results = guard.getResults();
+  }
+  for (auto [result, value] : llvm::zip(loop.getResults(), results))
+    define(result, value);
+  return success();
+}
+
+/// Fills the regions of `lowered`: the body, and what hands its values on.
+LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, mlir::scf::WhileOp lowered) {
+  Location loc = loop.getLoc();
+  SmallVector<Location> places(lowered.getNumResults(), loc);
+  Block *body = builder.createBlock(&lowered.getBefore(), {}, lowered.getResultTypes(), places);
+  exprs.enterLoop(lowered);
+  bool isOutermost = !outermost;
+  if (isOutermost)
+    outermost = lowered;
+  exprs.bind(geometry.symbols().symbol(loop.iteration()), body->getArgument(0));
+  for (auto [argument, carried] : llvm::zip(loop.carried(), body->getArguments().drop_front()))
+    define(argument, carried);
+  if (failed(lowerBlock(loop.block())))
+    return failure();
+  Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
+  SmallVector<Value> next = {arith::AddIOp::create(builder, loc, body->getArgument(0), one)};
+  for (Value value : loop.block().getTerminator()->getOperands())
+    next.push_back(vector(value));
+  Value goesOn = conditions.lookup(loop);
+  if (count.constantValue().value_or(0) != INT32_MAX)
+    goesOn = arith::AndIOp::create(
+        builder, loc, goesOn,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, next.front(), exprs.emitI32(count, loc)));
+  mlir::scf::ConditionOp::create(builder, loc, goesOn, next);
+  exprs.leaveLoop();
+  if (isOutermost)
+    outermost = nullptr;
+  Block *again = builder.createBlock(&lowered.getAfter(), {}, lowered.getResultTypes(), places);
+  mlir::scf::YieldOp::create(builder, loc, again->getArguments());
+  return success();
+}
+
+/// Every lane has it; what depends on it is the same for all of them.
+void MachineLowering::lowerIndexOf(IndexOfOp op) {
+  Location loc = op.getLoc();
+  Value number = mlir::vector::ExtractOp::create(builder, loc, vector(op.getTile()), ArrayRef<int64_t>{0});
+  if (number.getType().getIntOrFloatBitWidth() < 32)
+    number = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), number);
+  exprs.bind(geometry.symbols().symbol(op.getResult()), machine::UniformOp::create(builder, loc, number));
 }
 
 LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
@@ -262,6 +343,12 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<PermuteOp>(
           [&](PermuteOp permute) { return define(permute.getResult(), vector(permute.getOperand())), success(); })
       .Case<ConditionalOp>([&](ConditionalOp conditional) { return lowerConditional(conditional); })
+      .Case<IndexOfOp>([&](IndexOfOp index) { return lowerIndexOf(index), success(); })
+      .Case<WhileOp>([&](WhileOp exit) {
+        conditions[exit->getParentOp()] =
+            exprs.emitI1(geometry.named(exit.getCondition(), exit.getSymbols()), op->getLoc());
+        return success();
+      })
       .Case<BarrierOp>([&](BarrierOp barrier) { return lowerBarrier(barrier); })
       .Case<CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
           [&](Operation *) { return lowerTime(op), success(); })

@@ -31,6 +31,9 @@ private:
   LogicalResult lowerBlock(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerLoop(wave::IterateOp loop);
+  LogicalResult lowerWhile(wave::IterateOp loop);
+  LogicalResult lowerRepeated(wave::IterateOp loop, sym::Expr count, mlir::scf::WhileOp lowered);
+  void lowerIndexOf(wave::IndexOfOp op);
   LogicalResult lowerConditional(wave::ConditionalOp op);
   /// Lowers the block of a loop or branch into the one of `around`, which yields what it yields.
   LogicalResult lowerBody(Operation *around, Block &from, Block &to);
@@ -125,6 +128,8 @@ private:
   llvm::DenseMap<Value, Value> parameters;
   llvm::DenseMap<std::pair<Value, const void *>, Value> buffers;
   llvm::DenseMap<Value, Value> pins;
+  /// Whether a loop goes on after the iteration that is being lowered.
+  llvm::DenseMap<Operation *, Value> conditions;
   /// Symbols made for values that expressions are about.
   int64_t freshSymbols = 0;
   /// Largest offsets inside tiles; launches check that they have 31 bits.

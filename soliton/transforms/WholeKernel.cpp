@@ -126,8 +126,11 @@ private:
   whole::Node loopNode(IterateOp loop) {
     whole::Node node = newNode(whole::NodeKind::Loop, loop);
     loops[loop] = node.id;
-    if (std::optional<int64_t> trips = loop.getCount()->getValue().constantValue())
+    if (std::optional<int64_t> trips = loop.getCount()->getValue().constantValue()) {
       node.least = node.most.emplace(std::max<int64_t>(0, *trips));
+      if (loop.exit())
+        node.least = std::min<int64_t>(node.least, 1);
+    }
     if (auto advances = loop->getAttrOfType<InstanceAttr>("advances")) {
       node.clock = static_cast<int>(advances.getPipeline());
       node.step = static_cast<int>(advances.getIteration());

@@ -107,3 +107,30 @@ func.func @yield_parent(%a: !wave.tile<[M], f32>) {
   // expected-error@+1 {{expects parent op to be one of 'wave.iterate, wave.conditional'}}
   wave.yield %a : !wave.tile<[M], f32>
 }
+
+// -----
+
+func.func @index_of_c1(%a: !wave.tile<[M], i32>) {
+  // expected-error@+1 {{takes a tile of 1 dimensions, expected none}}
+  %0 = wave.index_of %a : !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @index_of_c1_type(%a: !wave.tile<[], f32>) {
+  // expected-error@+1 {{takes a tile of 'f32', expected integers of 8 bits or more}}
+  %0 = wave.index_of %a : !wave.tile<[], f32>
+  return
+}
+
+// -----
+
+func.func @while_c1() {
+  wave.iterate "M" () : () -> () {
+    // expected-error@+1 {{is not the only one of its loop}}
+    wave.while <"M < 4">
+    wave.while <"M < 8">
+  }
+  return
+}

@@ -92,3 +92,17 @@ wave.kernel @decided attributes {arg_names = ["a"], constraints = [], subs = {M 
   %4 = wave.binary add %1, %2 : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.tile<[M], f32, "lane = (64 M 1)"> -> !wave.tile<[M], f32, "lane = (64 M 1)">
   wave.write %4, %a {starts = [#wave.expr<"0">]} : !wave.tile<[M], f32, "lane = (64 M 1)">, !wave.memory<["M"], f32, global>
 }
+
+// A number from data counts one loop and ends another.
+// CHECK-LABEL: wave.kernel @data
+// CHECK: %[[N:.*]] = wave.index_of %{{.*}} : <[], i32>
+// CHECK: wave.iterate "K" ()[%[[N]]] {count = #wave.expr<"$0">}
+// CHECK: wave.while <"$0 < 9"> [%[[N]]]
+wave.kernel @data attributes {arg_names = ["n"], constraints = [], subs = {M = 64 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%n: !wave.memory<["M"], i32, global>):
+  %0 = wave.read %n {indices = [#wave.expr<"3">]} : !wave.memory<["M"], i32, global> -> !wave.tile<[], i32>
+  %1 = wave.index_of %0 : !wave.tile<[], i32>
+  wave.iterate "K" ()[%1] {count = #wave.expr<"$0">} : () -> () {
+    wave.while <"$0 < 9"> [%1]
+  }
+}

@@ -80,7 +80,7 @@ private:
     number.to = std::max(number.to, begins.lookup(user));
     for (mlir::Operation *around = user->getParentOp(); around && number.home->isAncestor(around->getParentRegion());
          around = around->getParentOp())
-      if (llvm::isa<mlir::scf::ForOp>(around))
+      if (llvm::isa<mlir::scf::ForOp, mlir::scf::WhileOp>(around))
         number.to = std::max(number.to, ends.lookup(around));
   }
 

@@ -75,6 +75,38 @@ LogicalResult EmulatorTranslator::loop(Operation *op) {
   return success();
 }
 
+LogicalResult EmulatorTranslator::whileLoop(Operation *op) {
+  auto loop = cast<mlir::scf::WhileOp>(op);
+  auto variables = [&](ValueRange values) {
+    std::vector<emu::Value> slots;
+    for (Value value : values) {
+      auto [type, count] = slotType(value.getType());
+      slots.push_back(build.variable(type, count));
+      define(value, slots.back());
+    }
+    return slots;
+  };
+  auto assign = [&](const std::vector<emu::Value> &slots, ValueRange values) {
+    for (auto [slot, value] : llvm::zip(slots, values))
+      build.assign(slot, this->value(value));
+  };
+  std::vector<emu::Value> carried = variables(loop.getBeforeArguments()), results = variables(loop.getResults());
+  assign(carried, loop.getInits());
+  build.beginLoop();
+  if (failed(block(*loop.getBeforeBody())))
+    return failure();
+  mlir::scf::ConditionOp condition = loop.getConditionOp();
+  assign(results, condition.getArgs());
+  build.breakUnless(value(condition.getCondition()));
+  for (auto [argument, slot] : llvm::zip(loop.getAfterArguments(), results))
+    define(argument, slot);
+  if (failed(block(*loop.getAfterBody())))
+    return failure();
+  assign(carried, loop.getYieldOp().getResults());
+  build.endLoop();
+  return success();
+}
+
 LogicalResult EmulatorTranslator::branch(Operation *op) {
   auto branch = cast<mlir::scf::IfOp>(op);
   std::vector<emu::Value> results;
@@ -104,10 +136,12 @@ LogicalResult EmulatorTranslator::branch(Operation *op) {
 
 LogicalResult EmulatorTranslator::translate(Operation *op) {
   build.at(placeOf(op->getLoc()), op->getName().getStringRef().str());
-  if (isa<mlir::scf::YieldOp>(op))
+  if (isa<mlir::scf::YieldOp, mlir::scf::ConditionOp>(op))
     return success();
   if (isa<mlir::scf::ForOp>(op))
     return loop(op);
+  if (isa<mlir::scf::WhileOp>(op))
+    return whileLoop(op);
   if (isa<mlir::scf::IfOp>(op))
     return branch(op);
   if (isa<machine::MachineDialect>(op->getDialect()))

@@ -21,6 +21,7 @@ private:
   LogicalResult block(Block &block);
   LogicalResult translate(Operation *op);
   LogicalResult loop(Operation *op);
+  LogicalResult whileLoop(Operation *op);
   LogicalResult branch(Operation *op);
 
   // TranslateArith.cpp; nothing for an op of another kind.

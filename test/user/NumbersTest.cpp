@@ -1,0 +1,165 @@
+//===- NumbersTest.cpp - Loops, branches and places that data decide ----------------------===//
+//
+// Rows of lengths that a tensor holds, parts that it places, searches that end when they have found: `index_of`,
+// counts of loops, `continue_while`, `iterate_while`. Every program is compiled for the chip and run by the emulator.
+//
+//===----------------------------------------------------------------------===//
+#include "test/user/Values.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace soliton::test {
+namespace {
+
+using sym::ceildiv, sym::lt, sym::le;
+
+class Numbers : public ForTarget {};
+
+/// Sums of the first elements of each row, of which there are as many as `lengths` says.
+TEST_P(Numbers, RowsOfGivenLengths) {
+  auto [B, N] = symbols<"B N">();
+  Kernel k{"lengths", {WorkgroupConstraint(B, 1, 0), TilingConstraint(N, 64), HardwareConstraint{}}};
+  auto x = k.memory("x", {B, N}, global, f32), out = k.memory("out", {B}, global, f32);
+  auto lengths = k.memory("lengths", {B}, global, i32);
+  Expr length = index_of(read_at(lengths, {workgroup_id(0)}));
+  Value total =
+      k.iterate(N, k.fill({B}, f32, 0.0), [&](Value acc) { return acc + sum(read(x, {.bounds = {{{N, length}}}}), N); },
+                {.count = ceildiv(length, 64)});
+  write(total, out);
+  for (bool dynamic : {false, true}) {
+    CompiledKernel run = compiled(k, dynamic ? options({}, {B, N}) : options({{B, 5}, {N, 300}}));
+    std::vector<int32_t> counts = {0, 1, 64, 130, 300};
+    Floats values = Floats::random(DType::f32, {5, 300}), sums(DType::f32, {5}, -1);
+    run(values.tensor(), sums.tensor(), rt::Tensor::of(counts, {5}));
+    for (int64_t b = 0; b < 5; ++b) {
+      double want = 0;
+      for (int64_t i = 0; i < counts[static_cast<size_t>(b)]; ++i)
+        want += values[b * 300 + i];
+      EXPECT_NEAR(sums[b], want, 1e-4) << b;
+    }
+  }
+}
+
+/// Parts of a tensor one behind the other, of which each has its first place in `starts`: each is put into a row.
+TEST_P(Numbers, PartsWhoseStartsAreData) {
+  auto [P, T, R, L] = symbols<"P T R L">();
+  Kernel k{"parts",
+           {WorkgroupConstraint(R, 1, 0), WorkgroupConstraint(L, 128, 1), WaveConstraint(L, 64), HardwareConstraint{}}};
+  auto x = k.memory("x", {T}, global, f16), out = k.memory("out", {R, L}, global, f16);
+  auto starts = k.memory("starts", {P}, global, i32);
+  Expr from = index_of(read_at(starts, {workgroup_id(0)})), to = index_of(read_at(starts, {workgroup_id(0) + 1}));
+  auto i = IndexMapping::iterator(0), j = IndexMapping::iterator(1);
+  IndexMapping part{.num_iterators = 2, .inputs = {{T, j + from}}, .outputs = {{R, i}, {L, j}}};
+  write(read(x, {.mapping = part, .bounds = {{{R, R}, {L, to - from}}}}), out);
+  CompiledKernel run = compiled(k, options({{P, 4}, {R, 3}, {L, 200}}, {T}));
+  std::vector<int32_t> places = {0, 150, 151, 340};
+  Floats values = Floats::random(DType::f16, {340}), rows(DType::f16, {3, 200}, -1);
+  run(values.tensor(), rows.tensor(), rt::Tensor::of(places, {4}));
+  for (int64_t r = 0; r < 3; ++r)
+    for (int64_t l = 0; l < 200; ++l) {
+      int64_t at = places[static_cast<size_t>(r)] + l;
+      ASSERT_EQ(rows[r * 200 + l], at < places[static_cast<size_t>(r) + 1] ? values[at] : 0) << r << " " << l;
+    }
+}
+
+/// A scalar parameter decides, and so does a sum of what was read.
+TEST_P(Numbers, BranchesThatDataDecide) {
+  auto [M, ONE] = symbols<"M ONE">();
+  Kernel k{"branch", {WorkgroupConstraint(M, 64, 0), HardwareConstraint{}}};
+  auto x = k.memory("x", {M}, global, i32), out = k.memory("out", {M}, global, i32);
+  Value mode = k.scalar("mode", i32);
+  Value tile = read(x);
+  Expr total = index_of(sum(tile, M));
+  Value chosen = k.conditional(
+      sym::logicalAnd(sym::eq(index_of(mode), 2), lt(total, 100)), [&] { return tile + 1; }, [&] { return tile * 2; });
+  write(chosen, out);
+  CompiledKernel run = compiled(k, options({{M, 128}}));
+  for (int64_t asked : {1, 2}) {
+    std::vector<int32_t> in(128, 1), got(128, 0);
+    std::fill(in.begin() + 64, in.end(), 2); // their sum is 128
+    run(rt::Tensor::of(in, {128}), rt::Tensor::of(got, {128}), asked);
+    for (size_t i = 0; i < 128; ++i)
+      ASSERT_EQ(got[i], asked == 2 && i < 64 ? in[i] + 1 : in[i] * 2) << asked << " " << i;
+  }
+}
+
+/// How many blocks of a row it takes until their sum reaches a limit.
+TEST_P(Numbers, ALoopThatEndsWhenItHasFound) {
+  auto [B, N] = symbols<"B N">();
+  Kernel k{"search", {WorkgroupConstraint(B, 1, 0), TilingConstraint(N, 64), HardwareConstraint{}}};
+  auto x = k.memory("x", {B, N}, global, i32), out = k.memory("out", {B}, global, i32);
+  Value limit = k.scalar("limit", i32);
+  auto [sums, blocks] = k.iterate(N, {k.fill({B}, i32, 0), k.fill({B}, i32, 0)}, [&](Value acc, Value seen) {
+    Value next = acc + sum(read(x), N);
+    k.continue_while(lt(index_of(sum(next, B)), index_of(limit)));
+    return std::tuple{next, seen + 1};
+  });
+  write(blocks, out);
+  CompiledKernel run = compiled(k, options({{B, 3}}, {N}));
+  for (int64_t size : {64, 500}) {
+    std::vector<int32_t> values(static_cast<size_t>(3 * size), 1), got(3, -1);
+    std::fill_n(values.begin() + size, size, 2);
+    std::fill_n(values.begin() + 2 * size, size, 0);
+    run(rt::Tensor::of(values, {3, size}), rt::Tensor::of(got, {3}), 150);
+    std::vector<int32_t> want = size == 64 ? std::vector<int32_t>{1, 1, 1} : std::vector<int32_t>{3, 2, 8};
+    EXPECT_EQ(got, want) << size;
+  }
+}
+
+/// A chain through a tensor, as long as it is: from each start, how many steps to a negative entry.
+TEST_P(Numbers, AChainThatDataLink) {
+  auto [B, N] = symbols<"B N">();
+  Kernel k{"chain", {WorkgroupConstraint(B, 1, 0), HardwareConstraint{}}};
+  auto next = k.memory("next", {N}, global, i32), out = k.memory("out", {B}, global, i32);
+  auto starts = k.memory("starts", {B}, global, i32);
+  auto [at, steps] = k.iterate_while(
+      {read_at(starts, {workgroup_id(0)}), k.fill({B}, i32, 0)},
+      [&](Value place, Value) { return le(0, index_of(place)); },
+      [&](Value place, Value count) { return std::tuple{read_at(next, {index_of(place)}), count + 1}; });
+  (void)at;
+  write(steps, out);
+  CompiledKernel run = compiled(k, options({{B, 4}, {N, 6}}));
+  std::vector<int32_t> links = {3, 0, -1, 5, 1, 2}, from = {-1, 2, 3, 4}, got(4, -7), want = {0, 1, 3, 6};
+  run(rt::Tensor::of(links, {6}), rt::Tensor::of(got, {4}), rt::Tensor::of(from, {4}));
+  EXPECT_EQ(got, want);
+}
+
+/// A loop inside a loop that data end, with matrix products and tiles in shared memory: powers of a matrix until the
+/// number of steps that a tensor says.
+TEST_P(Numbers, ProductsInALoopThatDataEnd) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel k{"steps",
+           {WorkgroupConstraint(M, 32, 0), WorkgroupConstraint(N, 32, 1), TilingConstraint(K, 32),
+            WaveConstraint(M, 16), HardwareConstraint{}}};
+  auto a = k.memory("a", {M, K}, shared, f16), b = k.memory("b", {N, K}, shared, f16);
+  auto c = k.memory("c", {M, N}, global, f32);
+  auto times = k.memory("times", {M}, global, i32);
+  auto [left, sums] = k.iterate_while(
+      {read_at(times, {0}), k.fill({M, N}, f32, 0.0)}, [&](Value left, Value) { return lt(0, index_of(left)); },
+      [&](Value left, Value acc) {
+        Value product = k.iterate(K, acc, [&](Value inner) { return mma(read(a), read(b), inner); });
+        return std::tuple{left - 1, product};
+      });
+  (void)left;
+  write(sums, c);
+  CompiledKernel run = compiled(k, options({{M, 50}, {N, 40}, {K, 70}}));
+  for (int32_t count : {0, 1, 3}) {
+    Floats lhs = Floats::random(DType::f16, {50, 70}), rhs = Floats::random(DType::f16, {40, 70}, 2);
+    Floats got(DType::f32, {50, 40}, -1);
+    std::vector<int32_t> often(50, count);
+    run(lhs.tensor(), rhs.tensor(), got.tensor(), rt::Tensor::of(often, {50}));
+    for (int64_t i = 0; i < 50; ++i)
+      for (int64_t j = 0; j < 40; ++j) {
+        double want = 0;
+        for (int64_t x = 0; x < 70; ++x)
+          want += count * lhs[i * 70 + x] * rhs[j * 70 + x];
+        ASSERT_NEAR(got[i * 40 + j], want, 2e-3) << count << ": " << i << " " << j;
+      }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Numbers, testing::ValuesIn(allTargets()), targetName);
+
+} // namespace
+} // namespace soliton::test
