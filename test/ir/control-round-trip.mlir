@@ -96,8 +96,8 @@ wave.kernel @decided attributes {arg_names = ["a"], constraints = [], subs = {M 
 // A number from data counts one loop and ends another.
 // CHECK-LABEL: wave.kernel @data
 // CHECK: %[[N:.*]] = wave.index_of %{{.*}} : <[], i32>
-// CHECK: wave.iterate "K" ()[%[[N]]] {count = #wave.expr<"$0">}
-// CHECK: wave.while <"$0 < 9"> [%[[N]]]
+// CHECK: wave.iterate "K"() [%[[N]]] {count = #wave.expr<"$0">}
+// CHECK: wave.while <"$0 < 9">[%[[N]]]
 wave.kernel @data attributes {arg_names = ["n"], constraints = [], subs = {M = 64 : i64}, dynamic = [], form = 0 : i32} {
 ^bb0(%n: !wave.memory<["M"], i32, global>):
   %0 = wave.read %n {indices = [#wave.expr<"3">]} : !wave.memory<["M"], i32, global> -> !wave.tile<[], i32>
