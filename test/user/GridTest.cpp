@@ -69,6 +69,27 @@ TEST_P(Grid, AFixedNumberOfWorkgroupsTakesAllTiles) {
   }
 }
 
+/// The loop along K is pipelined for each tile anew.
+TEST_P(Grid, TheLoopInsideIsScheduled) {
+  auto [M, N, K, G, T] = symbols<"M N K G T">();
+  Expr tiles = ceildiv(M, 32) * ceildiv(N, 32);
+  Kernel k = productBy([&](Kernel &kernel, const auto &compute) {
+    kernel.iterate(T, [&] { compute(workgroup_id(0) + G * iteration(T)); },
+                   {.count = ceildiv(tiles - workgroup_id(0), G)});
+  });
+  for (const char *schedule : {"prefetch", "modulo"}) {
+    CompileOptions all = options({{G, 5}, {M, 100}, {N, 130}, {K, 200}});
+    all.schedule.name = schedule;
+    CompiledKernel run = compiled(k, all);
+    Floats a = Floats::random(DType::f16, {100, 200}), b = Floats::random(DType::f16, {130, 200}, 2);
+    Floats c(DType::f32, {100, 130}, -7);
+    run(a.tensor(), b.tensor(), c.tensor());
+    for (int64_t m = 0; m < 100; ++m)
+      for (int64_t n = 0; n < 130; ++n)
+        ASSERT_NEAR(c[m * 130 + n], dot(a, m, b, n, 200), 2e-3) << schedule << ": " << m << " " << n;
+  }
+}
+
 /// A counter that all of them advance gives out the tiles.
 TEST_P(Grid, WhoeverComesFirstTakesTheNextTile) {
   auto [M, N, K, G, ONE] = symbols<"M N K G ONE">();
