@@ -39,8 +39,14 @@ struct AttentionOptions {
   bool grouped = false;
   /// Tensors are [B, S, H, D] instead of [B, H, S, D].
   bool sequenceFirst = false;
+  /// lengths[B] says how many keys there are.
+  bool lengths = false;
+  /// Keys and values lie in pages [PAGES, H, PAGE, D]; table[B, …] says which ones are a sequence's, in order.
+  bool paged = false;
 
   bool masks() const { return causal || window; }
+  /// A query may see no key at all.
+  bool maySeeNone() const { return window || lengths; }
   /// Scores are more than scaled products.
   bool changesScores() const { return softCap || bias || alibi; }
 };
@@ -77,6 +83,9 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
   return list;
 }
 
+/// The dimensions of keys or values in memory.
+std::vector<Expr> keyShapeOf(const AttentionOptions &options);
+
 /// The dimensions of a tensor in memory: `sequence` is Q or KV.
 std::vector<Expr> shapeOf(const AttentionOptions &options, Expr head, Expr sequence) {
   auto [B, D] = symbols<"B D">();
@@ -84,18 +93,31 @@ std::vector<Expr> shapeOf(const AttentionOptions &options, Expr head, Expr seque
 }
 
 /// Where a tile lies in keys or values: by name, and a head that queries share by its number.
-IndexMapping mappingToKeys(const std::vector<Expr> &tile, const std::vector<Expr> &memory) {
-  auto [H, shared] = symbols<"H H_KV">();
+///
+/// A tile along KV is one page, whose number is `page`.
+IndexMapping mappingToKeys(const std::vector<Expr> &tile, const std::vector<Expr> &memory, Expr page) {
+  auto [H, shared, KV, PAGES, PAGE] = symbols<"H H_KV KV PAGES PAGE">();
   DimMap places;
   for (Expr dim : memory)
-    places.emplace_back(dim, dim == shared ? sym::floordiv(placeIn(tile, H) * shared, H) : placeIn(tile, dim));
+    places.emplace_back(dim, dim == shared  ? sym::floordiv(placeIn(tile, H) * shared, H)
+                             : dim == PAGES ? page
+                             : dim == PAGE  ? placeIn(tile, KV) - PAGE * iteration(KV)
+                                            : placeIn(tile, dim));
   return mappingOf(tile, places);
+}
+
+std::vector<Expr> keyShapeOf(const AttentionOptions &options) {
+  auto [H, shared, KV, D, PAGES, PAGE] = symbols<"H H_KV KV D PAGES PAGE">();
+  Expr head = options.grouped ? shared : H;
+  return options.paged ? std::vector<Expr>{PAGES, head, PAGE, D} : shapeOf(options, head, KV);
 }
 
 /// What the options add to the parameters.
 struct Extras {
   Value scale, cap;
   MemoryRef bias, slopes;
+  /// How many keys the sequence has, as a tile without dimensions.
+  Value length;
 };
 
 /// key - query for each pair.
@@ -117,6 +139,8 @@ Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &ex
   if (options.alibi)
     scores =
         scores - broadcast(read(extras.slopes, {.tag = "read_slopes"}), {H, Q, KV}) * cast(abs(distances(kernel)), f32);
+  if (options.lengths)
+    scores = select(kernel.self_index(KV) < extras.length, scores, -std::numeric_limits<double>::infinity());
   if (!options.masks())
     return scores;
   Value seen = distances(kernel) <= 0;
@@ -126,13 +150,14 @@ Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &ex
 }
 
 Kernel buildAttention(const std::string &name, const AttentionOptions &options, const Variant &variant) {
-  auto [B, H, Q, KV, D, shared] = symbols<"B H Q KV D H_KV">();
-  Expr head = options.grouped ? shared : H;
+  auto [B, H, Q, KV, D, BKV, PAGE] = symbols<"B H Q KV D BLOCK_KV PAGE">();
   Kernel kernel{name, constraintsOf(options)};
   auto q = kernel.memory("q", shapeOf(options, H, Q), global, variant.input);
-  auto k = kernel.memory("k", shapeOf(options, head, KV), lang::shared, variant.input);
-  auto v = kernel.memory("v", shapeOf(options, head, KV), lang::shared, variant.input);
+  auto k = kernel.memory("k", keyShapeOf(options), lang::shared, variant.input);
+  auto v = kernel.memory("v", keyShapeOf(options), lang::shared, variant.input);
   Extras extras;
+  MemoryRef lengths = options.lengths ? kernel.memory("lengths", {B}, global, i32) : MemoryRef();
+  MemoryRef table = options.paged ? kernel.memory("table", {B, sym::ceildiv(KV, PAGE)}, global, i32) : MemoryRef();
   if (options.bias)
     extras.bias = kernel.memory("bias", {B, H, Q, KV}, global, variant.input);
   if (options.alibi)
@@ -147,21 +172,26 @@ Kernel buildAttention(const std::string &name, const AttentionOptions &options, 
   Value query = readAs(q, {B, H, Q, D}, "read_q");
   Value lowest = kernel.fill({B, H, Q}, f32, kLowest), none = kernel.fill({B, H, Q}, f32, 0.0);
   Value factor = options.changesScores() ? kernel.fill({B, H, Q}, f32, log2e) : extras.scale * log2e;
+  LoopOptions loop{.tag = "kv_loop"};
+  if (options.lengths) {
+    extras.length = read_at(lengths, {workgroup_id(2)}, {.tag = "read_length"});
+    loop.count = sym::min(sym::ceildiv(index_of(extras.length), BKV), sym::ceildiv(KV, BKV));
+  }
   auto body = [&](Value before, Value weightBefore, Value sumBefore) {
-    Value key = read(k, {.mapping = mappingToKeys({B, H, KV, D}, k.shape()), .tag = "read_k"});
+    Expr page = options.paged ? index_of(read_at(table, {workgroup_id(2), iteration(KV)}, {.tag = "read_page"})) : 0;
+    Value key = read(k, {.mapping = mappingToKeys({B, H, KV, D}, k.shape(), page), .tag = "read_k"});
     Value products = mma(query, key, kernel.fill({B, H, Q, KV}, f32, 0.0), {.tag = "mma_qk"});
     Value scores = scoresOf(kernel, options, extras, products);
     Value largest = max(scores, before, KV);
     Value shrink = exp2((before - largest) * factor);
     Value weights = exp2(scores * factor - largest * factor);
     Value total = sum(weights, weightBefore * shrink, KV);
-    Value value = read(v, {.mapping = mappingToKeys({B, H, D, KV}, v.shape()), .tag = "read_v"});
+    Value value = read(v, {.mapping = mappingToKeys({B, H, D, KV}, v.shape(), page), .tag = "read_v"});
     return std::tuple{largest, total, mma(cast(weights, variant.input), value, sumBefore * shrink, {.tag = "mma_pv"})};
   };
-  auto [largest, total, weighted] =
-      kernel.iterate(KV, {lowest, none, kernel.fill({B, H, Q, D}, f32, 0.0)}, body, {.tag = "kv_loop"});
+  auto [largest, total, weighted] = kernel.iterate(KV, {lowest, none, kernel.fill({B, H, Q, D}, f32, 0.0)}, body, loop);
   // A query that sees no key has no weights to divide by: its result is 0.
-  Value inverse = options.window ? select(total > 0.0, reciprocal(total), 0.0) : reciprocal(total);
+  Value inverse = options.maySeeNone() ? select(total > 0.0, reciprocal(total), 0.0) : reciprocal(total);
   write(weighted * inverse, o, {.mapping = mappingByName({B, H, Q, D}, o.shape(), /*isWrite=*/true), .tag = "write_o"});
   return kernel;
 }
@@ -178,6 +208,11 @@ public:
   int64_t keyHead(int64_t head) const { return head / (heads(false) / heads(true)); }
   size_t offset(int64_t batch, int64_t head, int64_t place, bool ofKeys) const {
     int64_t all = heads(ofKeys), length = problem.size(ofKeys ? "KV" : "Q");
+    if (ofKeys && options.paged) {
+      int64_t size = problem.size("PAGE"), pages = (length + size - 1) / size;
+      auto page = static_cast<int64_t>(problem["table"].values[static_cast<size_t>(batch * pages + place / size)]);
+      return static_cast<size_t>(((page * all + head) * size + place % size) * problem.size("D"));
+    }
     int64_t row = options.sequenceFirst ? (batch * length + place) * all + head : (batch * all + head) * length + place;
     return static_cast<size_t>(row * problem.size("D"));
   }
@@ -189,7 +224,8 @@ private:
 
 /// One query's scores and how far off each may be; keys that it does not see are left out.
 struct Scores {
-  std::vector<int64_t> keys;
+  /// Where the rows of the keys, and of their values, begin.
+  std::vector<size_t> rows;
   std::vector<double> values, errors;
   double largest = -std::numeric_limits<double>::infinity(), magnitude = 0;
 };
@@ -201,10 +237,13 @@ Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t
   double scale = problem["scale"].values[0];
   constexpr double u = kF32Roundoff;
   Scores scores;
-  for (int64_t j = 0; j != keys; ++j) {
+  if (options.lengths)
+    keys = std::min(keys, static_cast<int64_t>(problem["lengths"].values[static_cast<size_t>(b)]));
+  for (int64_t j = 0; j < keys; ++j) {
     if ((options.masks() && j > i) || (options.window && j <= i - problem.size("WINDOW")))
       continue;
-    const double *key = &problem["k"].values[rows.offset(b, rows.keyHead(h), j, true)];
+    size_t row = rows.offset(b, rows.keyHead(h), j, true);
+    const double *key = &problem["k"].values[row];
     double score = 0, magnitude = 0;
     for (int64_t d = 0; d != depth; ++d) {
       score += query[d] * key[d];
@@ -223,7 +262,7 @@ Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t
     if (options.alibi)
       score -= problem["slopes"].values[static_cast<size_t>(h)] * static_cast<double>(std::abs(i - j));
     error += 4 * u * std::abs(score);
-    scores.keys.push_back(j);
+    scores.rows.push_back(row);
     scores.values.push_back(score);
     scores.errors.push_back(error);
     scores.largest = std::max(scores.largest, score);
@@ -237,25 +276,24 @@ Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t
 /// A weight's relative error is its score's absolute one, some roundoffs of the exponent's terms, and those of a
 /// rescaling for each tile, of which there are at most as many as keys. Before the second product a weight is rounded
 /// to the type of the inputs, where it may also underflow. Sums are off by the usual bound.
-void weightedRow(const Problem &problem, const Scores &scores, const double *values, size_t stride, double *row,
-                 double *errors) {
+void weightedRow(const Problem &problem, const Scores &scores, double *row, double *errors) {
   size_t depth = static_cast<size_t>(problem.size("D"));
   DType type = problem["v"].type;
   double count = static_cast<double>(problem.size("KV")), rounding = epsilon(type) / 2, tiny = decode(type, 1);
   double common = kF32Roundoff * (8 * scores.magnitude + 4 * count + 16), total = 0, totalError = 0;
   std::vector<double> weights;
-  for (size_t n = 0; n != scores.keys.size(); ++n) {
+  for (size_t n = 0; n != scores.rows.size(); ++n) {
     weights.push_back(std::exp(scores.values[n] - scores.largest));
     total += weights.back();
     totalError += weights.back() * (scores.errors[n] + common);
   }
-  if (scores.keys.empty())
+  if (scores.rows.empty())
     return;
   double inverseError = totalError / total + (2 * count + 4) * kF32Roundoff;
   for (size_t d = 0; d != depth; ++d) {
     double sum = 0, error = 0;
-    for (size_t n = 0; n != scores.keys.size(); ++n) {
-      double value = values[static_cast<size_t>(scores.keys[n]) * stride + d];
+    for (size_t n = 0; n != scores.rows.size(); ++n) {
+      double value = problem["v"].values[scores.rows[n] + d];
       sum += weights[n] * value;
       double relative = scores.errors[n] + common + rounding + 2 * count * kF32Roundoff;
       error += std::abs(value) * (weights[n] * relative + tiny);
@@ -270,14 +308,11 @@ Expected attentionReference(const AttentionOptions &options, const Problem &prob
   Rows rows(problem, options);
   size_t elements = static_cast<size_t>(problem.size("B") * problem.size("H") * problem.size("Q") * problem.size("D"));
   std::vector<double> values(elements), errors(elements);
-  size_t depth = static_cast<size_t>(problem.size("D"));
-  size_t stride = options.sequenceFirst ? depth * static_cast<size_t>(rows.heads(true)) : depth;
   for (int64_t b = 0; b != problem.size("B"); ++b)
     for (int64_t h = 0; h != problem.size("H"); ++h)
       for (int64_t i = 0; i != problem.size("Q"); ++i) {
-        const double *first = &problem["v"].values[rows.offset(b, rows.keyHead(h), 0, true)];
         size_t row = rows.offset(b, h, i, false);
-        weightedRow(problem, scoresOf(problem, options, b, h, i), first, stride, &values[row], &errors[row]);
+        weightedRow(problem, scoresOf(problem, options, b, h, i), &values[row], &errors[row]);
       }
   return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
 }
@@ -293,6 +328,12 @@ std::vector<ArgumentInfo> argumentsOf(const AttentionOptions &options, const Var
   std::vector<ArgumentInfo> list{{"q", shape("H", "Q"), variant.input},
                                  {"k", shape(head, "KV"), variant.input},
                                  {"v", shape(head, "KV"), variant.input}};
+  if (options.paged)
+    list[1].dims = list[2].dims = {"PAGES", head, "PAGE", "D"};
+  if (options.lengths)
+    list.push_back({.name = "lengths", .dims = {"B"}, .type = i32, .upTo = "KV"});
+  if (options.paged)
+    list.push_back({.name = "table", .dims = {"B", "ceildiv(KV, PAGE)"}, .type = i32, .upTo = "PAGES - 1"});
   if (options.bias)
     list.push_back({"bias", {"B", "H", "Q", "KV"}, variant.input});
   if (options.alibi)
@@ -320,6 +361,12 @@ KernelEntry entryOf(std::string name, std::string description, const AttentionOp
     entry.variants.push_back({"f16-f32", f16, f32});
   if (options.grouped)
     entry.sizes.insert(entry.sizes.begin() + 2, {"H_KV", 2});
+  if (options.paged) { // a page is what an iteration takes; no tensor has KV, the most keys of a sequence, as an extent
+    entry.sizes.insert(entry.sizes.end(), {{"PAGES", 16}, {"PAGE", 32}});
+    entry.fixedSizes.insert(entry.fixedSizes.end(), {"KV", "PAGE"});
+    entry.derivedSizes = {{"BLOCK_KV", "PAGE"}};
+    std::erase_if(entry.tiles, [](const DefaultSize &tile) { return tile.name == "BLOCK_KV"; });
+  }
   if (options.window) {
     entry.sizes.push_back({"WINDOW", 64});
     entry.fixedSizes.push_back("WINDOW");
@@ -339,6 +386,10 @@ const std::vector<KernelEntry> &kernels::attentionEntries() {
       entryOf("attention_alibi", "slopes[H] · abs(i - j) is subtracted from the scores", {.alibi = true}),
       entryOf("attention_gqa", "H / H_KV query heads share a head of k and v", {.grouped = true}),
       entryOf("attention_bshd", "tensors [B, S, H, D]", {.sequenceFirst = true}),
+      entryOf("attention_lengths", "a sequence has lengths[B] keys", {.lengths = true}),
+      entryOf("attention_paged",
+              "keys and values in pages [PAGES, H_KV, PAGE, D] that table[B, …] lists, lengths[B] of them",
+              {.grouped = true, .lengths = true, .paged = true}),
       entryOf("attention_gqa_causal_bshd", "all three at once",
               {.causal = true, .grouped = true, .sequenceFirst = true})};
   return entries;

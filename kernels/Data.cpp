@@ -87,9 +87,17 @@ Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, c
       elements *= static_cast<size_t>(array.shape.back());
     }
     if (!argument.isOutput) {
+      std::optional<Range> range = argument.range;
+      if (!argument.upTo.empty())
+        range = Range{0, static_cast<double>(sizeOf(argument.upTo, sizes))};
       array.values.resize(elements);
       for (double &value : array.values)
-        value = draw(random, array.type, argument.range, options.integers);
+        value = draw(random, array.type, range, options.integers);
+      if (argument.isPartition) {
+        std::ranges::sort(array.values);
+        array.values.front() = 0;
+        array.values.back() = range->high;
+      }
     }
     problem.arrays.push_back(std::move(array));
   }

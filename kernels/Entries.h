@@ -8,6 +8,18 @@ namespace soliton::kernels {
 /// BLOCK_M rows a workgroup, shared by four waves; a loop walks the columns.
 std::vector<Constraint> rowsInLoops();
 
+/// Tiles of BLOCK_M × BLOCK_N, WAVES_M by WAVES_N waves; a loop walks K. The matrix instruction is the target's.
+std::vector<Constraint> productTiles(bool batched);
+
+/// The elements of an operand by their strides.
+struct Operand2d {
+  const double *values;
+  size_t row, k;
+};
+/// One product, row-major [M, N], with 2·K·u·Σ|a||b| for its error.
+void addProduct(const Operand2d &a, const Operand2d &b, size_t rows, size_t columns, size_t depth, double *values,
+                double *errors);
+
 const KernelEntry &copyEntry();
 const KernelEntry &transposeEntry();
 const KernelEntry &axpyEntry();
@@ -20,6 +32,7 @@ const std::vector<KernelEntry> &softmaxEntries();
 const std::vector<KernelEntry> &normEntries();
 const std::vector<KernelEntry> &ropeEntries();
 const std::vector<KernelEntry> &gemmEntries();
+const std::vector<KernelEntry> &gridEntries();
 const std::vector<KernelEntry> &weightEntries();
 const std::vector<KernelEntry> &convolutionEntries();
 const std::vector<KernelEntry> &attentionEntries();

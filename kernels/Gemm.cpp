@@ -29,16 +29,6 @@ struct GemmOptions {
   Activation activation = Activation::none;
 };
 
-/// Tiles of BLOCK_M × BLOCK_N, WAVES_M by WAVES_N waves; a loop walks K. The matrix instruction is the target's.
-std::vector<Constraint> tiles(bool batched) {
-  auto [B, M, N, K, BM, BN, BK, WM, WN] = symbols<"B M N K BLOCK_M BLOCK_N BLOCK_K WAVES_M WAVES_N">();
-  std::vector<Constraint> list{WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
-                               WaveConstraint(M, BM / WM),    WaveConstraint(N, BN / WN),    HardwareConstraint{}};
-  if (batched)
-    list.push_back(WorkgroupConstraint(B, 1, 2));
-  return list;
-}
-
 ElementType accumulatorOf(const Variant &variant) {
   return isFloat(variant.input) ? f32 : i32;
 }
@@ -76,7 +66,7 @@ Value activated(Activation activation, Value x) {
 
 Kernel buildProduct(const std::string &name, const GemmOptions &options, const Variant &variant) {
   auto [M, N, K] = symbols<"M N K">();
-  Kernel gemm{name, tiles(options.batched)};
+  Kernel gemm{name, productTiles(options.batched)};
   auto left = options.leftByK ? shapeOf(options, K, M) : shapeOf(options, M, K);
   auto right = options.rightByK ? shapeOf(options, K, N) : shapeOf(options, N, K);
   auto a = gemm.memory("a", left, shared, variant.input), b = gemm.memory("b", right, shared, variant.input);
@@ -108,32 +98,6 @@ double activated(Activation activation, double x) {
     return x / (1 + std::exp(-x));
   }
   return x;
-}
-
-/// The elements of an operand by their strides.
-struct Operand2d {
-  const double *values;
-  size_t row, k;
-};
-
-/// One product, row-major [M, N], with 2·K·u·Σ|a||b| for its error.
-void addProduct(const Operand2d &a, const Operand2d &b, size_t rows, size_t columns, size_t depth, double *values,
-                double *errors) {
-  std::vector<double> byK(depth * columns); // neighbours in the innermost loop
-  for (size_t n = 0; n != columns; ++n)
-    for (size_t k = 0; k != depth; ++k)
-      byK[k * columns + n] = b.values[n * b.row + k * b.k];
-  for (size_t m = 0; m != rows; ++m)
-    for (size_t k = 0; k != depth; ++k) {
-      double left = a.values[m * a.row + k * a.k], size = std::abs(left);
-      for (size_t n = 0; n != columns; ++n) {
-        double right = byK[k * columns + n];
-        values[m * columns + n] += left * right;
-        errors[m * columns + n] += size * std::abs(right);
-      }
-    }
-  for (size_t i = 0; i != rows * columns; ++i)
-    errors[i] *= 2 * static_cast<double>(depth) * kF32Roundoff;
 }
 
 Expected productReference(const GemmOptions &options, const Problem &problem) {
@@ -210,4 +174,32 @@ const std::vector<KernelEntry> &kernels::gemmEntries() {
       entryOf("gemm_silu", "c[M, N] = silu(a[M, K] · b[N, K]ᵀ + bias[N])",
               {.bias = true, .activation = Activation::silu})};
   return entries;
+}
+
+std::vector<Constraint> kernels::productTiles(bool batched) {
+  auto [B, M, N, K, BM, BN, BK, WM, WN] = symbols<"B M N K BLOCK_M BLOCK_N BLOCK_K WAVES_M WAVES_N">();
+  std::vector<Constraint> list{WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
+                               WaveConstraint(M, BM / WM),    WaveConstraint(N, BN / WN),    HardwareConstraint{}};
+  if (batched)
+    list.push_back(WorkgroupConstraint(B, 1, 2));
+  return list;
+}
+
+void kernels::addProduct(const Operand2d &a, const Operand2d &b, size_t rows, size_t columns, size_t depth,
+                         double *values, double *errors) {
+  std::vector<double> byK(depth * columns); // neighbours in the innermost loop
+  for (size_t n = 0; n != columns; ++n)
+    for (size_t k = 0; k != depth; ++k)
+      byK[k * columns + n] = b.values[n * b.row + k * b.k];
+  for (size_t m = 0; m != rows; ++m)
+    for (size_t k = 0; k != depth; ++k) {
+      double left = a.values[m * a.row + k * a.k], size = std::abs(left);
+      for (size_t n = 0; n != columns; ++n) {
+        double right = byK[k * columns + n];
+        values[m * columns + n] += left * right;
+        errors[m * columns + n] += size * std::abs(right);
+      }
+    }
+  for (size_t i = 0; i != rows * columns; ++i)
+    errors[i] *= 2 * static_cast<double>(depth) * kF32Roundoff;
 }

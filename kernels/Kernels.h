@@ -55,6 +55,10 @@ struct ArgumentInfo {
   bool isOutput = false;
   /// Where its numbers lie if not in [-1, 1): numbers that mean something, such as a scale.
   std::optional<Range> range = {};
+  /// Integers from 0 to what this formula of sizes comes to, instead.
+  std::string upTo = {};
+  /// In order, from 0 to the largest: where parts begin, and where the last one ends.
+  bool isPartition = false;
 };
 
 /// Numbers of one argument, row-major, each exactly representable in `type`.

@@ -9,8 +9,9 @@ const std::vector<const KernelEntry *> &kernels::allKernels() {
   static const std::vector<const KernelEntry *> all = [] {
     std::vector<const KernelEntry *> list{&copyEntry(),   &transposeEntry(), &axpyEntry(),     &geluEntry(),
                                           &rowSumEntry(), &rowCumsumEntry(), &rowArgmaxEntry()};
-    for (const std::vector<KernelEntry> *entries : {&softmaxEntries(), &normEntries(), &ropeEntries(), &gemmEntries(),
-                                                    &weightEntries(), &convolutionEntries(), &attentionEntries()})
+    for (const std::vector<KernelEntry> *entries :
+         {&softmaxEntries(), &normEntries(), &ropeEntries(), &gemmEntries(), &gridEntries(), &weightEntries(),
+          &convolutionEntries(), &attentionEntries()})
       for (const KernelEntry &entry : *entries)
         list.push_back(&entry);
     return list;

@@ -46,15 +46,15 @@ static LogicalResult checkExpressions(IndexedOpInterface op, std::string what) {
 }
 
 static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
-  if (loop.getCount()) // the author's
-    return checkExpressions(loop, "the iterations over `" + loop.getAxis().str() + "` mention");
   const Distribution &axis = geometry[Dim(loop.getAxis().str())];
-  if (!axis.loopTile)
+  bool isAuthors = loop.getCount().has_value();
+  if (!isAuthors && !axis.loopTile)
     return report(loop.getLoc(), DiagId::IterateWithoutTiling)
                .hint("add `TilingConstraint(" + loop.getAxis().str() + ", …)` to the kernel's constraints")
            << "a loop walks `" << loop.getAxis() << "`, which has no tiling constraint";
   OperandBinder binder(geometry.symbols());
-  loop.setCountAttr(binder.bind(sym::simplify(axis.loopCount, geometry.facts())));
+  sym::Expr count = isAuthors ? geometry.named(*loop.getCount(), loop.getSymbols()) : axis.loopCount;
+  loop.setCountAttr(binder.bind(sym::simplify(count, geometry.facts())));
   loop.getSymbolsMutable().assign(binder.operands());
   return checkExpressions(loop, "the iterations over `" + loop.getAxis().str() + "` mention");
 }

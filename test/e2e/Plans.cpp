@@ -54,7 +54,7 @@ const Plan &rows() {
 }
 
 Sizes productSizes(int64_t m, int64_t n, int64_t k, int64_t batches = 2) {
-  return {{"B", batches}, {"M", m}, {"N", n}, {"K", k}, {"GROUP", 32}};
+  return {{"B", batches}, {"E", batches + 1}, {"M", m}, {"N", n}, {"K", k}, {"GROUP", 32}};
 }
 
 const Plan &product() {
@@ -125,7 +125,8 @@ const Plan &convolution() {
 }
 
 Sizes attentionSizes(int64_t b, int64_t h, int64_t q, int64_t kv, int64_t d, int64_t window) {
-  return {{"B", b}, {"H", h}, {"H_KV", h > 1 ? h / 2 : 1}, {"Q", q}, {"KV", kv}, {"D", d}, {"WINDOW", window}};
+  return {{"B", b},     {"H", h},    {"H_KV", h > 1 ? h / 2 : 1}, {"Q", q}, {"KV", kv}, {"D", d}, {"WINDOW", window},
+          {"PAGE", 32}, {"PAGES", 7}};
 }
 
 const Plan &attention() {
@@ -140,6 +141,7 @@ const Plan &attention() {
                          .smallTiles = {{"BLOCK_Q", 64}, {"BLOCK_KV", 32}, {"WAVES", 4}},
                          .smallWhole = attentionSizes(1, 2, 64, 64, 32, 40),
                          .smallOdd = attentionSizes(1, 2, 21, 37, 17, 9),
+                         .one = attentionSizes(1, 1, 1, 1, 1, 1),
                          .many = attentionSizes(2, 4, 1024, 512, 64, 128)};
   return plan;
 }
@@ -171,8 +173,11 @@ Plan planFor(const kernels::KernelEntry &entry) {
   };
   for (Sizes *sizes : {&plan.aligned, &plan.odd, &plan.larger, &plan.smallWhole, &plan.smallOdd, &plan.one, &plan.many})
     only(*sizes, entry.sizes);
-  for (Sizes &sizes : plan.dynamic)
+  for (Sizes &sizes : plan.dynamic) {
     only(sizes, entry.sizes);
+    for (const std::string &bound : entry.fixedSizes)
+      sizes[bound] = plan.dynamic.front().at(bound);
+  }
   for (Sizes *tiles : {&plan.tiles, &plan.smallTiles})
     only(*tiles, entry.tiles);
   return plan;

@@ -1,0 +1,140 @@
+//===- Grids.cpp - Products whose workgroups choose their tiles -----------------------------===//
+//
+// `gemm` with another answer to who computes which tile of the result:
+//
+//   gemm_persistent   GRID workgroups take tile after tile
+//   gemm_grouped      rows in groups, of which each has a matrix of its own; a tensor says where they begin
+//
+//===----------------------------------------------------------------------===//
+#include "kernels/Entries.h"
+#include "kernels/Mappings.h"
+
+using namespace soliton;
+using namespace soliton::kernels;
+
+namespace {
+
+/// The sum along K of the tile of `a` from a row on and the one of `b` that a mapping says.
+Value product(Kernel &kernel, const MemoryRef &a, Expr row, const MemoryRef &b, const IndexMapping &right) {
+  auto [M, N, K] = symbols<"M N K">();
+  std::vector<Expr> tile{M, K};
+  IndexMapping left = mappingOf(tile, {{M, placeIn(tile, M) + row}, {K, placeIn(tile, K)}});
+  auto body = [&](Value acc) {
+    return mma(read(a, {.mapping = left, .tag = "read_a"}), read(b, {.mapping = right, .tag = "read_b"}), acc,
+               {.tag = "mma"});
+  };
+  return kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), body, {.tag = "k_loop"});
+}
+
+//===- Persistent -------------------------------------------------------------------------===//
+
+Kernel buildPersistent(const Variant &variant) {
+  auto [M, N, K, BM, BN, GRID, TILE] = symbols<"M N K BLOCK_M BLOCK_N GRID TILE">();
+  std::vector<Constraint> constraints = productTiles(/*batched=*/false);
+  constraints.push_back(GridConstraint(GRID));
+  Kernel kernel{"gemm_persistent", constraints};
+  auto a = kernel.memory("a", {M, K}, shared, variant.input), b = kernel.memory("b", {N, K}, shared, variant.input);
+  auto c = kernel.memory("c", {M, N}, global, variant.output);
+  Expr columns = sym::ceildiv(N, BN), tiles = sym::ceildiv(M, BM) * columns;
+  auto compute = [&] {
+    Expr tile = workgroup_id(0) + GRID * iteration(TILE);
+    Expr row = BM * sym::floordiv(tile, columns), column = BN * sym::mod(tile, columns);
+    std::vector<Expr> right{N, K}, result{M, N};
+    Value sum = product(kernel, a, row, b, mappingOf(right, {{N, placeIn(right, N) + column}, {K, placeIn(right, K)}}));
+    DimMap there{{M, placeIn(result, M) + row}, {N, placeIn(result, N) + column}};
+    write(sum, c, {.mapping = mappingOf(result, there, /*isWrite=*/true), .tag = "write_c"});
+  };
+  kernel.iterate(TILE, compute, {.tag = "tile_loop", .count = sym::ceildiv(tiles - workgroup_id(0), GRID)});
+  return kernel;
+}
+
+Expected persistentReference(const Problem &problem) {
+  auto rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
+  auto depth = static_cast<size_t>(problem.size("K"));
+  std::vector<double> values(rows * columns), errors(values.size());
+  addProduct({problem["a"].values.data(), depth, 1}, {problem["b"].values.data(), depth, 1}, rows, columns, depth,
+             values.data(), errors.data());
+  return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/true);
+}
+
+//===- Groups -----------------------------------------------------------------------------===//
+
+Kernel buildGrouped(const Variant &variant) {
+  auto [E, M, N, K, BM] = symbols<"E M N K BLOCK_M">();
+  std::vector<Constraint> constraints = productTiles(/*batched=*/false);
+  constraints.push_back(WorkgroupConstraint(E, 1, 2));
+  Kernel kernel{"gemm_grouped", constraints};
+  auto a = kernel.memory("a", {M, K}, shared, variant.input), b = kernel.memory("b", {E, N, K}, shared, variant.input);
+  auto starts = kernel.memory("starts", {E + 1}, global, i32);
+  auto c = kernel.memory("c", {M, N}, global, variant.output);
+  Expr group = workgroup_id(2);
+  Expr from = index_of(read_at(starts, {group}, {.tag = "read_start"}));
+  Expr rows = index_of(read_at(starts, {group + 1}, {.tag = "read_end"})) - from;
+  // A group has as many workgroups as all of the rows would need; most of them have nothing to do.
+  kernel.conditional(sym::lt(BM * workgroup_id(0), rows), [&] {
+    std::vector<Expr> right{N, K}, result{M, N};
+    Value sum =
+        product(kernel, a, from, b, mappingOf(right, {{E, group}, {N, placeIn(right, N)}, {K, placeIn(right, K)}}));
+    IndexMapping there = mappingOf(result, {{M, placeIn(result, M) + from}, {N, placeIn(result, N)}}, /*isWrite=*/true);
+    write(sum, c, {.mapping = there, .bounds = {{{M, rows}, {N, N}}}, .tag = "write_c"});
+  });
+  return kernel;
+}
+
+Expected groupedReference(const Problem &problem) {
+  auto rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
+  auto depth = static_cast<size_t>(problem.size("K"));
+  std::vector<double> values(rows * columns), errors(values.size());
+  const std::vector<double> &starts = problem["starts"].values;
+  for (size_t group = 0; group + 1 < starts.size(); ++group) {
+    auto first = static_cast<size_t>(starts[group]), last = static_cast<size_t>(starts[group + 1]);
+    addProduct({problem["a"].values.data() + first * depth, depth, 1},
+               {problem["b"].values.data() + group * columns * depth, depth, 1}, last - first, columns, depth,
+               values.data() + first * columns, errors.data() + first * columns);
+  }
+  return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/true);
+}
+
+//===- Entries ----------------------------------------------------------------------------===//
+
+KernelEntry entryOf(const char *name, const char *description) {
+  KernelEntry entry;
+  entry.name = name;
+  entry.family = "gemm";
+  entry.description = description;
+  entry.sizes = {{"M", 256}, {"N", 256}, {"K", 256}};
+  entry.tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 32}, {"WAVES_M", 2}, {"WAVES_N", 2}};
+  entry.narrowTiles = {{"WAVES_N", 4}}; // places of tiles take registers beside 64 × 64 sums a wave
+  entry.variants = {{"f16", f16, f32}, {"bf16", bf16, f32}, {"f16-f16", f16, f16}};
+  return entry;
+}
+
+} // namespace
+
+const std::vector<KernelEntry> &kernels::gridEntries() {
+  static const std::vector<KernelEntry> entries = [] {
+    KernelEntry persistent = entryOf("gemm_persistent", "`gemm` by GRID workgroups, which take tile after tile");
+    persistent.tiles.push_back({"GRID", 132});
+    persistent.arguments = [](const Variant &variant) {
+      return std::vector<ArgumentInfo>{
+          {"a", {"M", "K"}, variant.input}, {"b", {"N", "K"}, variant.input}, {"c", {"M", "N"}, variant.output, true}};
+    };
+    persistent.build = buildPersistent;
+    persistent.reference = persistentReference;
+
+    KernelEntry grouped =
+        entryOf("gemm_grouped", "c[M, N] = a[M, K] · b[E, N, K]ᵀ, for the rows of group e from starts[e] on by b[e]");
+    grouped.sizes.insert(grouped.sizes.begin(), {"E", 4});
+    grouped.arguments = [](const Variant &variant) {
+      return std::vector<ArgumentInfo>{
+          {"a", {"M", "K"}, variant.input},
+          {"b", {"E", "N", "K"}, variant.input},
+          {.name = "starts", .dims = {"E + 1"}, .type = i32, .upTo = "M", .isPartition = true},
+          {"c", {"M", "N"}, variant.output, true}};
+    };
+    grouped.build = buildGrouped;
+    grouped.reference = groupedReference;
+    return std::vector<KernelEntry>{persistent, grouped};
+  }();
+  return entries;
+}
