@@ -224,7 +224,7 @@ def generated(build: Path) -> Suite:
             result.failures.append(f"exit code {code}")
         return result
 
-    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..150,50000..50060", "--jobs", "2", "--limit", "180", "--list"]
+    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..150,50000..50060,300000..300060", "--jobs", "2", "--limit", "180", "--list"]
     command += ["--seeds-file", str(ROOT / "test" / "generate" / "seeds.txt")]
     if NOT_GENERATED_YET:
         command += ["--without", ",".join(NOT_GENERATED_YET)]

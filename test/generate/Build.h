@@ -149,6 +149,11 @@ private:
   int nextCarried(int argument, int init, const std::string &axis, Known &result);
   void stepConditional();
   Formula chooseCondition();
+  /// Takes a number from data, of which formulas in this block may speak from here on.
+  void stepNumber();
+  Formula anyNumber() { return Formula::symbol(choose.from(numbers)); }
+  void chooseCount(Op &loop);
+  void chooseExit(const std::string &axis);
   void chooseMatrixBody();
   int mmaOperand(const Dims &dims, Element type, double bound);
   std::string chooseMmaKind(const Dims &outer, const std::string &contracted);
@@ -164,6 +169,8 @@ private:
   std::vector<Known> known;
   Block *block = &program.body;
   std::vector<int> pool;
+  /// Symbols of numbers from data that are known here.
+  std::vector<std::string> numbers;
   /// Dimensions of results, and those that are summed over.
   Dims parallel, serial;
   /// Axes of the loops around the current block.

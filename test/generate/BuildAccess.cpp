@@ -163,7 +163,10 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     permute(indices, dims, shape);
     break;
   case 2:
-    indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
+    if (!numbers.empty() && choose.maybe("number.place", 50))
+      indices[d] = indices[d] + anyNumber();
+    else
+      indices[d] = indices[d] + choose.from(std::vector<int64_t>{-3, -1, 1, 2});
     if (choose.chance(40))
       shape[d] = size + 2;
     break;
@@ -215,6 +218,8 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
 }
 
 Formula Builder::choosePlace() {
+  if (!numbers.empty() && choose.maybe("number.place", 50))
+    return anyNumber();
   if (!loops.empty() && choose.maybe("place.iteration", 60))
     return Formula::symbol("$ARG_" + choose.from(loops));
   if (program.workgroups.empty() || !program.reorderings.empty() || program.grid)

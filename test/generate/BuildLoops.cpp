@@ -2,6 +2,7 @@
 #include "test/generate/Build.h"
 
 #include <cmath>
+#include <tuple>
 
 namespace soliton::generate {
 
@@ -70,8 +71,49 @@ int Builder::nextCarried(int argument, int init, const std::string &axis, Known 
   return reduce("sum", source, axis, argument);
 }
 
+void Builder::stepNumber() {
+  static const std::vector<Element> kTypes = {Element::i32, Element::i32, Element::i64, Element::i16, Element::i8};
+  Element element = choose.from(kTypes);
+  int value = -1;
+  if (choose.chance(25)) {
+    program.scalars.push_back({"x" + std::to_string(program.scalars.size()), element, choose.between(-2, 5)});
+    value =
+        emit({.kind = OpKind::splat, .memory = static_cast<int>(program.scalars.size()) - 1}, {{}, element}, {5, true});
+  } else {
+    constexpr int64_t kPlaces = 7;
+    Op read{.kind = OpKind::read, .memory = newMemory({kPlaces}, element, Data::integers)};
+    program.memories.back().low = -2;
+    program.memories.back().high = 5;
+    bool ofPlace = choose.chance(60);
+    read.indices = {ofPlace ? mod(choosePlace(), kPlaces) : Formula(choose.between(0, kPlaces))};
+    value = emit(std::move(read), {{}, element}, {5, true});
+  }
+  pool.pop_back(); // a tile without dimensions is nothing that other steps expect
+  numbers.push_back("$DATA" + std::to_string(value));
+  append({.kind = OpKind::indexOf, .operands = {value}, .word = numbers.back()});
+}
+
+/// Data say how often a loop runs, up to what its dimension has.
+void Builder::chooseCount(Op &loop) {
+  const TilingConstraint &tiling = *std::ranges::find(program.tilings, loop.word, &TilingConstraint::dim);
+  if (numbers.empty() || tiling.iters || tiling.start || !choose.maybe("number.count", 35))
+    return;
+  Formula most = ceildiv(Formula::symbol(loop.word), tiling.tile);
+  loop.formula = Formula::of(FormulaKind::min, {Formula::of(FormulaKind::max, {anyNumber(), 0}), most});
+}
+
+/// Before the end of its body a loop may say whether it goes on.
+void Builder::chooseExit(const std::string &axis) {
+  if (!choose.hasNumbers() || !choose.maybe("loop.exit", 15))
+    return;
+  Formula iteration = Formula::symbol("$ARG_" + axis);
+  Formula place = numbers.empty() ? iteration : iteration + anyNumber();
+  append({.kind = OpKind::exit, .formula = Formula::of(FormulaKind::lt, {place, choose.between(0, 3)})});
+}
+
 void Builder::loopOver(const std::string &axis) {
   Op loop{.kind = OpKind::iterate, .word = axis};
+  chooseCount(loop);
   size_t count = choose.among({{"carried.1", 50}, {"carried.2", 25}, {"carried.3", 10}, {"carried.0", 15}});
   count = count == 3 ? 0 : count + 1;
   Dims candidates = parallel;
@@ -87,7 +129,7 @@ void Builder::loopOver(const std::string &axis) {
   }
   std::set<std::string> features = choose.take();
   Block body, *outer = block;
-  std::vector<int> outerPool = pool;
+  auto outerNames = std::pair(pool, numbers);
   block = &body;
   loops.push_back(axis);
   ++depth;
@@ -110,10 +152,15 @@ void Builder::loopOver(const std::string &axis) {
     writeOut(anyValue());
   if (choose.isWhole() && choose.chance(25))
     atomicOut(anyValue());
+  chooseExit(axis);
   --depth;
   loops.pop_back();
   block = outer;
-  pool = std::move(outerPool);
+  std::tie(pool, numbers) = std::move(outerNames);
+  for (size_t i = 0; loop.formula && i < count; ++i) { // it may not run at all
+    Known before = knownOf(loop.operands[i]);
+    after[i] = {std::max(after[i].bound, before.bound), after[i].exact && before.exact};
+  }
   loop.blocks.push_back(std::move(body));
   for (size_t i = 0; i < count; ++i) {
     loop.results.push_back(addValue(type(loop.operands[i]), after[i]));
@@ -127,6 +174,9 @@ void Builder::loopOver(const std::string &axis) {
 //===-- Branches --------------------------------------------------------------------------------===//
 
 Formula Builder::chooseCondition() {
+  if (!numbers.empty() && choose.maybe("number.branch", 45))
+    return choose.chance(50) ? Formula::of(FormulaKind::lt, {anyNumber(), choose.between(0, 3)})
+                             : Formula::of(FormulaKind::eq, {mod(anyNumber(), 2), 0});
   std::vector<Formula> places;
   if (program.reorderings.empty() && !program.grid)
     for (const WorkgroupConstraint &each : program.workgroups)
@@ -154,7 +204,7 @@ void Builder::stepConditional() {
   bool writes = choose.maybe("conditional.writes", 15);
   for (int side = 0; side < 2; ++side) {
     Block body, *outer = block;
-    std::vector<int> outerPool = pool;
+    auto outerNames = std::pair(pool, numbers);
     block = &body;
     bool fits = unionOf(shape.dims, type(other).dims).size() == shape.dims.size();
     int result = side == 0 && fits   ? binary(choose.chance(50) ? "add" : "max", value, other)
@@ -164,7 +214,7 @@ void Builder::stepConditional() {
       writeOut(result);
     body.yields = {result};
     block = outer;
-    pool = std::move(outerPool);
+    std::tie(pool, numbers) = std::move(outerNames);
     op.blocks.push_back(std::move(body));
   }
   Known a = knownOf(op.blocks[0].yields[0]), b = knownOf(op.blocks[1].yields[0]);
@@ -257,7 +307,7 @@ int Builder::matrixProduct(const Dims &outer, const std::string &contracted, int
   if (more)
     loop.operands.push_back(fill(chooseSubset(Dims(outer.begin(), outer.end()), 1), Element::f32, 0));
   Block body, *around = block;
-  std::vector<int> outerPool = pool;
+  auto outerNames = std::pair(pool, numbers);
   block = &body;
   loops.push_back(contracted);
   ++depth;
@@ -274,7 +324,7 @@ int Builder::matrixProduct(const Dims &outer, const std::string &contracted, int
   --depth;
   loops.pop_back();
   block = around;
-  pool = std::move(outerPool);
+  std::tie(pool, numbers) = std::move(outerNames);
   loop.blocks.push_back(std::move(body));
   for (size_t i = 0; i < loop.operands.size(); ++i) {
     loop.results.push_back(addValue(type(loop.operands[i]), after[i]));
@@ -316,7 +366,7 @@ void Builder::attention() {
   } else {
     Op loop{.kind = OpKind::iterate, .operands = {zero}, .word = "N"};
     Block body, *around = block;
-    std::vector<int> outerPool = pool;
+    auto outerNames = std::pair(pool, numbers);
     block = &body;
     loops.push_back("N");
     ++depth;
@@ -326,7 +376,7 @@ void Builder::attention() {
     --depth;
     loops.pop_back();
     block = around;
-    pool = std::move(outerPool);
+    std::tie(pool, numbers) = std::move(outerNames);
     loop.blocks.push_back(std::move(body));
     choose.note("loop");
     result = emit(std::move(loop), type(zero), after);
@@ -391,13 +441,16 @@ void Builder::chooseBody() {
 }
 
 void Builder::chooseSchedule() {
-  bool hasLoop = false, hasShared = false;
+  bool hasLoop = false, hasShared = false, isTimed = true;
   forEachOp(program.body, [&](const Op &op) {
     hasLoop |= op.kind == OpKind::iterate;
+    if (op.kind == OpKind::iterate) // what takes numbers in its iterations keeps the program's order
+      forEachOp(op.blocks[0],
+                [&](const Op &inner) { isTimed &= inner.kind != OpKind::indexOf && inner.kind != OpKind::exit; });
     hasShared |= op.kind == OpKind::read && program.memories[static_cast<size_t>(op.memory)].shared;
   });
   static const char *const kNames[] = {"none", "prefetch", "four_stage", "list", "modulo", "exact"};
-  if (hasLoop)
+  if (hasLoop && isTimed)
     program.schedule = kNames[choose.among({{"schedule.none", 55},
                                             {"schedule.prefetch", 12},
                                             {"schedule.four_stage", 8},

@@ -176,6 +176,8 @@ void Builder::step() {
       {12, &Builder::stepLoop, {"loop", "loop.nested", "loop.nested-same", "loop.sequential", "carried.2"}},
       {6, &Builder::stepConditional, {"conditional"}},
       {4, &Builder::stepFunction, {"function.exp"}}};
+  if (choose.hasNumbers() && choose.chance(numbers.empty() ? 30 : 8))
+    stepNumber();
   std::vector<size_t> fit;
   for (size_t i = 0; choose.isSteered() && i < kRows.size(); ++i)
     if (std::ranges::any_of(kRows[i].features, [&](const std::string &each) { return choose.isWanted(each); }))

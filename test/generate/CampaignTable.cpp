@@ -24,8 +24,10 @@ std::vector<PairCount> Campaign::pairs() const {
         ++counts[{a, b}];
   }
   std::vector<PairCount> pairs;
-  bool whole = std::ranges::any_of(results, [](const SeedResult &each) { return each.seed >= kFirstWhole; });
-  const std::vector<std::string> &all = coveredFeatures(whole);
+  uint64_t last = 0;
+  for (const SeedResult &each : results)
+    last = std::max(last, each.seed);
+  const std::vector<std::string> &all = coveredFeatures(last);
   for (size_t i = 0; i < all.size(); ++i)
     for (size_t j = i + 1; j < all.size(); ++j)
       pairs.push_back({all[i], all[j], counts[{all[i], all[j]}], whyNever(all[i], all[j]).value_or("")});

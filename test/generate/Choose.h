@@ -25,7 +25,8 @@ public:
 
   /// What is wanted is the seed's; everything else differs from draw to draw.
   Choose(uint64_t seed, const RandomOptions &options, uint64_t draw = 0)
-      : options(options), state(seed * 0x2545f4914f6cdd1du + 1), whole(seed >= kFirstWhole) {
+      : options(options), state(seed * 0x2545f4914f6cdd1du + 1), whole(seed >= kFirstWhole),
+        numbers(seed >= kFirstNumbers) {
     // Those that seldom come about together with others are wanted more often.
     static const std::vector<std::string> kRare = {"workgroup.4",
                                                    "workgroup.4",
@@ -43,13 +44,15 @@ public:
                                                    "mma.3",
                                                    "self_index"};
     for (int i = 0; seed >= kFirstSteered && i < kWanted; ++i)
-      wanted.push_back(chance(20) ? from(kRare) : from(coveredFeatures(whole)));
+      wanted.push_back(chance(20) ? from(kRare) : from(coveredFeatures(seed)));
     state += draw * 0xd1342543de82ef95u;
   }
 
   bool isSteered() const { return !wanted.empty(); }
   /// Whether the kernel may have what the language has learnt since the first seeds were judged.
   bool isWhole() const { return whole; }
+  /// Whether data may decide about loops, branches and places.
+  bool hasNumbers() const { return numbers; }
   bool isWanted(const std::string &feature) const {
     return std::ranges::any_of(wanted, [&](const std::string &each) { return brings(feature, each); });
   }
@@ -141,7 +144,7 @@ private:
 
   const RandomOptions &options;
   uint64_t state;
-  bool whole;
+  bool whole, numbers;
   std::vector<std::string> wanted;
   std::set<std::string> fresh;
 };

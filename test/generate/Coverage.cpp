@@ -8,8 +8,8 @@ struct Covered {
   std::string name;
   /// Fine names, or what they begin with in front of a dot; by default the coarse name itself.
   std::vector<std::string> fine = {};
-  /// Only kernels from kFirstWhole on have it.
-  bool later = false;
+  /// Only kernels from this seed on have it.
+  uint64_t since = 0;
 };
 
 const std::vector<Covered> &table() {
@@ -90,10 +90,10 @@ const std::vector<Covered> &table() {
       {"barrier.author"},
       {"wait.author"},
       {"outputs.several"},
-      {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, true},
-      {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, true},
-      {"atomic.old", {}, true},
-      {"atomic.shared", {}, true},
+      {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, kFirstWhole},
+      {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, kFirstWhole},
+      {"atomic.old", {}, kFirstWhole},
+      {"atomic.shared", {}, kFirstWhole},
       // Control.
       {"loop"},
       {"loop.nested"},
@@ -101,6 +101,10 @@ const std::vector<Covered> &table() {
       {"loop.sequential"},
       {"carried.several", {"carried.2", "carried.3"}},
       {"conditional"},
+      {"number.count", {}, kFirstNumbers},
+      {"number.branch", {}, kFirstNumbers},
+      {"number.place", {}, kFirstNumbers},
+      {"loop.exit", {}, kFirstNumbers},
       // Computing.
       {"mma.1"},
       {"mma.2"},
@@ -109,9 +113,9 @@ const std::vector<Covered> &table() {
       {"batch.tile.1"},
       {"batch.tile.more"},
       {"reduce"},
-      {"reduce.other", {"reduce.prod", "reduce.any", "reduce.all"}, true},
-      {"reduce.scan", {}, true},
-      {"reduce.arg", {"reduce.argmax", "reduce.argmin"}, true},
+      {"reduce.other", {"reduce.prod", "reduce.any", "reduce.all"}, kFirstWhole},
+      {"reduce.scan", {}, kFirstWhole},
+      {"reduce.arg", {"reduce.argmax", "reduce.argmin"}, kFirstWhole},
       {"broadcast", {"broadcast", "binary.broadcast"}},
       {"cast"},
       {"permute"},
@@ -157,6 +161,8 @@ const std::vector<Never> &nevers() {
       {products, {"workgroup.4"}, "of five dimensions a product sums one"},
       {{"loop.nested"}, {"mma.1"}, "one product sums one dimension"},
       {looping, {"dims.1"}, "the one dimension is that of the results"},
+      {{"number.count", "loop.exit"}, {"dims.1"}, "the one dimension is that of the results"},
+      {{"loop.exit"}, {"schedule"}, "a loop that data end is not scheduled"},
       {{"reduce", "reduce.other", "reduce.arg", "broadcast", "permute"}, {"dims.1"}, "tiles of one dimension only"},
       {{"loop.nested"}, {"dims.2"}, "two loops and a result are three dimensions"},
       {{"workgroup.shared", "workgroup.product"}, {"dims.1", "workgroup.4"}, "two of five dimensions share one number"},
@@ -175,17 +181,17 @@ const std::vector<Never> &nevers() {
 }
 } // namespace
 
-static std::vector<std::string> namesOf(bool whole) {
+static std::vector<std::string> namesOf(uint64_t seed) {
   std::vector<std::string> list;
   for (const Covered &each : table())
-    if (whole || !each.later)
+    if (each.since <= seed)
       list.push_back(each.name);
   return list;
 }
 
-const std::vector<std::string> &coveredFeatures(bool whole) {
-  static const std::vector<std::string> some = namesOf(false), all = namesOf(true);
-  return whole ? all : some;
+const std::vector<std::string> &coveredFeatures(uint64_t seed) {
+  static const std::vector<std::string> first = namesOf(0), whole = namesOf(kFirstWhole), all = namesOf(kFirstNumbers);
+  return seed < kFirstWhole ? first : seed < kFirstNumbers ? whole : all;
 }
 
 bool brings(const std::string &fine, const std::string &coarse) {

@@ -17,12 +17,12 @@
 
 namespace soliton::generate {
 
-/// From this seed on kernels have all of the language. Those before have what it was when they were first judged, so
-/// that a seed which found something means the same kernel for ever.
-inline constexpr uint64_t kFirstWhole = 50000;
+/// Kernels have what the language was when seeds like theirs were first judged, so that a seed which found something
+/// means the same kernel for ever: atomics, scans and extremes from the one on, numbers from data from the other.
+inline constexpr uint64_t kFirstWhole = 50000, kFirstNumbers = 300000;
 
-/// Coarse names, in the order of the table: all of them, or those of seeds before kFirstWhole.
-const std::vector<std::string> &coveredFeatures(bool whole = true);
+/// Coarse names, in the order of the table, that kernels of such a seed may have.
+const std::vector<std::string> &coveredFeatures(uint64_t seed = kFirstNumbers);
 
 /// Whether choosing `fine` brings the coarse feature.
 bool brings(const std::string &fine, const std::string &coarse);

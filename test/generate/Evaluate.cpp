@@ -34,12 +34,15 @@ void Evaluator::runBlock(const Block &block) {
 
 void Evaluator::iterate(const Op &op) {
   const TilingConstraint &tiling = *std::ranges::find(program.tilings, op.word, &TilingConstraint::dim);
-  int64_t count = tiling.iters ? reordered(*tiling.iters) : (sizeOfDim(op.word) + tiling.tile - 1) / tiling.tile;
+  int64_t count = op.formula     ? formula(*op.formula)
+                  : tiling.iters ? reordered(*tiling.iters)
+                                 : (sizeOfDim(op.word) + tiling.tile - 1) / tiling.tile;
   std::vector<Tile> carried;
   for (int init : op.operands)
     carried.push_back(tileAt(init));
   const Block &body = op.blocks[0];
-  for (int64_t number = 0; number < count; ++number) {
+  ended.push_back(false);
+  for (int64_t number = 0; number < count && !ended.back(); ++number) {
     loops.emplace_back(op.word, number);
     for (size_t i = 0; i < carried.size(); ++i)
       values[static_cast<size_t>(body.arguments[i])] = carried[i];
@@ -48,6 +51,7 @@ void Evaluator::iterate(const Op &op) {
       carried[i] = tileAt(body.yields[i]);
     loops.pop_back();
   }
+  ended.pop_back();
   for (size_t i = 0; i < carried.size(); ++i)
     values[static_cast<size_t>(op.results[i])] = carried[i];
 }
@@ -87,6 +91,12 @@ void Evaluator::execute(const Op &op) {
     return iterate(op);
   case OpKind::conditional:
     return branch(op);
+  case OpKind::indexOf:
+    numbers[op.word] = tileAt(op.operands[0]).elements[0].whole;
+    return;
+  case OpKind::exit:
+    ended.back() = !formula(*op.formula);
+    return;
   case OpKind::barrier:
   case OpKind::wait:
     return;

@@ -22,6 +22,8 @@ int64_t Evaluator::symbol(const std::string &name) const {
     return dim->size;
   if (name.starts_with("$WG"))
     return ids[static_cast<size_t>(std::stoi(name.substr(3)))];
+  if (auto number = numbers.find(name); number != numbers.end())
+    return number->second;
   if (name.starts_with("$ARG_"))
     for (size_t i = loops.size(); i-- > 0;)
       if (loops[i].first == name.substr(5))

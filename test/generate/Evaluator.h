@@ -120,6 +120,10 @@ private:
   std::vector<int64_t> ids = std::vector<int64_t>(kWorkgroupDims, 0);
   /// Axis and number of the iterations that we are in, outer ones first.
   std::vector<std::pair<std::string, int64_t>> loops;
+  /// For each of them, whether the iteration is its last.
+  std::vector<bool> ended;
+  /// What data said, by symbol.
+  std::map<std::string, int64_t> numbers;
 };
 
 } // namespace soliton::generate

@@ -419,7 +419,7 @@ TEST(GenerateCoverage, PairsThatNeverMeetSayWhy) {
 
 TEST(GenerateCoverage, SteeredSeedsBringFeaturesTogetherThatSeldomMeet) {
   std::map<std::pair<std::string, std::string>, int> met;
-  for (uint64_t seed = kFirstWhole; seed < kFirstWhole + 3000; ++seed) {
+  for (uint64_t seed = kFirstNumbers; seed < kFirstNumbers + 3000; ++seed) {
     std::set<std::string> features = coveredBy(randomProgram(seed).features);
     for (const std::string &a : features)
       for (const std::string &b : features)

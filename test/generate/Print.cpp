@@ -224,6 +224,13 @@ private:
       return line(depth, "wave.barrier");
     case OpKind::wait:
       return line(depth, "wave.wait " + op.word + ", " + std::to_string(static_cast<int64_t>(op.number)));
+    case OpKind::indexOf:
+      return line(depth, numberName(op.word) + " = wave.index_of " + name(from[0]) + " : " + tile(from[0]));
+    case OpKind::exit: {
+      Formula condition = *op.formula;
+      std::string symbols = bind({&condition}, depth);
+      return line(depth, "wave.while " + inner(condition) + symbols);
+    }
     case OpKind::iterate:
       return loop(op, depth);
     case OpKind::conditional:
@@ -236,6 +243,9 @@ private:
     if (!each.yields.empty())
       line(depth, "wave.yield " + names(each.yields) + " : " + tiles(each.yields));
   }
+
+  /// The value of a number from data: `%n7` of `$DATA7`.
+  static std::string numberName(const std::string &symbol) { return "%n" + symbol.substr(5); }
 
   /// Formulas speak of workgroups and iterations through index values: `<"mod($0, 2)"> [%wg1]`. Changes the formulas
   /// and returns the list of values.
@@ -253,6 +263,8 @@ private:
       for (size_t i = axes.size(); i-- > 0;)
         if (name == "$ARG_" + axes[i])
           return numbered("%i" + std::to_string(i));
+      if (name.starts_with("$DATA"))
+        return numbered(numberName(name));
       if (!name.starts_with("$WG"))
         return Formula::symbol(name);
       if (!values.contains(name)) {
@@ -291,7 +303,13 @@ private:
   }
 
   void loop(const Op &op, int depth) {
-    line(depth, resultNames(op) + "wave.iterate " + quoted(op.word) + " (" + names(op.operands) + ") : (" +
+    std::string count;
+    if (op.formula) {
+      Formula times = *op.formula;
+      std::string symbols = bind({&times}, depth);
+      count = symbols + " {count = " + expression(times) + "}";
+    }
+    line(depth, resultNames(op) + "wave.iterate " + quoted(op.word) + " (" + names(op.operands) + ")" + count + " : (" +
                     tiles(op.operands) + ") -> (" + tiles(op.results) + ") {");
     line(depth,
          "^bb0(%i" + std::to_string(axes.size()) + ": index" +

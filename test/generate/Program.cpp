@@ -120,11 +120,13 @@ private:
 
   void checkBlock(const Block &block) {
     std::vector<int> mine = block.arguments;
+    size_t numbersBefore = numbers.size();
     for (int argument : block.arguments)
       defined[static_cast<size_t>(argument)] = true;
     for (const Op &op : block.ops) {
       for (int operand : op.operands)
         require(defined[static_cast<size_t>(operand)], "a value is used before it is made");
+      checkNumbers(op);
       if (mistake)
         return;
       checkOp(op);
@@ -137,6 +139,28 @@ private:
       require(defined[static_cast<size_t>(value)], "a value is yielded before it is made");
     for (int value : mine)
       defined[static_cast<size_t>(value)] = false;
+    numbers.resize(numbersBefore);
+  }
+
+  /// Numbers from data are taken before expressions speak of them.
+  void checkNumbers(const Op &op) {
+    auto check = [&](const Formula &formula) {
+      substitute(formula, [&](const std::string &name) {
+        require(!name.starts_with("$DATA") || std::ranges::count(numbers, name), "a number is used before it is taken");
+        return Formula::symbol(name);
+      });
+    };
+    if (op.formula)
+      check(*op.formula);
+    for (const Formula &index : op.indices.value_or(std::vector<Formula>()))
+      check(index);
+    for (const std::optional<Formula> &bound : op.bounds.value_or(std::vector<std::optional<Formula>>()))
+      if (bound)
+        check(*bound);
+    if (op.kind != OpKind::indexOf)
+      return;
+    require(type(op.operands[0]).dims.empty() && !isFloat(type(op.operands[0]).element), "a number of a tile");
+    numbers.push_back(op.word);
   }
 
   void checkOp(const Op &op) {
@@ -286,6 +310,8 @@ private:
 
   const Program &program;
   std::vector<bool> defined;
+  /// Symbols of numbers from data.
+  std::vector<std::string> numbers;
   std::optional<std::string> mistake;
 };
 } // namespace

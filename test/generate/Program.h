@@ -119,6 +119,8 @@ enum class OpKind : uint8_t {
   conditional,
   barrier,
   wait,
+  indexOf,
+  exit,
 };
 
 struct Op;
@@ -137,7 +139,7 @@ struct Op {
   std::vector<int> results = {};
   /// Of read, write, atomic, allocate: the memory; of splat: the scalar.
   int memory = -1;
-  /// The function, the dimension, the axis, the counter, the matrix instruction.
+  /// The function, the dimension, the axis, the counter, the matrix instruction; of a number from data its symbol.
   std::string word = {};
   /// Of a reduction or scan: its dimension.
   std::string dim = {};
@@ -146,7 +148,7 @@ struct Op {
   /// One per dimension of the tile; nothing means `unbounded`.
   std::optional<std::vector<std::optional<Formula>>> bounds = {};
   std::optional<int64_t> elementsPerThread = {};
-  /// The condition, or what apply_expr computes.
+  /// The condition, what apply_expr computes, or how often a loop runs where its constraint does not say it.
   std::optional<Formula> formula = {};
   double number = 0;
   std::vector<Block> blocks = {};

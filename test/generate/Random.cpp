@@ -54,8 +54,10 @@ void noteSymbols(const Formula &formula, std::set<std::string> &names) {
 }
 
 bool hasEffect(const Op &op, const Uses &uses) {
-  if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait)
+  if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait || op.kind == OpKind::exit)
     return true;
+  if (op.kind == OpKind::indexOf) // symbols are names like those of dimensions
+    return uses.dims.contains(op.word);
   if (op.kind == OpKind::allocate)
     return uses.memories.contains(op.memory);
   if (std::ranges::any_of(op.results, [&](int result) { return uses.values.contains(result); }))
