@@ -32,6 +32,8 @@ struct ScheduleOptions {
   int64_t exactBudget = 100'000'000;
   /// Smallest interval to try, e.g. to give in to register pressure; 0: the lower bound.
   int minInterval = 0;
+  /// MODULO: the largest interval that is worth trying; 0: the length without overlap.
+  int64_t maxInterval = 0;
 };
 
 /// What an algorithm returns.

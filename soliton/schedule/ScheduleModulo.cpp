@@ -274,6 +274,8 @@ public:
     Scheduled sequential = scheduleList(problem);
     int64_t limit = sequential.schedule ? sequential.schedule->interval
                                         : std::min<int64_t>(sequentialLength(problem), kMaxInterval);
+    if (options.maxInterval > 0)
+      limit = std::min(limit, options.maxInterval + 1);
     int interval = std::max(result.bounds.lower(), options.minInterval);
     std::vector<Diagnostic> reasons = sequential.diagnostics;
     for (int tried = 0; interval < limit && tried < kMaxTried; ++tried) {

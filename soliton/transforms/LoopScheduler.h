@@ -32,6 +32,7 @@ private:
   FailureOr<sched::ScheduleFile> readFile(bool wave);
   LogicalResult chooseFromFile();
   LogicalResult chooseByAlgorithm();
+  sched::Scheduled scheduleForWaves(const sched::Problem &problem) const;
   int copiesForLoads();
   LogicalResult evaluateWritten();
   LogicalResult unrollTo(int factor);
