@@ -99,6 +99,8 @@ Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, c
         array.values.back() = range->high;
       }
     }
+    if (argument.startsAtZero)
+      array.values.assign(elements, 0);
     problem.arrays.push_back(std::move(array));
   }
   return problem;

@@ -9,7 +9,7 @@ namespace soliton::kernels {
 std::vector<Constraint> rowsInLoops();
 
 /// Tiles of BLOCK_M × BLOCK_N, WAVES_M by WAVES_N waves; a loop walks K. The matrix instruction is the target's.
-std::vector<Constraint> productTiles(bool batched);
+std::vector<Constraint> productTiles(bool batched, TilingOptions loop = {});
 
 /// The elements of an operand by their strides.
 struct Operand2d {
@@ -28,6 +28,7 @@ const KernelEntry &rowSumEntry();
 const KernelEntry &rowCumsumEntry();
 const KernelEntry &rowArgmaxEntry();
 /// Those that share a text, or most of one.
+const std::vector<KernelEntry> &choiceEntries();
 const std::vector<KernelEntry> &softmaxEntries();
 const std::vector<KernelEntry> &normEntries();
 const std::vector<KernelEntry> &ropeEntries();

@@ -176,10 +176,11 @@ const std::vector<KernelEntry> &kernels::gemmEntries() {
   return entries;
 }
 
-std::vector<Constraint> kernels::productTiles(bool batched) {
+std::vector<Constraint> kernels::productTiles(bool batched, TilingOptions loop) {
   auto [B, M, N, K, BM, BN, BK, WM, WN] = symbols<"B M N K BLOCK_M BLOCK_N BLOCK_K WAVES_M WAVES_N">();
-  std::vector<Constraint> list{WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
-                               WaveConstraint(M, BM / WM),    WaveConstraint(N, BN / WN),    HardwareConstraint{}};
+  std::vector<Constraint> list{WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1),
+                               TilingConstraint(K, BK, loop), WaveConstraint(M, BM / WM),
+                               WaveConstraint(N, BN / WN),    HardwareConstraint{}};
   if (batched)
     list.push_back(WorkgroupConstraint(B, 1, 2));
   return list;

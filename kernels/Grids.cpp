@@ -4,6 +4,7 @@
 //
 //   gemm_persistent   GRID workgroups take tile after tile
 //   gemm_grouped      rows in groups, of which each has a matrix of its own; a tensor says where they begin
+//   gemm_split_k      several workgroups sum parts of one tile, and add them to what is there
 //
 //===----------------------------------------------------------------------===//
 #include "kernels/Entries.h"
@@ -48,7 +49,7 @@ Kernel buildPersistent(const Variant &variant) {
   return kernel;
 }
 
-Expected persistentReference(const Problem &problem) {
+Expected plainReference(const Problem &problem) {
   auto rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
   auto depth = static_cast<size_t>(problem.size("K"));
   std::vector<double> values(rows * columns), errors(values.size());
@@ -95,6 +96,23 @@ Expected groupedReference(const Problem &problem) {
   return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/true);
 }
 
+//===- Split along K ----------------------------------------------------------------------===//
+
+Kernel buildSplitK(const Variant &variant) {
+  auto [M, N, K, BK, SPLIT] = symbols<"M N K BLOCK_K BLOCK_SPLIT">();
+  Expr part = sym::min(SPLIT, K - SPLIT * workgroup_id(2));
+  std::vector<Constraint> constraints = productTiles(/*batched=*/false, {.iters = sym::ceildiv(part, BK)});
+  constraints.push_back(WorkgroupConstraint(K, SPLIT, 2));
+  Kernel kernel{"gemm_split_k", constraints};
+  auto a = kernel.memory("a", {M, K}, shared, variant.input), b = kernel.memory("b", {N, K}, shared, variant.input);
+  auto c = kernel.memory("c", {M, N}, global, variant.output);
+  auto body = [&](Value acc) {
+    return mma(read(a, {.tag = "read_a"}), read(b, {.tag = "read_b"}), acc, {.tag = "mma"});
+  };
+  atomic_add(kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), body, {.tag = "k_loop"}), c, {.tag = "add_c"});
+  return kernel;
+}
+
 //===- Entries ----------------------------------------------------------------------------===//
 
 KernelEntry entryOf(const char *name, const char *description) {
@@ -120,7 +138,7 @@ const std::vector<KernelEntry> &kernels::gridEntries() {
           {"a", {"M", "K"}, variant.input}, {"b", {"N", "K"}, variant.input}, {"c", {"M", "N"}, variant.output, true}};
     };
     persistent.build = buildPersistent;
-    persistent.reference = persistentReference;
+    persistent.reference = plainReference;
 
     KernelEntry grouped =
         entryOf("gemm_grouped", "c[M, N] = a[M, K] · b[E, N, K]ᵀ, for the rows of group e from starts[e] on by b[e]");
@@ -134,7 +152,19 @@ const std::vector<KernelEntry> &kernels::gridEntries() {
     };
     grouped.build = buildGrouped;
     grouped.reference = groupedReference;
-    return std::vector<KernelEntry>{persistent, grouped};
+
+    KernelEntry split = entryOf("gemm_split_k", "c[M, N] += a[M, K] · b[N, K]ᵀ, K in parts of BLOCK_SPLIT");
+    split.tiles.push_back({"BLOCK_SPLIT", 128});
+    split.variants.resize(2); // sums of f32 meet in memory
+    split.arguments = [](const Variant &variant) {
+      std::vector<ArgumentInfo> list{
+          {"a", {"M", "K"}, variant.input}, {"b", {"N", "K"}, variant.input}, {"c", {"M", "N"}, variant.output, true}};
+      list.back().startsAtZero = true;
+      return list;
+    };
+    split.build = buildSplitK;
+    split.reference = plainReference;
+    return std::vector<KernelEntry>{persistent, grouped, split};
   }();
   return entries;
 }

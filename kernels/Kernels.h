@@ -59,6 +59,8 @@ struct ArgumentInfo {
   std::string upTo = {};
   /// In order, from 0 to the largest: where parts begin, and where the last one ends.
   bool isPartition = false;
+  /// An output that the kernel adds to.
+  bool startsAtZero = false;
 };
 
 /// Numbers of one argument, row-major, each exactly representable in `type`.
@@ -74,7 +76,7 @@ struct Problem {
   Variant variant;
   Sizes sizes;
   std::vector<ArgumentInfo> arguments;
-  /// One per argument; the output's `values` are empty.
+  /// One per argument; the output's `values` are empty unless it starts at zero.
   std::vector<Array> arrays = {};
   /// Inputs are small integers, so that sums and products are exact in any order.
   bool integers = false;

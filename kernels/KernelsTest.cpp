@@ -55,9 +55,11 @@ TEST(Kernels, ParametersAreWhatTheEntrySays) {
     for (const Variant &variant : entry->variants) {
       Kernel kernel = entry->build(variant);
       std::vector<ArgumentInfo> arguments = entry->arguments(variant);
-      ASSERT_EQ(kernel.program()->parameters.size(), arguments.size()) << entry->name;
+      std::vector<frontend::Parameter> parameters = kernel.program()->parameters;
+      std::erase_if(parameters, [](const frontend::Parameter &each) { return each.isAllocated; });
+      ASSERT_EQ(parameters.size(), arguments.size()) << entry->name;
       for (size_t i = 0; i != arguments.size(); ++i) {
-        const frontend::Parameter &parameter = kernel.program()->parameters[i];
+        const frontend::Parameter &parameter = parameters[i];
         EXPECT_EQ(parameter.name, arguments[i].name);
         EXPECT_EQ(parameter.type, arguments[i].type);
         ASSERT_EQ(parameter.shape.size(), arguments[i].dims.size());

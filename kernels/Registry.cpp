@@ -10,8 +10,8 @@ const std::vector<const KernelEntry *> &kernels::allKernels() {
     std::vector<const KernelEntry *> list{&copyEntry(),   &transposeEntry(), &axpyEntry(),     &geluEntry(),
                                           &rowSumEntry(), &rowCumsumEntry(), &rowArgmaxEntry()};
     for (const std::vector<KernelEntry> *entries :
-         {&softmaxEntries(), &normEntries(), &ropeEntries(), &gemmEntries(), &gridEntries(), &weightEntries(),
-          &convolutionEntries(), &attentionEntries()})
+         {&choiceEntries(), &softmaxEntries(), &normEntries(), &ropeEntries(), &gemmEntries(), &gridEntries(),
+          &weightEntries(), &convolutionEntries(), &attentionEntries()})
       for (const KernelEntry &entry : *entries)
         list.push_back(&entry);
     return list;

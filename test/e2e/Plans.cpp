@@ -24,15 +24,37 @@ const Plan &elementwise() {
 }
 
 const Plan &line() {
-  static const Plan plan{.aligned = {{"M", 4096}},
-                         .odd = {{"M", 111 * 813}},
-                         .larger = {{"M", 1025}},
+  static const Plan plan{.aligned = {{"M", 4096}, {"BINS", 64}},
+                         .odd = {{"M", 111 * 813}, {"BINS", 37}},
+                         .larger = {{"M", 1025}, {"BINS", 5}},
                          .tiles = {{"BLOCK_M", 512}},
-                         .dynamic = {{{"M", 1024}}, {{"M", 1}}, {{"M", 813}}, {{"M", 2049}}, {{"M", 5000}}},
+                         .dynamic = {{{"M", 1024}, {"BINS", 37}},
+                                     {{"M", 1}, {"BINS", 37}},
+                                     {{"M", 813}, {"BINS", 37}},
+                                     {{"M", 2049}, {"BINS", 37}},
+                                     {{"M", 5000}, {"BINS", 37}}},
                          .smallTiles = {{"BLOCK_M", 256}},
-                         .smallWhole = {{"M", 256}},
-                         .smallOdd = {{"M", 21}},
-                         .many = {{"M", 8192}}};
+                         .smallWhole = {{"M", 256}, {"BINS", 16}},
+                         .smallOdd = {{"M", 21}, {"BINS", 7}},
+                         .many = {{"M", 8192}, {"BINS", 64}}};
+  return plan;
+}
+
+/// Rows that a tile holds.
+const Plan &shortRows() {
+  static const Plan plan{.aligned = {{"M", 32}, {"N", 128}, {"TOPK", 4}},
+                         .odd = {{"M", 111}, {"N", 77}, {"TOPK", 5}},
+                         .larger = {{"M", 35}, {"N", 200}, {"TOPK", 2}},
+                         .tiles = {{"BLOCK_M", 8}},
+                         .dynamic = {{{"M", 16}, {"N", 64}, {"TOPK", 3}},
+                                     {{"M", 1}, {"N", 64}, {"TOPK", 1}},
+                                     {{"M", 37}, {"N", 64}, {"TOPK", 7}},
+                                     {{"M", 5}, {"N", 64}, {"TOPK", 2}},
+                                     {{"M", 33}, {"N", 64}, {"TOPK", 64}}},
+                         .smallTiles = {{"BLOCK_M", 4}},
+                         .smallWhole = {{"M", 4}, {"N", 64}, {"TOPK", 2}},
+                         .smallOdd = {{"M", 21}, {"N", 19}, {"TOPK", 3}},
+                         .many = {{"M", 128}, {"N", 256}, {"TOPK", 8}}};
   return plan;
 }
 
@@ -147,8 +169,10 @@ const Plan &attention() {
 }
 
 const Plan &familyPlan(const kernels::KernelEntry &entry) {
-  if (entry.name == "axpy")
+  if (entry.name == "axpy" || entry.name == "histogram")
     return line();
+  if (entry.name == "row_topk")
+    return shortRows();
   if (entry.family == "attention")
     return attention();
   if (entry.family == "gemm")

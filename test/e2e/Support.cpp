@@ -22,7 +22,7 @@ public:
       elements *= static_cast<size_t>(extent);
     bytes = (elements * static_cast<size_t>(rt::storageBits(array.type)) + 7) / 8;
     before.assign(bytes + 2 * kGuardBytes, kGuard);
-    if (isOutput)
+    if (array.values.empty())
       std::fill_n(before.begin() + kGuardBytes, bytes, kUnwritten);
     else
       std::ranges::copy(kernels::encodeArray(array), before.begin() + kGuardBytes);

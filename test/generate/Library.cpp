@@ -107,7 +107,7 @@ std::optional<std::string> launch(const LibraryCase &chosen, rt::LoadedKernel &k
     for (int64_t extent : array.shape)
       elements *= static_cast<size_t>(extent);
     memory.push_back(
-        problem.arguments[i].isOutput
+        array.values.empty()
             ? std::vector<std::byte>(elements * static_cast<size_t>(rt::storageBits(array.type)) / 8, std::byte(0xff))
             : kernels::encodeArray(array));
     arguments.emplace_back(rt::Tensor::dense(memory.back().data(), array.type, array.shape));
