@@ -43,10 +43,14 @@ struct AttentionOptions {
   bool lengths = false;
   /// Keys and values lie in pages [PAGES, H, PAGE, D]; table[B, …] says which ones are a sequence's, in order.
   bool paged = false;
+  /// Sequences lie one behind the other, tensors are [S, H, D]; q_starts[B + 1] and k_starts[B + 1] say where.
+  bool packed = false;
 
+  /// Data say how many keys there are.
+  bool hasLength() const { return lengths || packed; }
   bool masks() const { return causal || window; }
   /// A query may see no key at all.
-  bool maySeeNone() const { return window || lengths; }
+  bool maySeeNone() const { return window || hasLength(); }
   /// Scores are more than scaled products.
   bool changesScores() const { return softCap || bias || alibi; }
 };
@@ -63,7 +67,7 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
   auto [B, H, Q, KV, D, BQ, BKV, waves, W] = symbols<"B H Q KV D BLOCK_Q BLOCK_KV WAVES WINDOW">();
   TilingOptions tiles;
   Expr first = workgroup_id(0) * BQ;
-  if (options.masks()) {
+  if (options.masks() && !options.packed) {
     Expr start = options.window ? sym::floordiv(sym::max(first - W + 1, 0), BKV) : Expr(0);
     tiles.iters = sym::max(sym::min(sym::ceildiv(KV, BKV), sym::ceildiv(first + BQ, BKV)) - start, 0);
     if (options.window)
@@ -83,27 +87,46 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
   return list;
 }
 
-/// The dimensions of keys or values in memory.
-std::vector<Expr> keyShapeOf(const AttentionOptions &options);
-
 /// The dimensions of a tensor in memory: `sequence` is Q or KV.
 std::vector<Expr> shapeOf(const AttentionOptions &options, Expr head, Expr sequence) {
   auto [B, D] = symbols<"B D">();
+  if (options.packed)
+    return {sequence, head, D};
   return options.sequenceFirst ? std::vector<Expr>{B, sequence, head, D} : std::vector<Expr>{B, head, sequence, D};
 }
 
-/// Where a tile lies in keys or values: by name, and a head that queries share by its number.
-///
-/// A tile along KV is one page, whose number is `page`.
-IndexMapping mappingToKeys(const std::vector<Expr> &tile, const std::vector<Expr> &memory, Expr page) {
-  auto [H, shared, KV, PAGES, PAGE] = symbols<"H H_KV KV PAGES PAGE">();
-  DimMap places;
-  for (Expr dim : memory)
-    places.emplace_back(dim, dim == shared  ? sym::floordiv(placeIn(tile, H) * shared, H)
-                             : dim == PAGES ? page
-                             : dim == PAGE  ? placeIn(tile, KV) - PAGE * iteration(KV)
-                                            : placeIn(tile, dim));
-  return mappingOf(tile, places);
+/// What data say about a workgroup's sequence.
+struct Sequence {
+  /// Where it begins in packed tensors, and how many there are.
+  Expr firstQuery = 0, firstKey = 0;
+  std::optional<Expr> queries = {}, keys = {};
+  /// The same as tiles without dimensions: how many keys, and how many more than queries.
+  Value length = {}, more = {};
+};
+
+/// Where a tile lies in a tensor: by name, a head that queries share by its number, and the page by its own: a tile
+/// along KV is one page.
+AccessOptions accessTo(const MemoryRef &memory, const std::vector<Expr> &tile, const Sequence &sequence,
+                       const char *tag, Expr page = 0, bool isWrite = false) {
+  auto [H, shared, Q, KV, PAGES, PAGE] = symbols<"H H_KV Q KV PAGES PAGE">();
+  auto place = [&](Expr dim) {
+    if (dim == shared)
+      return sym::floordiv(placeIn(tile, H) * shared, H);
+    if (dim == PAGES)
+      return page;
+    if (dim == PAGE)
+      return placeIn(tile, KV) - PAGE * iteration(KV);
+    return placeIn(tile, dim) + (dim == Q ? sequence.firstQuery : dim == KV ? sequence.firstKey : Expr(0));
+  };
+  DimMap places, bounds;
+  for (Expr dim : memory.shape())
+    places.emplace_back(dim, place(dim));
+  for (Expr dim : tile)
+    bounds.emplace_back(dim, dim == Q ? sequence.queries.value_or(Q) : dim == KV ? sequence.keys.value_or(KV) : dim);
+  AccessOptions options{.mapping = mappingOf(tile, places, isWrite), .tag = tag};
+  if (sequence.queries || sequence.keys) // what follows a sequence may be anything
+    options.bounds = bounds;
+  return options;
 }
 
 std::vector<Expr> keyShapeOf(const AttentionOptions &options) {
@@ -116,8 +139,6 @@ std::vector<Expr> keyShapeOf(const AttentionOptions &options) {
 struct Extras {
   Value scale, cap;
   MemoryRef bias, slopes;
-  /// How many keys the sequence has, as a tile without dimensions.
-  Value length;
 };
 
 /// key - query for each pair.
@@ -127,7 +148,8 @@ Value distances(Kernel &kernel) {
 }
 
 /// The scores of which the softmax is taken, up to the factor that `scoreFactor` gives.
-Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &extras, Value products) {
+Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &extras, const Sequence &sequence,
+               Value products) {
   auto [H, Q, KV] = symbols<"H Q KV">();
   Value scores = products;
   if (options.changesScores())
@@ -139,24 +161,59 @@ Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &ex
   if (options.alibi)
     scores =
         scores - broadcast(read(extras.slopes, {.tag = "read_slopes"}), {H, Q, KV}) * cast(abs(distances(kernel)), f32);
-  if (options.lengths)
-    scores = select(kernel.self_index(KV) < extras.length, scores, -std::numeric_limits<double>::infinity());
+  if (options.hasLength())
+    scores = select(kernel.self_index(KV) < sequence.length, scores, -std::numeric_limits<double>::infinity());
   if (!options.masks())
     return scores;
-  Value seen = distances(kernel) <= 0;
+  Value seen = options.packed ? distances(kernel) <= sequence.more : distances(kernel) <= 0;
   if (options.window)
     seen = seen & (apply_expr(distances(kernel), [](Expr key) { return key + symbol("WINDOW"); }) > 0);
   return select(seen, scores, -std::numeric_limits<double>::infinity());
 }
 
+/// Reads what data say about the sequence of this workgroup.
+Sequence readSequence(Kernel &kernel, const AttentionOptions &options) {
+  Expr B = symbol("B"), batch = workgroup_id(2);
+  Sequence sequence;
+  if (options.lengths)
+    sequence.length = read_at(kernel.memory("lengths", {B}, global, i32), {batch}, {.tag = "read_length"});
+  if (options.packed) {
+    auto queries = kernel.memory("q_starts", {B + 1}, global, i32),
+         keys = kernel.memory("k_starts", {B + 1}, global, i32);
+    auto first = [&](const MemoryRef &starts) { return read_at(starts, {batch}, {.tag = "read_start"}); };
+    auto count = [&](const MemoryRef &starts) {
+      return read_at(starts, {batch + 1}, {.tag = "read_end"}) - first(starts);
+    };
+    sequence.firstQuery = index_of(first(queries));
+    sequence.firstKey = index_of(first(keys));
+    sequence.queries = index_of(count(queries));
+    sequence.length = count(keys);
+    sequence.more = sequence.length - count(queries);
+  }
+  if (options.hasLength())
+    sequence.keys = index_of(sequence.length);
+  return sequence;
+}
+
+/// How many tiles of keys any query of the workgroup sees, where data say it.
+std::optional<Expr> tilesSeen(const AttentionOptions &options, const Sequence &sequence) {
+  auto [KV, BQ, BKV] = symbols<"KV BLOCK_Q BLOCK_KV">();
+  if (!sequence.keys)
+    return std::nullopt;
+  Expr keys = sym::min(*sequence.keys, KV);
+  if (options.causal)
+    keys = sym::min(keys, BQ * (workgroup_id(0) + 1) + *sequence.keys - *sequence.queries);
+  return sym::max(sym::ceildiv(keys, BKV), 0);
+}
+
 Kernel buildAttention(const std::string &name, const AttentionOptions &options, const Variant &variant) {
-  auto [B, H, Q, KV, D, BKV, PAGE] = symbols<"B H Q KV D BLOCK_KV PAGE">();
+  auto [B, H, Q, KV, D, BQ, PAGE] = symbols<"B H Q KV D BLOCK_Q PAGE">();
   Kernel kernel{name, constraintsOf(options)};
   auto q = kernel.memory("q", shapeOf(options, H, Q), global, variant.input);
   auto k = kernel.memory("k", keyShapeOf(options), lang::shared, variant.input);
   auto v = kernel.memory("v", keyShapeOf(options), lang::shared, variant.input);
   Extras extras;
-  MemoryRef lengths = options.lengths ? kernel.memory("lengths", {B}, global, i32) : MemoryRef();
+  Sequence sequence = readSequence(kernel, options);
   MemoryRef table = options.paged ? kernel.memory("table", {B, sym::ceildiv(KV, PAGE)}, global, i32) : MemoryRef();
   if (options.bias)
     extras.bias = kernel.memory("bias", {B, H, Q, KV}, global, variant.input);
@@ -169,30 +226,34 @@ Kernel buildAttention(const std::string &name, const AttentionOptions &options, 
 
   // Exponentials are powers of 2. Where scores are products, their scale is part of the exponent's one multiplication.
   constexpr double log2e = std::numbers::log2e;
-  Value query = readAs(q, {B, H, Q, D}, "read_q");
-  Value lowest = kernel.fill({B, H, Q}, f32, kLowest), none = kernel.fill({B, H, Q}, f32, 0.0);
-  Value factor = options.changesScores() ? kernel.fill({B, H, Q}, f32, log2e) : extras.scale * log2e;
-  LoopOptions loop{.tag = "kv_loop"};
-  if (options.lengths) {
-    extras.length = read_at(lengths, {workgroup_id(2)}, {.tag = "read_length"});
-    loop.count = sym::min(sym::ceildiv(index_of(extras.length), BKV), sym::ceildiv(KV, BKV));
-  }
-  auto body = [&](Value before, Value weightBefore, Value sumBefore) {
-    Expr page = options.paged ? index_of(read_at(table, {workgroup_id(2), iteration(KV)}, {.tag = "read_page"})) : 0;
-    Value key = read(k, {.mapping = mappingToKeys({B, H, KV, D}, k.shape(), page), .tag = "read_k"});
-    Value products = mma(query, key, kernel.fill({B, H, Q, KV}, f32, 0.0), {.tag = "mma_qk"});
-    Value scores = scoresOf(kernel, options, extras, products);
-    Value largest = max(scores, before, KV);
-    Value shrink = exp2((before - largest) * factor);
-    Value weights = exp2(scores * factor - largest * factor);
-    Value total = sum(weights, weightBefore * shrink, KV);
-    Value value = read(v, {.mapping = mappingToKeys({B, H, D, KV}, v.shape(), page), .tag = "read_v"});
-    return std::tuple{largest, total, mma(cast(weights, variant.input), value, sumBefore * shrink, {.tag = "mma_pv"})};
+  auto compute = [&] {
+    Value query = read(q, accessTo(q, {B, H, Q, D}, sequence, "read_q"));
+    Value lowest = kernel.fill({B, H, Q}, f32, kLowest), none = kernel.fill({B, H, Q}, f32, 0.0);
+    Value factor = options.changesScores() ? kernel.fill({B, H, Q}, f32, log2e) : extras.scale * log2e;
+    auto body = [&](Value before, Value weightBefore, Value sumBefore) {
+      Expr page = options.paged ? index_of(read_at(table, {workgroup_id(2), iteration(KV)}, {.tag = "read_page"})) : 0;
+      Value key = read(k, accessTo(k, {B, H, KV, D}, sequence, "read_k", page));
+      Value products = mma(query, key, kernel.fill({B, H, Q, KV}, f32, 0.0), {.tag = "mma_qk"});
+      Value scores = scoresOf(kernel, options, extras, sequence, products);
+      Value largest = max(scores, before, KV);
+      Value shrink = exp2((before - largest) * factor);
+      Value weights = exp2(scores * factor - largest * factor);
+      Value total = sum(weights, weightBefore * shrink, KV);
+      Value value = read(v, accessTo(v, {B, H, D, KV}, sequence, "read_v", page));
+      return std::tuple{largest, total,
+                        mma(cast(weights, variant.input), value, sumBefore * shrink, {.tag = "mma_pv"})};
+    };
+    auto [largest, total, weighted] = kernel.iterate(KV, {lowest, none, kernel.fill({B, H, Q, D}, f32, 0.0)}, body,
+                                                     {.tag = "kv_loop", .count = tilesSeen(options, sequence)});
+    // A query that sees no key has no weights to divide by: its result is 0.
+    Value inverse = options.maySeeNone() ? select(total > 0.0, reciprocal(total), 0.0) : reciprocal(total);
+    write(weighted * inverse, o, accessTo(o, {B, H, Q, D}, sequence, "write_o", 0, /*isWrite=*/true));
   };
-  auto [largest, total, weighted] = kernel.iterate(KV, {lowest, none, kernel.fill({B, H, Q, D}, f32, 0.0)}, body, loop);
-  // A query that sees no key has no weights to divide by: its result is 0.
-  Value inverse = options.maySeeNone() ? select(total > 0.0, reciprocal(total), 0.0) : reciprocal(total);
-  write(weighted * inverse, o, {.mapping = mappingByName({B, H, Q, D}, o.shape(), /*isWrite=*/true), .tag = "write_o"});
+  // A packed sequence has as many workgroups as all queries would need; most of them have nothing to do.
+  if (options.packed)
+    kernel.conditional(sym::lt(BQ * workgroup_id(0), *sequence.queries), compute);
+  else
+    compute();
   return kernel;
 }
 
@@ -206,6 +267,15 @@ public:
   int64_t heads(bool ofKeys) const { return problem.size(ofKeys && options.grouped ? "H_KV" : "H"); }
   /// The head of keys that a query head uses.
   int64_t keyHead(int64_t head) const { return head / (heads(false) / heads(true)); }
+  /// Queries, or keys, of a sequence.
+  int64_t count(int64_t batch, bool ofKeys) const {
+    int64_t all = problem.size(ofKeys ? "KV" : "Q");
+    if (options.packed)
+      return start(batch + 1, ofKeys) - start(batch, ofKeys);
+    return ofKeys && options.lengths
+               ? std::min(all, static_cast<int64_t>(problem["lengths"].values[static_cast<size_t>(batch)]))
+               : all;
+  }
   size_t offset(int64_t batch, int64_t head, int64_t place, bool ofKeys) const {
     int64_t all = heads(ofKeys), length = problem.size(ofKeys ? "KV" : "Q");
     if (ofKeys && options.paged) {
@@ -213,11 +283,17 @@ public:
       auto page = static_cast<int64_t>(problem["table"].values[static_cast<size_t>(batch * pages + place / size)]);
       return static_cast<size_t>(((page * all + head) * size + place % size) * problem.size("D"));
     }
+    if (options.packed)
+      return static_cast<size_t>(((start(batch, ofKeys) + place) * all + head) * problem.size("D"));
     int64_t row = options.sequenceFirst ? (batch * length + place) * all + head : (batch * all + head) * length + place;
     return static_cast<size_t>(row * problem.size("D"));
   }
 
 private:
+  int64_t start(int64_t batch, bool ofKeys) const {
+    return static_cast<int64_t>(problem[ofKeys ? "k_starts" : "q_starts"].values[static_cast<size_t>(batch)]);
+  }
+
   const Problem &problem;
   const AttentionOptions &options;
 };
@@ -232,15 +308,15 @@ struct Scores {
 
 Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t b, int64_t h, int64_t i) {
   Rows rows(problem, options);
-  int64_t depth = problem.size("D"), keys = problem.size("KV"), queries = problem.size("Q");
+  int64_t depth = problem.size("D"), keys = rows.count(b, true), queries = rows.count(b, false);
+  // The last query of a packed sequence sees its last key.
+  int64_t last = options.packed ? i + keys - queries : i;
   const double *query = &problem["q"].values[rows.offset(b, h, i, false)];
   double scale = problem["scale"].values[0];
   constexpr double u = kF32Roundoff;
   Scores scores;
-  if (options.lengths)
-    keys = std::min(keys, static_cast<int64_t>(problem["lengths"].values[static_cast<size_t>(b)]));
   for (int64_t j = 0; j < keys; ++j) {
-    if ((options.masks() && j > i) || (options.window && j <= i - problem.size("WINDOW")))
+    if ((options.masks() && j > last) || (options.window && j <= i - problem.size("WINDOW")))
       continue;
     size_t row = rows.offset(b, rows.keyHead(h), j, true);
     const double *key = &problem["k"].values[row];
@@ -306,11 +382,12 @@ void weightedRow(const Problem &problem, const Scores &scores, double *row, doub
 
 Expected attentionReference(const AttentionOptions &options, const Problem &problem) {
   Rows rows(problem, options);
-  size_t elements = static_cast<size_t>(problem.size("B") * problem.size("H") * problem.size("Q") * problem.size("D"));
+  size_t elements = static_cast<size_t>(problem.size("H") * problem.size("Q") * problem.size("D"));
+  elements *= options.packed ? 1 : static_cast<size_t>(problem.size("B"));
   std::vector<double> values(elements), errors(elements);
   for (int64_t b = 0; b != problem.size("B"); ++b)
     for (int64_t h = 0; h != problem.size("H"); ++h)
-      for (int64_t i = 0; i != problem.size("Q"); ++i) {
+      for (int64_t i = 0; i != rows.count(b, false); ++i) {
         size_t row = rows.offset(b, h, i, false);
         weightedRow(problem, scoresOf(problem, options, b, h, i), &values[row], &errors[row]);
       }
@@ -321,6 +398,8 @@ Expected attentionReference(const AttentionOptions &options, const Problem &prob
 
 std::vector<ArgumentInfo> argumentsOf(const AttentionOptions &options, const Variant &variant) {
   auto shape = [&](const char *head, const char *sequence) {
+    if (options.packed)
+      return std::vector<std::string>{sequence, head, "D"};
     return options.sequenceFirst ? std::vector<std::string>{"B", sequence, head, "D"}
                                  : std::vector<std::string>{"B", head, sequence, "D"};
   };
@@ -332,6 +411,10 @@ std::vector<ArgumentInfo> argumentsOf(const AttentionOptions &options, const Var
     list[1].dims = list[2].dims = {"PAGES", head, "PAGE", "D"};
   if (options.lengths)
     list.push_back({.name = "lengths", .dims = {"B"}, .type = i32, .upTo = "KV"});
+  if (options.packed) {
+    list.push_back({.name = "q_starts", .dims = {"B + 1"}, .type = i32, .upTo = "Q", .isPartition = true});
+    list.push_back({.name = "k_starts", .dims = {"B + 1"}, .type = i32, .upTo = "KV", .isPartition = true});
+  }
   if (options.paged)
     list.push_back({.name = "table", .dims = {"B", "ceildiv(KV, PAGE)"}, .type = i32, .upTo = "PAGES - 1"});
   if (options.bias)
@@ -358,9 +441,11 @@ KernelEntry entryOf(std::string name, std::string description, const AttentionOp
                     .build = [name, options](const Variant &variant) { return buildAttention(name, options, variant); },
                     .reference = [options](const Problem &problem) { return attentionReference(options, problem); }};
   if (name == "attention")
-    entry.variants.push_back({"f16-f32", f16, f32});
+    entry.variants.insert(entry.variants.end(), {{"f16-f32", f16, f32}, {"f8-f16", f8, f16}});
   if (options.grouped)
     entry.sizes.insert(entry.sizes.begin() + 2, {"H_KV", 2});
+  if (options.packed) // places of sequences take registers
+    entry.narrowTiles.push_back({"BLOCK_KV", 32});
   if (options.paged) { // a page is what an iteration takes; no tensor has KV, the most keys of a sequence, as an extent
     entry.sizes.insert(entry.sizes.end(), {{"PAGES", 16}, {"PAGE", 32}});
     entry.fixedSizes.insert(entry.fixedSizes.end(), {"KV", "PAGE"});
@@ -387,6 +472,10 @@ const std::vector<KernelEntry> &kernels::attentionEntries() {
       entryOf("attention_gqa", "H / H_KV query heads share a head of k and v", {.grouped = true}),
       entryOf("attention_bshd", "tensors [B, S, H, D]", {.sequenceFirst = true}),
       entryOf("attention_lengths", "a sequence has lengths[B] keys", {.lengths = true}),
+      entryOf("attention_ragged",
+              "sequences one behind the other, tensors [S, H, D], from q_starts[b] and k_starts[b] on; the last query "
+              "of one sees its last key, those before fewer",
+              {.causal = true, .grouped = true, .packed = true}),
       entryOf("attention_paged",
               "keys and values in pages [PAGES, H_KV, PAGE, D] that table[B, …] lists, lengths[B] of them",
               {.grouped = true, .lengths = true, .paged = true}),

@@ -126,15 +126,17 @@ static void describeAccesses(const WholeKernel &whole, rt::KernelImage &image) {
       image.mayAliasExactly.push_back({argumentOf(pair.read), argumentOf(pair.written)});
 }
 
-/// Where a dynamic symbol's value comes from: the first argument that has it as an extent.
+/// Where a dynamic symbol's value comes from: the first argument that has it as an extent, or has a number more.
 static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, const Geometry &geometry) {
   rt::SymbolSpec spec{name, std::nullopt, 0};
-  for (auto [i, argument] : llvm::enumerate(kernel.block().getArguments().take_front(kernel.numGivenParameters())))
-    if (auto memory = dyn_cast<MemoryType>(argument.getType()))
-      for (auto [d, extent] : llvm::enumerate(memory.getShape()))
-        if (!spec.argument && geometry.bind(extent.getValue()) == sym::Expr::symbol(name)) {
-          spec.argument = static_cast<uint32_t>(i);
-          spec.dim = static_cast<uint32_t>(d);
+  auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
+  for (bool exactly : {true, false})
+    for (auto [i, argument] : llvm::enumerate(given))
+      if (auto memory = dyn_cast<MemoryType>(argument.getType()))
+        for (auto [d, extent] : llvm::enumerate(memory.getShape())) {
+          std::optional<int64_t> more = (geometry.bind(extent.getValue()) - sym::Expr::symbol(name)).constantValue();
+          if (!spec.argument && more && (*more == 0 || !exactly))
+            spec = {name, static_cast<uint32_t>(i), static_cast<uint32_t>(d), *more};
         }
   return spec;
 }

@@ -82,6 +82,8 @@ Json toJson(const SymbolSpec &symbol) {
   if (symbol.argument) {
     object["argument"] = *symbol.argument;
     object["dim"] = symbol.dim;
+    if (symbol.less != 0)
+      object["less"] = symbol.less;
   }
   return object;
 }
@@ -265,6 +267,8 @@ SymbolSpec readSymbol(const Json &object) {
   if (object.contains("argument")) {
     symbol.argument = readUnsigned(field(object, "argument"), "argument");
     symbol.dim = readUnsigned(field(object, "dim"), "dim");
+    if (object.contains("less"))
+      symbol.less = readInteger(field(object, "less"), "less", INT32_MIN, INT32_MAX);
   }
   return symbol;
 }

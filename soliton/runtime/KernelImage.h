@@ -59,6 +59,8 @@ struct SymbolSpec {
   std::string name;
   std::optional<uint32_t> argument;
   uint32_t dim = 0;
+  /// The extent less this is its value: 1 where the argument has `B + 1` elements.
+  int64_t less = 0;
 
   bool operator==(const SymbolSpec &) const = default;
 };

@@ -122,14 +122,16 @@ bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kM
   for (size_t i = 0; i < image.symbols.size(); ++i) {
     const SymbolSpec &symbol = image.symbols[i];
     if (symbol.argument)
-      values[i] = arguments[*symbol.argument].tensor()->shape[symbol.dim];
+      values[i] = arguments[*symbol.argument].tensor()->shape[symbol.dim] - symbol.less;
     else
       values[i] = taken < given.size() ? given[taken] : 0, ++taken;
-    if (values[i] >= INT32_MIN && values[i] <= INT32_MAX)
+    bool isSize = symbol.argument.has_value();
+    if (values[i] >= (isSize ? 0 : INT32_MIN) && values[i] <= INT32_MAX)
       continue;
     fine = false;
-    report(diagnose(DiagId::SymbolRange, "`" + image.kernel + "`: symbol `" + symbol.name + "` is " +
-                                             std::to_string(values[i]) + ", expected a number of 32 bits"));
+    report(diagnose(DiagId::SymbolRange,
+                    "`" + image.kernel + "`: symbol `" + symbol.name + "` is " + std::to_string(values[i]) +
+                        ", expected a " + (isSize ? "size of at most 31 bits" : "number of 32 bits")));
   }
   if (taken == given.size())
     return fine;

@@ -176,7 +176,19 @@ TEST(LaunchPlan, SizesWithoutMeaningAreRefused) {
 TEST(LaunchPlan, SymbolsMustFit32Bits) {
   Scale s;
   s.input = Tensor::dense(s.in, DType::f32, {int64_t(1) << 31, 64});
-  expectError([&] { s.prepare(); }, DiagId::SymbolRange, "symbol `M` is 2147483648, expected a number of 32 bits");
+  expectError([&] { s.prepare(); }, DiagId::SymbolRange, "symbol `M` is 2147483648, expected a size of at most 31 bits");
+}
+
+TEST(LaunchPlan, AnExtentMayHaveANumberMore) {
+  Scale s;
+  s.image.symbols[0].less = 1;
+  s.image.checks.clear();
+  for (ArgumentSpec &argument : s.image.arguments)
+    if (argument.kind == ArgumentKind::buffer)
+      argument.shape[0] = LaunchExpr::apply(LaunchOp::add, {LaunchExpr::symbol(0), 1});
+  s.prepare();
+  s.input.shape[0] = 0;
+  expectError([&] { s.prepare(); }, DiagId::SymbolRange, "symbol `M` is -1, expected a size of at most 31 bits");
 }
 
 TEST(LaunchPlan, SymbolsThatTheCallerGives) {
