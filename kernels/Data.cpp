@@ -76,8 +76,12 @@ const Array &Problem::output() const {
 
 Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, const Sizes &sizes,
                              const ProblemOptions &options) {
-  Problem problem{
-      .variant = variant, .sizes = sizes, .arguments = entry.arguments(variant), .integers = options.integers};
+  return makeProblem(entry.arguments(variant), variant, sizes, options);
+}
+
+Problem kernels::makeProblem(std::vector<ArgumentInfo> arguments, const Variant &variant, const Sizes &sizes,
+                             const ProblemOptions &options) {
+  Problem problem{.variant = variant, .sizes = sizes, .arguments = std::move(arguments), .integers = options.integers};
   Random random(options.seed);
   for (const ArgumentInfo &argument : problem.arguments) {
     Array array{.type = argument.type.resolve(options.nativeF8)};
@@ -106,24 +110,39 @@ Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, c
   return problem;
 }
 
+namespace {
+/// Where the elements of a dense array lie: `i1` takes a byte, narrower ones share bytes, each row starts on one.
+struct Rows {
+  Rows(DType type, std::span<const int64_t> shape)
+      : width(type == DType::i1 ? 8 : static_cast<size_t>(bits(type))),
+        columns(shape.empty() ? 1 : static_cast<size_t>(shape.back())), rowBytes((columns * width + 7) / 8) {}
+  size_t firstBit(size_t at) const { return at / columns * rowBytes * 8 + at % columns * width; }
+  size_t width, columns, rowBytes;
+};
+} // namespace
+
 std::vector<std::byte> kernels::encodeArray(const Array &array) {
-  size_t width = static_cast<size_t>(std::max(8, bits(array.type)) / 8);
-  std::vector<std::byte> bytes(array.values.size() * width);
+  Rows rows(array.type, array.shape);
+  std::vector<std::byte> bytes(array.values.empty() ? 0 : array.values.size() / rows.columns * rows.rowBytes);
   for (size_t i = 0; i != array.values.size(); ++i) {
     uint64_t code = encode(array.type, array.values[i]);
-    for (size_t b = 0; b != width; ++b)
-      bytes[i * width + b] = static_cast<std::byte>(code >> (8 * b));
+    size_t first = rows.firstBit(i);
+    for (size_t b = 0; b < rows.width; b += 8 - (first + b) % 8) {
+      size_t at = first + b, taken = std::min(8 - at % 8, rows.width - b);
+      bytes[at / 8] |= static_cast<std::byte>((code >> b & ((1u << taken) - 1)) << at % 8);
+    }
   }
   return bytes;
 }
 
-std::vector<double> kernels::decodeArray(DType type, std::span<const std::byte> bytes) {
-  size_t width = static_cast<size_t>(std::max(8, bits(type)) / 8);
-  std::vector<double> values(bytes.size() / width);
+std::vector<double> kernels::decodeArray(DType type, std::span<const std::byte> bytes, std::span<const int64_t> shape) {
+  Rows rows(type, shape);
+  std::vector<double> values(rows.rowBytes == 0 ? 0 : bytes.size() / rows.rowBytes * rows.columns);
   for (size_t i = 0; i != values.size(); ++i) {
     uint64_t code = 0;
-    for (size_t b = 0; b != width; ++b)
-      code |= static_cast<uint64_t>(bytes[i * width + b]) << (8 * b);
+    size_t first = rows.firstBit(i);
+    for (size_t b = 0; b < rows.width; b += 8 - (first + b) % 8)
+      code |= static_cast<uint64_t>(bytes[(first + b) / 8]) >> (first + b) % 8 << b;
     values[i] = decode(type, code);
   }
   return values;

@@ -140,10 +140,14 @@ struct ProblemOptions {
 /// Inputs for a kernel at these sizes; the same for the same seed everywhere.
 Problem makeProblem(const KernelEntry &entry, const Variant &variant, const Sizes &sizes,
                     const ProblemOptions &options = {});
+/// The same for arguments that no entry lists.
+Problem makeProblem(std::vector<ArgumentInfo> arguments, const Variant &variant, const Sizes &sizes,
+                    const ProblemOptions &options = {});
 
-/// The bytes of an array as a device sees them.
+/// The bytes of an array as a device sees them: `i1` takes a byte, narrower elements share bytes, rows start on one.
 std::vector<std::byte> encodeArray(const Array &array);
-std::vector<double> decodeArray(DType type, std::span<const std::byte> bytes);
+/// `shape` counts only for elements below a byte.
+std::vector<double> decodeArray(DType type, std::span<const std::byte> bytes, std::span<const int64_t> shape = {});
 
 /// How a result compares with what was expected.
 struct Comparison {

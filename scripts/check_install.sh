@@ -45,4 +45,14 @@ if [ "$ran" = 0 ]; then
   echo "error: $examples builds no program"
   exit 1
 fi
-echo "installed package: $ran examples built and ran"
+# Kernels of a file, with the installed tool, its headers and the user's compiler, built once.
+for kernel in scale rows; do
+  SOLITON_CACHE=on SOLITON_CACHE_DIR="$scratch/cache" CXX=g++-12 \
+    "$scratch/prefix/bin/soliton" run "$root/examples/plugin/scale.cpp:$kernel" --target gfx942
+done
+plugins=$(find "$scratch/cache" -name '*.plugin' | wc -l)
+if [ "$plugins" != 1 ]; then
+  echo "error: found $plugins plug-ins in the cache, expected 1"
+  exit 1
+fi
+echo "installed package: $ran examples built and ran, and a file of kernels"

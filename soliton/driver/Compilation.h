@@ -69,6 +69,10 @@ private:
   double formsMs = 0;
 };
 
+/// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of
+/// many compilations do not pile up.
+mlir::MLIRContext &threadContext();
+
 /// The options with the line of the call, unless they have one.
 CompileOptions placed(CompileOptions options, const Place &call);
 

@@ -19,9 +19,7 @@
 
 namespace soliton {
 
-/// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of
-/// many compilations do not pile up.
-static mlir::MLIRContext &threadContext() {
+mlir::MLIRContext &threadContext() {
   thread_local std::unique_ptr<mlir::MLIRContext> context;
   thread_local int uses = 0;
   if (!context || ++uses > 256) {

@@ -198,7 +198,8 @@ FailureOr<Oracle> Oracle::of(KernelOp kernel, const OracleOptions &options) {
     if (failed(oracle.prepare(kernel)))
       return failure();
     bool isGiven = !options.arguments.empty();
-    if (isGiven && failed(oracle.addTrial(kernel, {options.arguments, oracle.symbols}, options.mayDiffer)))
+    bool mayDiffer = options.mayDiffer && !(options.integers && oracle.exact);
+    if (isGiven && failed(oracle.addTrial(kernel, {options.arguments, oracle.symbols}, mayDiffer)))
       return failure();
     for (bool integers : {true, false})
       if (!isGiven && failed(oracle.addTrial(kernel, oracle.makeInputs(kernel, integers), !integers || !oracle.exact)))

@@ -35,6 +35,8 @@ struct OracleOptions {
   /// If not empty: the one set of inputs, for which bits must agree, or, where sums may differ, numbers within bounds.
   std::vector<interp::Bytes> arguments = {};
   bool mayDiffer = false;
+  /// They are small integers: sums may differ only where the kernel makes fractions of them.
+  bool integers = false;
 };
 
 class Oracle {
@@ -46,6 +48,10 @@ public:
   std::optional<std::string> disagreement(wave::KernelOp kernel) const;
   /// The same for the machine form, on the emulator with all of its checks.
   std::optional<std::string> disagreement(machine::KernelOp kernel) const;
+
+  /// What the traced program makes of the first set of inputs, and how far each element may be off (empty: not at all).
+  const std::vector<interp::Bytes> &expected() const { return trials.front().expected; }
+  const std::vector<std::vector<double>> &tolerance() const { return trials.front().tolerance; }
 
 private:
   /// One set of inputs and what the traced program makes of them.

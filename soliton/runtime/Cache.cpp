@@ -18,6 +18,8 @@ namespace fs = std::filesystem;
 /// Where an entry says whose it is: a file under another name must not be taken for that one.
 static constexpr const char *kKey = "cache.key";
 static constexpr const char *kSuffix = ".kernel";
+/// What the driver keeps here beside kernels.
+static constexpr const char *kPluginSuffix = ".plugin";
 
 std::string CacheKey::text() const {
   constexpr char digits[] = "0123456789abcdef";
@@ -174,9 +176,14 @@ static std::vector<CacheEntry> filesIn(const fs::path &folder, std::string_view 
   return found;
 }
 
+std::vector<CacheEntry> ImageCache::files(std::string_view suffix) const {
+  std::vector<CacheEntry> found = filesIn(folder, suffix);
+  std::erase_if(found, [&](const CacheEntry &entry) { return entry.file.extension() != suffix; });
+  return found;
+}
+
 std::vector<CacheEntry> ImageCache::entries() const {
-  std::vector<CacheEntry> found = filesIn(folder, kSuffix);
-  std::erase_if(found, [](const CacheEntry &entry) { return entry.file.extension() != kSuffix; });
+  std::vector<CacheEntry> found = files(kSuffix);
   for (CacheEntry &entry : found)
     entry.image = readEntry(entry.file);
   return found;
@@ -190,8 +197,12 @@ void ImageCache::remove(const CacheEntry &entry) {
 void ImageCache::trim(uint64_t bytes) const {
   using namespace std::chrono_literals;
   uint64_t sum = 0;
-  for (const CacheEntry &entry : filesIn(folder, kSuffix)) {
-    bool isWhole = entry.file.extension() == kSuffix, isAbandoned = fs::file_time_type::clock::now() - entry.used > 1h;
+  std::vector<CacheEntry> all = filesIn(folder, kSuffix), plugins = filesIn(folder, kPluginSuffix);
+  all.insert(all.end(), plugins.begin(), plugins.end());
+  std::ranges::sort(all, std::greater(), &CacheEntry::used);
+  for (const CacheEntry &entry : all) {
+    bool isWhole = entry.file.extension() == kSuffix || entry.file.extension() == kPluginSuffix,
+         isAbandoned = fs::file_time_type::clock::now() - entry.used > 1h;
     if (isWhole)
       sum += entry.bytes;
     if (isWhole ? sum > bytes : isAbandoned)

@@ -94,8 +94,13 @@ public:
   std::vector<CacheEntry> entries() const;
   /// Removes an entry; it is no error if another process was faster.
   static void remove(const CacheEntry &entry);
-  /// Removes entries, the longest unused first, until at most `bytes` are left, and what writers left that died.
+  /// Files of another kind that live here (plug-ins), without what they hold, those first that were used last.
+  std::vector<CacheEntry> files(std::string_view suffix) const;
+  /// Removes entries of every kind, the longest unused first, until at most `bytes` are left, and what writers left
+  /// that died.
   void trim(uint64_t bytes) const;
+  /// Down to the cache's limit.
+  void trim() const { trim(limit); }
 
   std::filesystem::path pathOf(const CacheKey &key) const;
   const std::filesystem::path &place() const { return folder; }

@@ -1,6 +1,7 @@
 //===- Cache.cpp - soliton cache list|verify|clear ---------------------------------------------===//
 
 #include "soliton/runtime/Cache.h"
+#include "soliton/driver/Plugin.h"
 #include "tools/soliton/Commands.h"
 
 #include <iomanip>
@@ -35,54 +36,87 @@ static Json entryJson(const rt::CacheEntry &entry) {
   return object;
 }
 
+static Json pluginJson(const CachedPlugin &plugin) {
+  return {{"key", plugin.file.stem().string()},
+          {"bytes", plugin.bytes},
+          {"seconds_since_use", secondsSince(plugin.used)},
+          {"ok", !plugin.source.empty()},
+          {"source", plugin.source}};
+}
+
+static std::string describe(const CachedPlugin &plugin) {
+  return plugin.source.empty() ? "damaged" : "plug-in of " + plugin.source;
+}
+
 static std::string describe(const rt::CacheEntry &entry) {
   return entry.image
              ? entry.image->kernel + " for " + entry.image->target + ", " + std::string(rt::name(entry.image->kind))
              : "damaged";
 }
 
+/// One line of a list, for kernels and plug-ins alike.
+template <typename Entry>
+static void print(std::ostream &out, const Entry &entry) {
+  out << entry.file.stem().string().substr(0, 16) << std::setw(10) << entry.bytes << " bytes  " << describe(entry)
+      << ", used " << secondsSince(entry.used) << " s ago\n";
+}
+
 static int listEntries(const rt::ImageCache &cache, bool json, std::ostream &out) {
   std::vector<rt::CacheEntry> entries = cache.entries();
+  std::vector<CachedPlugin> plugins = cachedPlugins(cache);
   uint64_t bytes = 0;
-  Json list = Json::array();
+  Json list = Json::array(), pluginList = Json::array();
   for (const rt::CacheEntry &entry : entries) {
     bytes += entry.bytes;
     list.push_back(entryJson(entry));
     if (!json)
-      out << entry.file.stem().string().substr(0, 16) << std::setw(10) << entry.bytes << " bytes  " << describe(entry)
-          << ", used " << secondsSince(entry.used) << " s ago\n";
+      print(out, entry);
+  }
+  for (const CachedPlugin &plugin : plugins) {
+    bytes += plugin.bytes;
+    pluginList.push_back(pluginJson(plugin));
+    if (!json)
+      print(out, plugin);
   }
   if (json)
-    out << line({{"folder", cache.place().string()}, {"bytes", bytes}, {"entries", list}});
+    out << line({{"folder", cache.place().string()}, {"bytes", bytes}, {"entries", list}, {"plugins", pluginList}});
   else
-    out << entries.size() << " kernels, " << bytes << " bytes in " << cache.place().string() << "\n";
+    out << entries.size() << " kernels, " << plugins.size() << " plug-ins, " << bytes << " bytes in "
+        << cache.place().string() << "\n";
   return 0;
 }
 
 /// Damaged entries are found and removed wherever they are met; this looks at all of them.
 static int verifyEntries(const rt::ImageCache &cache, bool json, std::ostream &out) {
   std::vector<rt::CacheEntry> entries = cache.entries();
+  std::vector<CachedPlugin> plugins = cachedPlugins(cache);
   Json removed = Json::array();
   for (const rt::CacheEntry &entry : entries)
     if (!entry.image) {
       rt::ImageCache::remove(entry);
       removed.push_back(entry.file.stem().string());
     }
+  for (const CachedPlugin &plugin : plugins)
+    if (plugin.source.empty()) {
+      rt::ImageCache::remove({plugin.file, plugin.bytes, plugin.used, std::nullopt});
+      removed.push_back(plugin.file.stem().string());
+    }
+  size_t all = entries.size() + plugins.size();
   if (json)
-    out << line({{"folder", cache.place().string()}, {"entries", entries.size()}, {"removed", removed}});
+    out << line({{"folder", cache.place().string()}, {"entries", all}, {"removed", removed}});
   else
-    out << entries.size() - removed.size() << " kernels are whole, " << removed.size()
+    out << all - removed.size() << " kernels and plug-ins are whole, " << removed.size()
         << " were damaged and are gone\n";
   return removed.empty() ? 0 : 1;
 }
 
 static int clearEntries(const rt::ImageCache &cache, bool json, std::ostream &out) {
-  size_t before = cache.entries().size();
+  size_t before = cache.entries().size() + cachedPlugins(cache).size();
   cache.trim(0);
   if (json)
     out << line({{"folder", cache.place().string()}, {"removed", before}});
   else
-    out << "removed " << before << " kernels\n";
+    out << "removed " << before << " kernels and plug-ins\n";
   return 0;
 }
 

@@ -9,11 +9,13 @@
 namespace soliton::cli {
 namespace {
 
-void addChoice(CLI::App &command, KernelChoice &choice, bool *targetGiven = nullptr) {
-  command.add_option("kernel", choice.kernel, "a kernel of `soliton kernels`")->required();
-  CLI::Option *target = command.add_option("--target", choice.target, "the chip to compile for; see `soliton targets`");
-  if (targetGiven)
-    target->each([targetGiven](const std::string &) { *targetGiven = true; });
+void addChoice(CLI::App &command, KernelChoice &choice) {
+  command
+      .add_option("kernel", choice.kernel,
+                  "a kernel of `soliton kernels`, or one of your own: FILE.cpp, FILE.cpp:NAME, FILE.mlir")
+      ->required();
+  command.add_option("--target", choice.target, "the chip to compile for; see `soliton targets`")
+      ->each([&choice](const std::string &) { choice.targetGiven = true; });
   command.add_option("--size", choice.sizes, "sizes of the tensors: M=256,N=256")->delimiter(',');
   command.add_option("--set", choice.settings, "values of other symbols: BLOCK_M=64")->delimiter(',');
   command.add_option("--dynamic", choice.dynamic, "sizes that are known only at launch: M,N")->delimiter(',');
@@ -81,9 +83,11 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   kernelList->add_flag("--json", kernelsJson, "one JSON object on standard output");
   kernelList->footer("Examples:\n  soliton kernels\n  soliton kernels --json");
 
-  CLI::App *compileApp = app.add_subcommand("compile", "from a kernel, or a .mlir file, to any of its forms");
-  addChoice(*compileApp, compile.choice, &compile.targetGiven);
-  compileApp->add_option("--emit", compile.emit, "wave, machine, llvm, asm, ptx, hsaco, cubin or image");
+  CLI::App *compileApp =
+      app.add_subcommand("compile", "from a kernel, of the library or a file of your own, to any of its forms");
+  addChoice(*compileApp, compile.choice);
+  compileApp->add_option("--emit", compile.emit,
+                         "wave, machine, llvm, asm, ptx, hsaco, cubin or image; plugin for a C++ file");
   compileApp->add_option("-o,--output", compile.output, "where to write it");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
   compileApp->add_option("--explain", compile.explain, "layouts: what was chosen, what it costs, what came second");
@@ -93,7 +97,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
 
   CLI::App *scheduleApp = app.add_subcommand("schedule", "when the instructions of a kernel's loops run, and why");
   schedule.choice.schedule = "modulo";
-  addChoice(*scheduleApp, schedule.choice, &schedule.targetGiven);
+  addChoice(*scheduleApp, schedule.choice);
   scheduleApp->add_option("--html", schedule.html, "write a page for a browser: the timeline and what it means");
   scheduleApp->add_option("--svg", schedule.svg, "write a still picture of the timeline, for documents");
   scheduleApp->add_option("--trace", schedule.trace, "write a trace for ui.perfetto.dev");
@@ -126,16 +130,19 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
                       "  soliton pipeline ping_pong --dtype fp8 --faithful --waive 'as shipped' --html page.html");
 
   CLI::App *runApp = app.add_subcommand("run", "compile, run and compare with an independent reference");
-  addChoice(*runApp, run.choice, &run.targetGiven);
+  addChoice(*runApp, run.choice);
   runApp->add_option("--device", run.device, "emulator, cuda, hip, cuda:1");
   runApp->add_option("--seed", run.seed, "of the inputs, and of the emulator's interleaving");
   runApp->add_option("--check", run.check, "on or off: the emulator judges every access");
   runApp->add_option("--in-place", run.inPlace, "OUTPUT=INPUT: pass one array for both, where the kernel allows it");
+  runApp->add_option("--input", run.inputs, "a=a.npy: what an argument holds; drawn at random otherwise");
+  runApp->add_option("--output", run.outputs, "c=c.npy: where an argument goes afterwards");
   runApp->footer("Examples:\n  soliton run gemm --target gfx942 --size M=256,N=256,K=256\n"
-                 "  soliton run row_softmax --device cuda --dynamic M,N --json");
+                 "  soliton run row_softmax --device cuda --dynamic M,N --json\n"
+                 "  soliton run mine.cpp:scale --input x=x.npy --output y=y.npy");
 
   CLI::App *benchApp = app.add_subcommand("bench", "time a kernel on a device");
-  addChoice(*benchApp, bench.choice, &bench.targetGiven);
+  addChoice(*benchApp, bench.choice);
   benchApp->add_option("--device", bench.device, "cuda, hip, emulator; the first GPU if none is named");
   benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")
       ->check(CLI::Range(1, 100000));

@@ -1,5 +1,5 @@
 //===- CliTest.cpp - The command line, as others call it ------------------------------------------===//
-#include "tools/soliton/Cli.h"
+#include "tools/soliton/TestCli.h"
 
 #include "kernels/Kernels.h"
 
@@ -18,60 +18,6 @@
 namespace soliton::cli {
 namespace {
 using nlohmann::json;
-
-struct Said {
-  int code = -1;
-  std::string out, err;
-  json parsed() const { return json::parse(out); }
-};
-
-Said soliton(const std::vector<std::string> &arguments) {
-  std::ostringstream out, err;
-  Said said;
-  said.code = cli::main(arguments, out, err);
-  said.out = out.str();
-  said.err = err.str();
-  return said;
-}
-
-/// A bad use: exit code 2, nothing on standard output, one message of one line with these words in it.
-void expectUsage(const std::vector<std::string> &arguments, const std::vector<std::string> &words) {
-  Said said = soliton(arguments);
-  EXPECT_EQ(said.code, 2) << testing::PrintToString(arguments);
-  EXPECT_EQ(said.out, "");
-  EXPECT_TRUE(said.err.starts_with("soliton: error: ")) << said.err;
-  EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
-  for (const std::string &word : words)
-    EXPECT_NE(said.err.find(word), std::string::npos) << word << " in\n" << said.err;
-  // The same as JSON for those who asked for it.
-  std::vector<std::string> asked = arguments;
-  asked.push_back("--json");
-  Said machine = soliton(asked);
-  EXPECT_EQ(machine.code, 2);
-  ASSERT_TRUE(json::accept(machine.out)) << machine.out;
-  EXPECT_EQ(machine.parsed().at("ok"), false);
-  EXPECT_TRUE(machine.parsed().at("error").is_string());
-}
-
-class Cli : public testing::Test {
-protected:
-  Cli() : folder(std::filesystem::temp_directory_path() / ("soliton-cli-" + std::to_string(::getpid()))) {
-    std::filesystem::create_directories(folder);
-  }
-  ~Cli() override { std::filesystem::remove_all(folder); }
-
-  std::string path(const std::string &name) const { return (folder / name).string(); }
-  std::string write(const std::string &name, const std::string &text) const {
-    std::ofstream(path(name), std::ios::binary) << text;
-    return path(name);
-  }
-  std::string read(const std::string &name) const {
-    std::ifstream file(path(name), std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-  }
-
-  std::filesystem::path folder;
-};
 
 //===-- run ---------------------------------------------------------------------------------------------===//
 
@@ -92,7 +38,7 @@ TEST_F(Cli, CacheListsVerifiesAndClears) {
       << "x";
   Said verified = soliton({"cache", "verify"});
   EXPECT_EQ(verified.code, 1);
-  EXPECT_EQ(verified.out, "0 kernels are whole, 1 were damaged and are gone\n");
+  EXPECT_EQ(verified.out, "0 kernels and plug-ins are whole, 1 were damaged and are gone\n");
   EXPECT_EQ(soliton(run).parsed().at("from_cache"), false);
   EXPECT_EQ(soliton({"cache", "clear", "--json"}).parsed().at("removed"), 1);
   EXPECT_EQ(soliton({"cache", "list", "--json"}).parsed().at("entries").size(), 0u);

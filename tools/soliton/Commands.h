@@ -3,6 +3,7 @@
 
 #include "kernels/Kernels.h"
 #include "soliton/driver/Compile.h"
+#include "soliton/driver/UserKernel.h"
 #include "soliton/target/Target.h"
 
 #include <nlohmann/json.hpp>
@@ -19,8 +20,10 @@ struct UsageError : std::runtime_error {
 
 /// What the commands that compile have in common.
 struct KernelChoice {
+  /// A kernel of the library, `FILE.cpp`, `FILE.cpp:NAME`, or `FILE.mlir`.
   std::string kernel;
   std::string target = "gfx942";
+  bool targetGiven = false;
   std::string dtype;
   /// `M=256,N=256` as given.
   std::vector<std::string> sizes;
@@ -43,7 +46,6 @@ struct CompileCommand {
   /// `layouts` or empty.
   std::string explain;
   bool time = false;
-  bool targetGiven = false;
 };
 
 struct RunCommand {
@@ -53,14 +55,14 @@ struct RunCommand {
   std::string check = "on";
   /// `b=a`: the output `b` is the very array of the input `a`.
   std::string inPlace;
-  bool targetGiven = false;
+  /// `a=a.npy`: what an argument holds before, and where it goes afterwards.
+  std::vector<std::string> inputs, outputs;
 };
 
 struct BenchCommand {
   KernelChoice choice;
   std::string device;
   int repetitions = 20;
-  bool targetGiven = false;
 };
 
 struct ScheduleCommand {
@@ -74,7 +76,6 @@ struct ScheduleCommand {
   std::string diff;
   /// Where the proof of the interval goes, and a proof to check again.
   std::string certificate, check;
-  bool targetGiven = false;
 };
 
 struct PipelineCommand {
@@ -98,13 +99,34 @@ struct CacheCommand {
   bool json = false;
 };
 
-/// A choice resolved against the library of kernels.
+/// A kernel of a user's file, as the library would list it.
+struct OwnKernel {
+  UserKernel kernel;
+  kernels::KernelEntry entry;
+  /// Where it is registered.
+  Place place;
+};
+
+/// A choice resolved: a kernel of the library or of a user's file, or the text of a module.
 struct Resolved {
+  /// None for a module.
   const kernels::KernelEntry *entry = nullptr;
   const kernels::Variant *variant = nullptr;
   kernels::Sizes sizes;
   CompileOptions options;
+  /// Where it is of a user's file; `entry` points into it.
+  std::shared_ptr<const OwnKernel> own = {};
+  /// The module, and the file that it is from.
+  std::string text = {}, fileName = {};
+
+  /// The library says what the kernel must compute; otherwise the program itself does, or its author.
+  bool isOfLibrary() const { return entry && !own; }
 };
+
+/// What the image holds for a target.
+using ImageChoice = std::function<rt::ImageKind(const std::string &target)>;
+/// `isKept`: what was compiled before may come back from the cache.
+CompileAttempt compileResolved(const Resolved &resolved, const ImageChoice &kind, bool isKept);
 
 /// What `--padded-rows` says: on, off or auto; throws UsageError for anything else.
 RowPadding paddingOf(const std::string &value);
@@ -112,7 +134,7 @@ RowPadding paddingOf(const std::string &value);
 bool isOn(const std::string &option, const std::string &value);
 
 /// What `--schedule` means; throws UsageError with the legal choices.
-sched::ScheduleRequest resolveSchedule(const std::string &said);
+sched::ScheduleRequest resolveSchedule(const std::string &said, const std::vector<WaveSchedule> &own = {});
 
 /// True for the name of a file with a module instead of a kernel of the library.
 bool isFile(const std::string &kernel);
@@ -120,10 +142,24 @@ bool isFile(const std::string &kernel);
 std::string readFile(const std::string &path);
 void writeFile(const std::string &path, const std::string &bytes);
 /// What `compileText` takes of a choice.
-CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven);
+CompileOptions optionsForFile(const KernelChoice &choice);
 
+/// What a device loads.
+rt::ImageKind imageFor(const rt::Device &device);
+/// The choice with the device's own target where the user named none.
+KernelChoice choiceFor(const KernelChoice &choice, const rt::Device &device);
+
+/// The kernel of a user's C++ file that a choice names; what the compiler warned of goes to `err`.
+OwnKernel loadOwnKernel(const std::string &said, std::ostream &err);
+/// `unknown WHAT`, the nearest guess, and all choices.
+std::string unknown(const std::string &what, const std::string &found, const std::vector<std::string> &choices);
+/// `NAME=NUMBER`; throws UsageError for anything else.
+std::pair<std::string, int64_t> assignment(const std::string &text);
+
+/// Extents that files give to arguments, by name: sizes that nobody said follow from them.
+using GivenShapes = std::map<std::string, std::vector<int64_t>>;
 /// Throws UsageError with the legal choices and the nearest guess.
-Resolved resolve(const KernelChoice &choice);
+Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShapes &given = {});
 
 int listTargets(bool json, std::ostream &out);
 int listKernels(bool json, std::ostream &out);
@@ -135,6 +171,8 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
 
 int manageCache(const CacheCommand &command, std::ostream &out);
 
+/// Text that was said by others, ready to be printed: empty, or whole lines.
+std::string withLineEnd(const std::string &text);
 /// One line; bytes that are no UTF-8 (of a file name, say) are replaced.
 std::string line(const Json &json);
 /// One entry per phase, and their sum as `total`.

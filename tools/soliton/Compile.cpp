@@ -2,6 +2,8 @@
 
 #include "tools/soliton/Commands.h"
 
+#include "soliton/driver/Plugin.h"
+
 #include <fstream>
 #include <iomanip>
 #include <sstream>
@@ -19,11 +21,13 @@ constexpr Emission kEmissions[] = {
 
 /// The whole of what a launch needs, as one file: every kernel of the plan and its manifest.
 constexpr const char *kImage = "image";
+/// The library that a C++ file of kernels becomes.
+constexpr const char *kPlugin = "plugin";
 
 std::optional<Artefact> parseEmission(const std::string &text) {
   if (text.empty() || text == kImage)
     return std::nullopt;
-  std::vector<std::string> names{kImage};
+  std::vector<std::string> names{kImage, kPlugin};
   for (const Emission &emission : kEmissions) {
     if (text == emission.name)
       return emission.artefact;
@@ -99,15 +103,15 @@ void writeFile(const std::string &path, const std::string &bytes) {
     throw UsageError("cannot write `" + path + "`");
 }
 
-CompileOptions optionsForFile(const KernelChoice &choice, bool targetGiven) {
+CompileOptions optionsForFile(const KernelChoice &choice) {
   CompileOptions options;
   options.wideOffsets = choice.wideOffsets;
   if (!choice.directCopies.empty())
     options.directCopies = isOn("--direct-copies", choice.directCopies);
   options.paddedRows = paddingOf(choice.paddedRows);
-  if (targetGiven && !findTarget(choice.target))
-    throw UsageError("unknown target `" + choice.target + "`. The choices are " + listOf(targetNames()) + ".");
-  if (targetGiven)
+  if (choice.targetGiven && !findTarget(choice.target))
+    throw UsageError(unknown("target", choice.target, targetNames()));
+  if (choice.targetGiven)
     options.target = choice.target;
   options.schedule = resolveSchedule(choice.schedule);
   return options;
@@ -120,32 +124,36 @@ static bool explainsLayouts(const CompileCommand &command) {
   return command.explain == "layouts";
 }
 
+/// The library of a user's file, for machines where there is no compiler.
+static int compilePluginFile(const CompileCommand &command, std::ostream &out, std::ostream &err) {
+  if (!isPluginFile(command.choice.kernel) || command.choice.kernel.ends_with(".so"))
+    throw UsageError("`--emit plugin` takes a C++ file of kernels, found `" + command.choice.kernel + "`");
+  if (command.output.empty())
+    throw UsageError("`--emit plugin` writes a library: say where with `-o FILE.so`");
+  err << withLineEnd(buildPlugin(command.choice.kernel, command.output));
+  if (command.choice.json)
+    out << line({{"ok", true}, {"kernel", command.choice.kernel}, {"output", command.output}});
+  else
+    out << "wrote " << command.output << "\n";
+  return 0;
+}
+
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err) {
+  if (command.emit == kPlugin)
+    return compilePluginFile(command, out, err);
   std::optional<Artefact> artefact = parseEmission(command.emit);
-  CompileAttempt attempt;
-  if (isFile(command.choice.kernel)) {
-    CompileOptions options = optionsForFile(command.choice, command.targetGiven);
-    options.printAfter = command.printAfter;
-    options.explainLayouts = explainsLayouts(command);
-    options.countBankConflicts = command.choice.json;
-    if (artefact)
-      options.keep = {*artefact};
-    // A target that nobody knows is reported with the module's other mistakes.
-    auto kind = [&](const std::string &name) {
-      const Target *target = findTarget(name);
-      return target ? imageFor(artefact, *target) : rt::ImageKind::emulator;
-    };
-    attempt = compileText(readFile(command.choice.kernel), command.choice.kernel, options, kind);
-  } else {
-    Resolved resolved = resolve(command.choice);
-    resolved.options.printAfter = command.printAfter;
-    resolved.options.explainLayouts = explainsLayouts(command);
-    resolved.options.countBankConflicts = command.choice.json;
-    if (artefact)
-      resolved.options.keep = {*artefact};
-    attempt = compileImage(resolved.entry->build(*resolved.variant), resolved.options,
-                           imageFor(artefact, *findTarget(command.choice.target)));
-  }
+  Resolved resolved = resolve(command.choice, err);
+  resolved.options.printAfter = command.printAfter;
+  resolved.options.explainLayouts = explainsLayouts(command);
+  resolved.options.countBankConflicts = command.choice.json;
+  if (artefact)
+    resolved.options.keep = {*artefact};
+  // A target that nobody knows is reported with a module's other mistakes.
+  auto kind = [&](const std::string &name) {
+    const Target *target = findTarget(name);
+    return target ? imageFor(artefact, *target) : rt::ImageKind::emulator;
+  };
+  CompileAttempt attempt = compileResolved(resolved, kind, /*isKept=*/false);
   if (!attempt)
     return reportFailure(attempt.diagnostics, command.choice.json, out, err);
   const CompileResult &result = *attempt.result;

@@ -4,13 +4,14 @@
 
 #include "kernels/Schedules.h"
 #include "soliton/authoring/ScheduleFile.h"
+#include "soliton/driver/Plugin.h"
+#include "soliton/frontend/Program.h"
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 
 namespace soliton::cli {
-namespace {
 
 std::string unknown(const std::string &what, const std::string &found, const std::vector<std::string> &choices) {
   std::string text = "unknown " + what + " `" + found + "`";
@@ -28,6 +29,8 @@ std::pair<std::string, int64_t> assignment(const std::string &text) {
     throw UsageError("found `" + text + "`, expected `NAME=NUMBER`, as in `M=256`");
   return {text.substr(0, equals), value};
 }
+
+namespace {
 
 std::vector<std::string> namesOf(const std::vector<kernels::DefaultSize> &list) {
   std::vector<std::string> names;
@@ -55,9 +58,13 @@ std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize
   return values;
 }
 
-/// Algorithms, then the schedules that ship.
-std::vector<std::string> scheduleNames() {
-  std::vector<std::string> names = sched::algorithmNames();
+/// The file's own, then algorithms, then the schedules that ship.
+std::vector<std::string> scheduleNames(const std::vector<WaveSchedule> &own) {
+  std::vector<std::string> names;
+  for (const WaveSchedule &schedule : own)
+    names.push_back(schedule.name);
+  for (const std::string &name : sched::algorithmNames())
+    names.push_back(name);
   for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
     names.push_back(entry.name());
   return names;
@@ -90,9 +97,14 @@ RowPadding paddingOf(const std::string &value) {
   return value == "on" ? RowPadding::always : RowPadding::never;
 }
 
-sched::ScheduleRequest resolveSchedule(const std::string &said) {
+sched::ScheduleRequest resolveSchedule(const std::string &said, const std::vector<WaveSchedule> &own) {
   sched::ScheduleRequest request;
   request.name = said;
+  for (const WaveSchedule &schedule : own)
+    if (schedule.name == said) {
+      request.written = std::make_shared<WaveSchedule>(schedule);
+      return request;
+    }
   if (sched::parseAlgorithm(said))
     return request;
   if (const kernels::ScheduleEntry *entry = kernels::findSchedule(said)) {
@@ -102,7 +114,7 @@ sched::ScheduleRequest resolveSchedule(const std::string &said) {
   constexpr std::streamsize kLargestFile = 16 << 20;
   std::ifstream file(said, std::ios::binary | std::ios::ate);
   if (!file || file.tellg() < 0 || said.empty())
-    throw UsageError(unknown("schedule", said, scheduleNames()) + " A file of that name can't be read either.");
+    throw UsageError(unknown("schedule", said, scheduleNames(own)) + " A file of that name can't be read either.");
   std::streamsize size = file.tellg();
   if (size == 0 || size > kLargestFile)
     throw UsageError("the schedule file `" + said + "` has " + std::to_string(size) + " bytes, expected 1 to " +
@@ -116,36 +128,68 @@ sched::ScheduleRequest resolveSchedule(const std::string &said) {
   return request;
 }
 
-Resolved resolve(const KernelChoice &choice) {
-  Resolved resolved;
-  resolved.entry = kernels::findKernel(choice.kernel);
-  if (!resolved.entry) {
-    std::vector<std::string> names;
-    for (const kernels::KernelEntry *entry : kernels::allKernels())
-      names.push_back(entry->name);
-    throw UsageError(unknown("kernel", choice.kernel, names));
-  }
+/// Sizes that follow from the shapes of given arrays and that nobody said.
+static std::vector<std::string> withInferred(const KernelChoice &choice, const Resolved &resolved,
+                                             const GivenShapes &given) {
+  std::vector<std::string> said = choice.sizes;
+  auto isSaid = [&](const std::string &name) {
+    return std::ranges::any_of(said, [&](const std::string &text) { return text.starts_with(name + "="); });
+  };
+  std::vector<std::string> names = namesOf(resolved.entry->sizes);
+  auto infer = [&](const std::string &argument, const std::vector<std::string> &dims) {
+    auto shape = given.find(argument);
+    for (size_t d = 0; shape != given.end() && d < std::min(dims.size(), shape->second.size()); ++d)
+      if (std::ranges::find(names, dims[d]) != names.end() && !isSaid(dims[d]))
+        said.push_back(dims[d] + "=" + std::to_string(shape->second[d]));
+  };
+  if (resolved.own)
+    for (const frontend::Parameter &parameter : resolved.own->kernel.kernel.program()->parameters) {
+      std::vector<std::string> dims;
+      for (const Expr &dim : parameter.shape)
+        dims.push_back(dim.isSymbol() ? std::string(dim.symbolName()) : "");
+      infer(parameter.name, dims);
+    }
+  else
+    for (const kernels::ArgumentInfo &argument : resolved.entry->arguments(*resolved.variant))
+      infer(argument.name, argument.dims);
+  return said;
+}
+
+static void resolveVariant(Resolved &resolved, const std::string &dtype) {
   const kernels::KernelEntry &entry = *resolved.entry;
-  if (!findTarget(choice.target))
-    throw UsageError(unknown("target", choice.target, targetNames()));
-  resolved.variant = choice.dtype.empty() ? &entry.variants.front() : entry.findVariant(choice.dtype);
-  if (!resolved.variant) {
-    std::vector<std::string> names;
-    for (const kernels::Variant &variant : entry.variants)
-      names.push_back(variant.name);
-    throw UsageError(unknown("dtype", choice.dtype, names));
+  resolved.variant = dtype.empty() ? &entry.variants.front() : entry.findVariant(dtype);
+  if (resolved.variant)
+    return;
+  if (resolved.own)
+    throw UsageError("`" + entry.name + "` says its element types itself; leave `--dtype " + dtype + "` out");
+  std::vector<std::string> names;
+  for (const kernels::Variant &variant : entry.variants)
+    names.push_back(variant.name);
+  throw UsageError(unknown("dtype", dtype, names));
+}
+
+/// Which kernel it is.
+static Resolved findChoice(const KernelChoice &choice, std::ostream &err) {
+  Resolved resolved;
+  if (isPluginFile(choice.kernel.substr(0, choice.kernel.rfind(':')))) {
+    resolved.own = std::make_shared<OwnKernel>(loadOwnKernel(choice.kernel, err));
+    resolved.entry = &resolved.own->entry;
+    return resolved;
   }
-  resolved.sizes = overridden(entry.sizes, choice.sizes, "size");
+  resolved.entry = kernels::findKernel(choice.kernel);
+  if (resolved.entry)
+    return resolved;
+  std::vector<std::string> names;
+  for (const kernels::KernelEntry *entry : kernels::allKernels())
+    names.push_back(entry->name);
+  throw UsageError(unknown("kernel", choice.kernel, names) + " Or give a file: `FILE.cpp`, `FILE.mlir`.");
+}
+
+static void resolveSymbols(Resolved &resolved, const KernelChoice &choice, const GivenShapes &given) {
+  const kernels::KernelEntry &entry = *resolved.entry;
+  resolved.sizes = overridden(entry.sizes, withInferred(choice, resolved, given), "size");
   std::map<std::string, int64_t> tiles =
       overridden(entry.tilesFor(*resolved.variant, *findTarget(choice.target)), choice.settings, "symbol");
-
-  resolved.options.target = choice.target;
-  resolved.options.schedule = resolveSchedule(choice.schedule);
-  resolved.options.wideOffsets = choice.wideOffsets;
-  resolved.options.directCopies = choice.directCopies.empty()
-                                      ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
-                                      : isOn("--direct-copies", choice.directCopies);
-  resolved.options.paddedRows = paddingOf(choice.paddedRows);
   for (const std::string &name : choice.dynamic) {
     if (!resolved.sizes.contains(name))
       throw UsageError(unknown("size", name, namesOf(entry.sizes)));
@@ -161,7 +205,53 @@ Resolved resolve(const KernelChoice &choice) {
     resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
   for (const auto &derived : entry.derivedSubs())
     resolved.options.subs.push_back(derived);
+}
+
+/// The text of a module binds its own symbols; sizes are for those that it leaves to the launch.
+static Resolved resolveModule(const KernelChoice &choice) {
+  Resolved resolved;
+  resolved.text = readFile(choice.kernel);
+  resolved.fileName = choice.kernel;
+  resolved.options = optionsForFile(choice);
+  for (const std::string &text : choice.sizes) {
+    auto [name, value] = assignment(text);
+    if (value < 0)
+      throw UsageError("found `" + text + "`, expected a number of at least 0");
+    resolved.sizes[name] = value;
+  }
   return resolved;
+}
+
+Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShapes &given) {
+  if (isFile(choice.kernel))
+    return resolveModule(choice);
+  if (!findTarget(choice.target))
+    throw UsageError(unknown("target", choice.target, targetNames()));
+  Resolved resolved = findChoice(choice, err);
+  resolveVariant(resolved, choice.dtype);
+  resolved.options.target = choice.target;
+  resolveSymbols(resolved, choice, given);
+  const std::vector<WaveSchedule> own = resolved.own ? resolved.own->kernel.schedules : std::vector<WaveSchedule>();
+  resolved.options.schedule = resolveSchedule(choice.schedule, own);
+  resolved.options.wideOffsets = choice.wideOffsets;
+  resolved.options.directCopies = choice.directCopies.empty()
+                                      ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
+                                      : isOn("--direct-copies", choice.directCopies);
+  resolved.options.paddedRows = paddingOf(choice.paddedRows);
+  if (resolved.own) {
+    const Substitutions &subs = resolved.own->kernel.subs;
+    resolved.options.subs.insert(resolved.options.subs.end(), subs.begin(), subs.end());
+    resolved.options.place = resolved.own->place;
+  }
+  return resolved;
+}
+
+CompileAttempt compileResolved(const Resolved &resolved, const ImageChoice &kind, bool isKept) {
+  if (!resolved.entry)
+    return compileText(resolved.text, resolved.fileName, resolved.options, kind);
+  Kernel kernel = resolved.entry->build(*resolved.variant);
+  rt::ImageKind image = kind(resolved.options.target);
+  return isKept ? compileOrFind(kernel, resolved.options, image) : compileImage(kernel, resolved.options, image);
 }
 
 std::string line(const Json &json) {

@@ -15,16 +15,10 @@ namespace soliton::cli {
 namespace {
 
 /// Compiled only as far as it must be: the emulator's image is the cheapest.
-CompileAttempt compileForSchedule(const ScheduleCommand &command) {
-  if (isFile(command.choice.kernel)) {
-    CompileOptions options = optionsForFile(command.choice, command.targetGiven);
-    options.schedule.reportsNone = true;
-    return compileText(readFile(command.choice.kernel), command.choice.kernel, options,
-                       [](const std::string &) { return rt::ImageKind::emulator; });
-  }
-  Resolved resolved = resolve(command.choice);
+CompileAttempt compileForSchedule(const ScheduleCommand &command, std::ostream &err) {
+  Resolved resolved = resolve(command.choice, err);
   resolved.options.schedule.reportsNone = true;
-  return compileImage(resolved.entry->build(*resolved.variant), resolved.options, rt::ImageKind::emulator);
+  return compileResolved(resolved, [](const std::string &) { return rt::ImageKind::emulator; }, /*isKept=*/false);
 }
 
 /// `gemm.html` for the first loop, `gemm-2.html` for the second.
@@ -154,7 +148,7 @@ static int checkProof(const ScheduleCommand &command, const sched::LoopReport &l
 
 /// A schedule that the verifier refuses is shown too, with what is wrong, and is a failure all the same.
 int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream &err) {
-  CompileAttempt attempt = compileForSchedule(command);
+  CompileAttempt attempt = compileForSchedule(command, err);
   const std::vector<sched::LoopReport> &loops = attempt ? attempt.result->loops : attempt.loops;
   if (!attempt && loops.empty())
     return reportFailure(attempt.diagnostics, command.choice.json, out, err);
