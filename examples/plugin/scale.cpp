@@ -1,6 +1,6 @@
 // A kernel of your own, for every tool. Nothing has to be built or linked first:
 //
-//   soliton run examples/plugin/scale.cpp --target gfx942
+//   soliton run examples/plugin/scale.cpp:scale --target gfx942
 //   soliton run examples/plugin/scale.cpp:scale --size M=777 --input x=x.npy --output y=y.npy
 //   soliton compile examples/plugin/scale.cpp:rows --target sm_90a --emit ptx
 #include <soliton/plugin.h>
