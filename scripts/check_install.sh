@@ -55,4 +55,16 @@ if [ "$plugins" != 1 ]; then
   echo "error: found $plugins plug-ins in the cache, expected 1"
   exit 1
 fi
-echo "installed package: $ran examples built and ran, and a file of kernels"
+# A product: a C program that launches what was compiled before, without LLVM.
+cmake -G Ninja -S "$root/examples/aot" -B "$scratch/aot" -DCMAKE_PREFIX_PATH="$scratch/prefix" -DCMAKE_BUILD_TYPE=Release \
+  -DCMAKE_C_COMPILER=gcc-12 -DCMAKE_CXX_COMPILER=g++-12 >"$scratch/configure-aot.log" 2>&1 || {
+  tail -20 "$scratch/configure-aot.log"
+  exit 1
+}
+ninja -C "$scratch/aot"
+"$scratch/aot/relu" "$scratch/aot/shipped/relu.emulated.kernel" emulator
+if readelf -d "$scratch/aot/relu" | grep -E 'NEEDED.*(LLVM|MLIR)'; then
+  echo "error: the program that launches needs the compiler's libraries"
+  exit 1
+fi
+echo "installed package: $ran examples built and ran, and a file of kernels, and a kernel that was shipped"

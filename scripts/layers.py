@@ -26,7 +26,9 @@ LAYERS = {
     "target": Layer("one table per chip: waves, memories, matrix instructions, counters", ("support", "layout"), False),
     "schedule": Layer("problems, schedules, their verifier and the algorithms", ("support", "target"), False),
     "display": Layer(
-        "what a schedule looks like: tables, pages, pictures, traces", ("support", "target", "schedule"), False
+        "what schedules and layouts look like: tables, pages, pictures, traces",
+        ("support", "layout", "target", "schedule"),
+        False,
     ),
     "authoring": Layer(
         "what an author says about a schedule: in C++, in files, by name", ("support", "target", "schedule"), False

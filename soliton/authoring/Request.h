@@ -3,7 +3,7 @@
 // What the compiler is asked for, and what it found: one report per loop, with all that a table or a picture needs.
 //
 //   ScheduleRequest request{.name = "modulo"};            // an algorithm
-//   ScheduleRequest request{.file = text};                 // a schedule file: text, JSON or Wave's
+//   ScheduleRequest request{.file = "gemm.schedule"};      // a schedule file, or its text: lines, JSON or Wave's
 //   ScheduleRequest request{.written = std::make_shared<WaveSchedule>(seed000)};   // one that was written in C++
 //
 //===----------------------------------------------------------------------===//
@@ -47,7 +47,7 @@ struct LoopReport : LoopPlan {
 struct ScheduleRequest {
   /// An algorithm: `none`, `prefetch`, `four_stage`, `list`, `modulo`, `exact`.
   std::string name = "none";
-  /// The text of a schedule file; replaces `name`.
+  /// A schedule file: its path, or its text; replaces `name`.
   std::string file = {};
   /// For messages about `file`.
   std::string fileName = "schedule";

@@ -11,6 +11,10 @@ extern const char *const kPageScript;
 
 /// `<` and friends as entities.
 std::string escapeHtml(std::string_view text);
+/// The same for XML: names may hold anything, a file may not.
+std::string escapeXml(std::string_view text);
+/// A length; one decimal is a tenth of a pixel.
+std::string num(double value);
 
 /// Number of each op's tag, in the order of the source; colours go by it. -1: barriers, waits and hints have none.
 std::vector<int> tagNumbers(const Problem &problem, std::vector<std::string> &tags);

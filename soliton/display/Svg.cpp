@@ -9,6 +9,38 @@
 #include <map>
 
 namespace soliton::sched {
+
+std::string num(double value) {
+  char buffer[32];
+  double rounded = std::round(value * 10) / 10;
+  std::snprintf(buffer, sizeof buffer, std::floor(rounded) == rounded ? "%.0f" : "%.1f", rounded);
+  return buffer;
+}
+
+/// How many bytes the character at `at` takes; 0 if it is none that may stand in XML.
+static size_t characterLength(std::string_view text, size_t at) {
+  unsigned char first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80)
+    return first >= 0x20 && first != 0x7F ? 1 : 0;
+  size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
+  if (first < 0xC2 || first > 0xF4 || at + length > text.size())
+    return 0;
+  for (size_t i = at + 1; i < at + length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
+      return 0;
+  return length;
+}
+
+std::string escapeXml(std::string_view text) {
+  std::string clean;
+  for (size_t at = 0; at < text.size();) {
+    size_t length = characterLength(text, at);
+    clean += length > 0 ? std::string(text.substr(at, length)) : "?";
+    at += std::max<size_t>(length, 1);
+  }
+  return escapeHtml(clean);
+}
+
 namespace {
 // All lengths are in units of the view box, which is kWidth wide.
 constexpr double kWidth = 1200, kLeft = 132, kRight = 22;
@@ -59,39 +91,6 @@ constexpr const char *kHatches = R"svg(<defs>
 <pattern id="value" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M1 0V5" class="hr" stroke-width="1.2"/></pattern>
 </defs>
 )svg";
-
-/// One decimal is a tenth of a pixel.
-std::string num(double value) {
-  char buffer[32];
-  double rounded = std::round(value * 10) / 10;
-  std::snprintf(buffer, sizeof buffer, std::floor(rounded) == rounded ? "%.0f" : "%.1f", rounded);
-  return buffer;
-}
-
-/// How many bytes the character at `at` takes; 0 if it is none that may stand in XML.
-size_t characterLength(std::string_view text, size_t at) {
-  unsigned char first = static_cast<unsigned char>(text[at]);
-  if (first < 0x80)
-    return first >= 0x20 && first != 0x7F ? 1 : 0;
-  size_t length = first >= 0xF0 ? 4 : first >= 0xE0 ? 3 : 2;
-  if (first < 0xC2 || first > 0xF4 || at + length > text.size())
-    return 0;
-  for (size_t i = at + 1; i < at + length; ++i)
-    if ((static_cast<unsigned char>(text[i]) & 0xC0) != 0x80)
-      return 0;
-  return length;
-}
-
-/// Names may hold anything; XML may not.
-std::string escapeXml(std::string_view text) {
-  std::string clean;
-  for (size_t at = 0; at < text.size();) {
-    size_t length = characterLength(text, at);
-    clean += length > 0 ? std::string(text.substr(at, length)) : "?";
-    at += std::max<size_t>(length, 1);
-  }
-  return escapeHtml(clean);
-}
 
 /// A little more than the fonts take, so that nothing spills over.
 double textWidth(std::string_view text, double size = 12) {

@@ -44,6 +44,7 @@ private:
 
   CompileAttempt finish(mlir::OwningOpRef<mlir::ModuleOp> module);
 
+  bool checkOptions();
   mlir::LogicalResult run(mlir::ModuleOp module);
   mlir::LogicalResult compileOne(mlir::ModuleOp module);
   mlir::LogicalResult compileAll(mlir::ModuleOp module, const PaddingPlan &plan);
@@ -73,7 +74,7 @@ private:
 /// many compilations do not pile up.
 mlir::MLIRContext &threadContext();
 
-/// The options with the line of the call, unless they have one.
+/// The options with the line of the call, unless they have one, and the text of the schedule file that they name.
 CompileOptions placed(CompileOptions options, const Place &call);
 
 } // namespace soliton

@@ -16,6 +16,7 @@
 #include "soliton/transforms/Passes.h"
 
 #include "mlir/Parser/Parser.h"
+#include "llvm/Support/MemoryBuffer.h"
 
 namespace soliton {
 
@@ -102,8 +103,7 @@ mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module,
   build(manager);
   if (!options.printAfter.empty()) {
     auto chosen = [this](mlir::Pass *pass, mlir::Operation *) {
-      return options.printAfter == "all" || pass->getArgument() == options.printAfter ||
-             pass->getName() == options.printAfter;
+      return options.printAfter == "all" || pass->getArgument() == options.printAfter;
     };
     manager.enableIRPrinting([](mlir::Pass *, mlir::Operation *) { return false; }, chosen, /*printModuleScope=*/true,
                              /*printAfterOnlyOnChange=*/false, /*printAfterOnlyOnFailure=*/false, llvm::errs());
@@ -204,13 +204,50 @@ static mlir::LogicalResult checkKind(rt::ImageKind kind, const Target &target, m
          << "`" << target.name << "` has no `" << std::string(rt::name(kind)) << "`";
 }
 
+/// A schedule's text has lines, or is JSON; a path is neither.
+static bool isPathOfSchedule(std::string_view file) {
+  return !file.empty() && file.find('\n') == std::string_view::npos && file.front() != '{' && file.front() != '[';
+}
+
+/// What the options ask for that there is not.
+bool Compilation::checkOptions() {
+  bool isOnePass = !options.printAfter.empty() && options.printAfter != "all";
+  std::vector<std::string> names = isOnePass ? passNames() : std::vector<std::string>();
+  if (isOnePass && !llvm::is_contained(names, options.printAfter)) {
+    std::optional<std::string> guess = nearest(options.printAfter, names);
+    early.push_back({Severity::error,
+                     DiagId::PassUnknown,
+                     options.place,
+                     "there is no pass `" + options.printAfter + "` to print the program after" +
+                         (guess ? "; did you mean `" + *guess + "`?" : ""),
+                     "the passes are, in order, " + listOf(names) + "; `all` prints after each",
+                     {}});
+    return false;
+  }
+  if (const std::string &file = options.schedule.file; isPathOfSchedule(file)) {
+    early.push_back({Severity::error,
+                     DiagId::ScheduleFile,
+                     options.place,
+                     "the schedule file `" + file + "` cannot be read",
+                     "`schedule.file` is the path of a schedule file, or its text",
+                     {}});
+    return false;
+  }
+  return true;
+}
+
 mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
+  if (!checkOptions())
+    return mlir::failure();
   auto kernels = module.getOps<wave::KernelOp>();
   if (kernels.empty() || std::next(kernels.begin()) != kernels.end())
     return report(module.getLoc(), DiagId::InvalidIr)
            << "the module has " << std::distance(kernels.begin(), kernels.end())
            << " kernels of the wave dialect, expected 1";
   wave::KernelOp kernel = *kernels.begin();
+  if (!kernel.getTarget())
+    return report(kernel.getLoc(), DiagId::UnknownTarget).hint("name one: " + listOf(targetNames()))
+           << "the kernel names no target";
   if (options.directCopies)
     kernel.setDirectCopies(true);
   PaddingPlan plan = planPadding(kernel, options.paddedRows);
@@ -292,21 +329,35 @@ double CompileResult::totalMs() const {
   return total;
 }
 
+/// The text in place of the path; what cannot be read stays a path, and is reported.
+static void readScheduleFile(sched::ScheduleRequest &schedule) {
+  if (!isPathOfSchedule(schedule.file))
+    return;
+  auto file = llvm::MemoryBuffer::getFile(schedule.file);
+  if (!file || (*file)->getBufferSize() == 0)
+    return;
+  schedule.fileName = schedule.file;
+  schedule.file = (*file)->getBuffer().str();
+}
+
 CompileOptions placed(CompileOptions options, const Place &call) {
   if (!options.place.known())
     options.place = call;
+  readScheduleFile(options.schedule);
   return options;
 }
 
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
   sym::ThrowMistakes scope; // the author's thread collects them
-  return Compilation(placed(options, place), kind).fromKernel(kernel);
+  CompileOptions complete = placed(options, place);
+  return Compilation(complete, kind).fromKernel(kernel);
 }
 
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind) {
   sym::ThrowMistakes scope;
-  return Compilation(options, rt::ImageKind::emulator).fromText(text, fileName, kind);
+  CompileOptions complete = placed(options, options.place);
+  return Compilation(complete, rt::ImageKind::emulator).fromText(text, fileName, kind);
 }
 
 } // namespace soliton

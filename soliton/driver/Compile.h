@@ -106,6 +106,26 @@ CompileAttempt compileOrFind(const Kernel &kernel, const CompileOptions &options
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind);
 
+/// Symbols and their values, by name: `{{M, 300}}`.
+using SymbolValues = std::vector<std::pair<sym::Expr, int64_t>>;
+
+/// A loaded kernel with the values of those symbols that no tensor says.
+class KernelWithSymbols {
+public:
+  KernelWithSymbols(std::shared_ptr<rt::LoadedKernel> kernel, std::vector<int64_t> values)
+      : kernel(std::move(kernel)), values(std::move(values)) {}
+
+  template <typename... Arguments>
+  void operator()(const Arguments &...arguments) const {
+    const rt::Argument list[] = {rt::Argument(arguments)...};
+    kernel->launch(list, {.symbols = values});
+  }
+
+private:
+  std::shared_ptr<rt::LoadedKernel> kernel;
+  std::vector<int64_t> values;
+};
+
 /// A kernel that is loaded on a device and can be called.
 class CompiledKernel {
 public:
@@ -120,6 +140,10 @@ public:
     const rt::Argument list[] = {rt::Argument(arguments)...};
     kernel->launch(list);
   }
+
+  /// For sizes that are extents of no tensor: `run.with({{S, 3}})(a, b)`. Throws CompileError `symbol-unknown` for a
+  /// symbol that is none of them, `argument-count` for one that is missing.
+  KernelWithSymbols with(const SymbolValues &symbols) const;
 
 private:
   std::shared_ptr<CompileResult> result;

@@ -9,17 +9,27 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
 
+#include <algorithm>
+#include <cctype>
+
 namespace soliton {
 
-void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
-  mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
-
-  // Who computes what. After this every value has a layout and every access a start: `Indexed`.
+/// Who computes what. After this every value has a layout and every access a start: `Indexed`.
+static void addWho(mlir::OpPassManager &kernel, bool explainLayouts) {
   kernel.addPass(createBindSymbolsPass());
   kernel.addPass(createDecomposeOpsPass());
   kernel.addPass(createDropUnusedPass());
   kernel.addPass(createMakeBroadcastsExplicitPass());
   kernel.addPass(createAssignLayoutsPass({explainLayouts}));
+}
+
+void buildIndexedPipeline(mlir::OpPassManager &pm) {
+  addWho(pm.nest<wave::KernelOp>(), /*explainLayouts=*/false);
+}
+
+void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
+  mlir::OpPassManager &kernel = pm.nest<wave::KernelOp>();
+  addWho(kernel, explainLayouts);
 
   // Where data lives. What loops do not change leaves them first, so that it is moved and bounded once. Bounds come
   // before movement is planned, since a reduction must know its whole dimension.
@@ -53,6 +63,33 @@ void buildMachinePipeline(mlir::OpPassManager &pm, bool wideOffsets) {
   // How it is said: one lane's program.
   pm.addPass(createLowerToMachinePass({wideOffsets}));
   pm.addPass(mlir::createCSEPass());
+}
+
+std::vector<std::string> passNames() {
+  mlir::OpPassManager manager(mlir::ModuleOp::getOperationName());
+  buildScheduledPipeline(manager, {});
+  buildMachinePipeline(manager);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  manager.printAsTextualPipeline(stream);
+  // `builtin.module(wave.kernel(wave-bind-symbols,cse{option=1}),…)`: names are what neither opens a list nor is an
+  // option.
+  std::vector<std::string> names;
+  std::string word;
+  int options = 0;
+  for (char c : text) {
+    options += c == '{' ? 1 : 0;
+    bool isOfWord = std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '_' || c == '.';
+    if (options == 0 && isOfWord) {
+      word += c;
+      continue;
+    }
+    if (!word.empty() && c != '(' && std::ranges::find(names, word) == names.end())
+      names.push_back(word);
+    word.clear();
+    options -= c == '}' ? 1 : 0;
+  }
+  return names;
 }
 
 void registerPipelines() {

@@ -129,9 +129,9 @@ bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kM
     if (values[i] >= (isSize ? 0 : INT32_MIN) && values[i] <= INT32_MAX)
       continue;
     fine = false;
-    report(diagnose(DiagId::SymbolRange,
-                    "`" + image.kernel + "`: symbol `" + symbol.name + "` is " + std::to_string(values[i]) +
-                        ", expected a " + (isSize ? "size of at most 31 bits" : "number of 32 bits")));
+    report(diagnose(DiagId::SymbolRange, "`" + image.kernel + "`: symbol `" + symbol.name + "` is " +
+                                             std::to_string(values[i]) + ", expected a " +
+                                             (isSize ? "size of at most 31 bits" : "number of 32 bits")));
   }
   if (taken == given.size())
     return fine;

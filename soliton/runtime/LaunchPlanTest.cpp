@@ -176,7 +176,8 @@ TEST(LaunchPlan, SizesWithoutMeaningAreRefused) {
 TEST(LaunchPlan, SymbolsMustFit32Bits) {
   Scale s;
   s.input = Tensor::dense(s.in, DType::f32, {int64_t(1) << 31, 64});
-  expectError([&] { s.prepare(); }, DiagId::SymbolRange, "symbol `M` is 2147483648, expected a size of at most 31 bits");
+  expectError([&] { s.prepare(); }, DiagId::SymbolRange,
+              "symbol `M` is 2147483648, expected a size of at most 31 bits");
 }
 
 TEST(LaunchPlan, AnExtentMayHaveANumberMore) {

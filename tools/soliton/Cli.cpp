@@ -70,6 +70,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   bool targetsJson = false, kernelsJson = false;
   CompileCommand compile;
   ScheduleCommand schedule;
+  LayoutCommand layout;
   PipelineCommand pipeline;
   RunCommand run;
   BenchCommand bench;
@@ -89,11 +90,14 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   compileApp->add_option("--emit", compile.emit,
                          "wave, machine, llvm, asm, ptx, hsaco, cubin or image; plugin for a C++ file");
   compileApp->add_option("-o,--output", compile.output, "where to write it");
+  compileApp->add_option("--aot", compile.aot,
+                         "write to this folder what a program without a compiler needs: code, C header, manifest");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
   compileApp->add_option("--explain", compile.explain, "layouts: what was chosen, what it costs, what came second");
   compileApp->add_flag("--time", compile.time, "how long each step took");
   compileApp->footer("Examples:\n  soliton compile gemm --target gfx942 --emit hsaco -o gemm.hsaco\n"
-                     "  soliton compile softmax.mlir --target sm_90a --emit ptx");
+                     "  soliton compile softmax.mlir --target sm_90a --emit ptx\n"
+                     "  soliton compile mine.cpp --target sm_90a --dynamic M --aot shipped");
 
   CLI::App *scheduleApp = app.add_subcommand("schedule", "when the instructions of a kernel's loops run, and why");
   schedule.choice.schedule = "modulo";
@@ -111,6 +115,15 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   scheduleApp->footer("A kernel with several loops writes FILE, FILE-2, and so on; its schedules go to one file.\n\n"
                       "Examples:\n  soliton schedule gemm --target gfx942 --schedule prefetch --html gemm.html\n"
                       "  soliton schedule gemm --target gfx942 --schedule modulo -o modulo.schedule --json");
+
+  CLI::App *layoutApp = app.add_subcommand("layout", "who holds which element: lane, register and wave");
+  addChoice(*layoutApp, layout.choice);
+  layoutApp->add_option("instruction", layout.instruction,
+                        "after `mma`: a matrix instruction of `soliton targets --json`");
+  layoutApp->add_option("--value", layout.value, "the tag of an operation of the kernel");
+  layoutApp->add_option("--svg", layout.svg, "write a picture");
+  layoutApp->footer("Examples:\n  soliton layout mma F32_16x16x16_F16 --target gfx942 --svg mma.svg\n"
+                    "  soliton layout gemm --value mma --target sm_90a --json");
 
   CLI::App *pipelineApp = app.add_subcommand("pipeline", "a declared software pipeline: its program and its proof");
   pipelineApp->add_option("name", pipeline.name, "pipeline4wave, ping_pong or single_buffer")->required();
@@ -177,6 +190,8 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
     return compileKernel(compile, out, err);
   if (scheduleApp->parsed())
     return showSchedule(schedule, out, err);
+  if (layoutApp->parsed())
+    return showLayout(layout, out, err);
   if (pipelineApp->parsed())
     return showPipeline(pipeline, out, err);
   if (runApp->parsed())

@@ -553,8 +553,9 @@ TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {
   expectUsage({"run", "gemm", "--dtype", "f17"}, {"unknown dtype `f17`", "did you mean `f16`?", "`bf16-bf16`"});
   expectUsage({"run", "gemm", "--targt", "gfx942"},
               {"unknown option `--targt`", "did you mean `--target`?", "`--seed`"});
-  expectUsage({"runn", "gemm"}, {"unknown command `runn`", "did you mean `run`?",
-                                 "`targets`, `kernels`, `compile`, `schedule`, `pipeline`, `run`, `bench` or `cache`"});
+  expectUsage({"runn", "gemm"},
+              {"unknown command `runn`", "did you mean `run`?",
+               "`targets`, `kernels`, `compile`, `schedule`, `layout`, `pipeline`, `run`, `bench` or `cache`"});
   expectUsage({"compile", "gemm", "--emit", "hsac"}, {"`--emit hsac`", "did you mean `hsaco`?", "`machine`"});
   expectUsage({"run", "gemm", "--check", "maybe"}, {"`--check maybe`", "`on` or `off`"});
   expectUsage({"bench", "gemm", "--direct-copies", "yes"}, {"`--direct-copies yes`", "`on` or `off`"});

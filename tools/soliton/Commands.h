@@ -43,6 +43,8 @@ struct CompileCommand {
   std::string emit;
   std::string output;
   std::string printAfter;
+  /// The folder for a kernel that is shipped.
+  std::string aot;
   /// `layouts` or empty.
   std::string explain;
   bool time = false;
@@ -91,6 +93,16 @@ struct PipelineCommand {
   bool edges = false, costs = false;
   std::string html, svg, trace;
   bool json = false;
+};
+
+struct LayoutCommand {
+  /// A kernel, or `mma`.
+  KernelChoice choice;
+  /// Of `mma`: the name of a matrix instruction.
+  std::string instruction;
+  /// Of a kernel: the tag of an operation.
+  std::string value;
+  std::string svg;
 };
 
 struct CacheCommand {
@@ -164,7 +176,9 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
 int listTargets(bool json, std::ostream &out);
 int listKernels(bool json, std::ostream &out);
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err);
+int compileAot(const CompileCommand &command, std::ostream &out, std::ostream &err);
 int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream &err);
+int showLayout(const LayoutCommand &command, std::ostream &out, std::ostream &err);
 int showPipeline(const PipelineCommand &command, std::ostream &out, std::ostream &err);
 int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err);
 int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err);

@@ -139,6 +139,8 @@ static int compilePluginFile(const CompileCommand &command, std::ostream &out, s
 }
 
 int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream &err) {
+  if (!command.aot.empty())
+    return compileAot(command, out, err);
   if (command.emit == kPlugin)
     return compilePluginFile(command, out, err);
   std::optional<Artefact> artefact = parseEmission(command.emit);

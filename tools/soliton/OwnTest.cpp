@@ -1,4 +1,5 @@
 //===- OwnTest.cpp - Kernels of a user's own C++ file, with every tool ----------------------------===//
+#include "soliton/runtime/launch.h"
 #include "tools/soliton/TestCli.h"
 
 #include <cstdlib>
@@ -213,6 +214,37 @@ TEST_F(Own, DamagedPluginIsBuiltAgain) {
   EXPECT_EQ(said.parsed().at("removed").size(), 1u);
   EXPECT_EQ(soliton({"run", file}).code, 0);
   EXPECT_EQ(plugins(), 1u);
+}
+
+TEST_F(Cli, AotLeavesAllThatALaunchNeeds) {
+  Said said =
+      soliton({"compile", "copy", "--target", "gfx942", "--dynamic", "M,N", "--aot", path("shipped"), "--json"});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.parsed().at("files").size(), 5u);
+  EXPECT_TRUE(read("shipped/copy.hsaco")
+                  .starts_with("\x7f"
+                               "ELF"));
+  EXPECT_NE(read("shipped/copy.h").find("copy_launch(soliton_kernel *kernel, int where, const void *a, void *b"),
+            std::string::npos)
+      << read("shipped/copy.h");
+  EXPECT_TRUE(nlohmann::json::accept(read("shipped/copy.json")));
+
+  soliton_kernel *kernel = soliton_open(path("shipped/copy.emulated.kernel").c_str(), "emulator");
+  ASSERT_NE(kernel, nullptr) << soliton_error();
+  std::vector<float> a(30 * 20, 2.5f), b(30 * 20, 0);
+  soliton_argument arguments[] = {{SOLITON_HOST, a.data(), 2, {30, 20}, 0, 0},
+                                  {SOLITON_HOST, b.data(), 2, {30, 20}, 0, 0}};
+  EXPECT_EQ(soliton_launch(kernel, arguments, 2, nullptr, 0, nullptr), 0) << soliton_error();
+  EXPECT_EQ(soliton_synchronize(kernel), 0);
+  EXPECT_EQ(b, a);
+  EXPECT_NE(soliton_launch(kernel, arguments, 1, nullptr, 0, nullptr), 0);
+  EXPECT_NE(std::string(soliton_error()).find("argument"), std::string::npos);
+  soliton_close(kernel);
+
+  said = soliton({"compile", "gemm", "--target", "sm_90a", "--aot", path("nvidia"), "--json"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(read("nvidia/gemm.ptx").find(".entry"), std::string::npos);
+  expectUsage({"compile", "copy", "--aot", path("x"), "--emit", "wave"}, {"`--aot` with `--emit wave`"});
 }
 
 } // namespace

@@ -251,7 +251,9 @@ CompileAttempt compileResolved(const Resolved &resolved, const ImageChoice &kind
     return compileText(resolved.text, resolved.fileName, resolved.options, kind);
   Kernel kernel = resolved.entry->build(*resolved.variant);
   rt::ImageKind image = kind(resolved.options.target);
-  return isKept ? compileOrFind(kernel, resolved.options, image) : compileImage(kernel, resolved.options, image);
+  // What is said of no op in particular has no place in the user's text, and none in ours.
+  return isKept ? compileOrFind(kernel, resolved.options, image, Place())
+                : compileImage(kernel, resolved.options, image, Place());
 }
 
 std::string line(const Json &json) {

@@ -89,7 +89,7 @@ static std::vector<int64_t> symbolValues(const Resolved &resolved, const rt::Ker
     if (said != resolved.sizes.end())
       values.push_back(said->second);
     else if (shape != given.end() && symbol.dim < shape->second.size())
-      values.push_back(shape->second[symbol.dim]);
+      values.push_back(shape->second[symbol.dim] - symbol.less);
     else
       throw UsageError("`" + symbol.name + "` of `" + image.kernel + "` is known only at launch: say `--size " +
                        symbol.name + "=NUMBER`");
