@@ -388,17 +388,17 @@ uint64_t LaunchPlan::workspaceBytes(std::span<const Argument> arguments, const L
 
 void LaunchPlan::setWorkspace(PreparedLaunch &launch, const void *pointer) const {
   if (layout.workspace)
-    std::memcpy(launch.block.data() + *layout.workspace, &pointer, sizeof(pointer));
+    std::memcpy(launch.block.data() + *layout.workspace, static_cast<const void *>(&pointer), sizeof(pointer));
 }
 
 void *LaunchPlan::pointer(const PreparedLaunch &launch, size_t argument) const {
   void *pointer = nullptr;
-  std::memcpy(&pointer, launch.block.data() + layout.arguments[argument], sizeof(pointer));
+  std::memcpy(static_cast<void *>(&pointer), launch.block.data() + layout.arguments[argument], sizeof(pointer));
   return pointer;
 }
 
 void LaunchPlan::setPointer(PreparedLaunch &launch, size_t argument, const void *pointer) const {
-  std::memcpy(launch.block.data() + layout.arguments[argument], &pointer, sizeof(pointer));
+  std::memcpy(launch.block.data() + layout.arguments[argument], static_cast<const void *>(&pointer), sizeof(pointer));
 }
 
 std::optional<Diagnostic> LaunchPlan::checkAlignment(size_t argument, const void *address) const {

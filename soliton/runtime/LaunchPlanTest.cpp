@@ -23,7 +23,7 @@ DeviceInfo cudaDevice(int index = 0) {
 template <typename T>
 T at(const PreparedLaunch &launch, size_t offset) {
   T value;
-  std::memcpy(&value, launch.block.data() + offset, sizeof(T));
+  std::memcpy(static_cast<void *>(&value), launch.block.data() + offset, sizeof(T));
   return value;
 }
 
