@@ -299,40 +299,38 @@ TEST(Gfx942, TwiceTheRegistersIsRefusedAtOnce) {
   EXPECT_NE(far.said().find("hint: use a smaller tile or more waves"), std::string::npos) << far.said();
 }
 
-TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
-  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", R"(
-  %zero = arith.constant 0 : i64
+/// A kernel with bounds for a loop, and a buffer.
+std::string withLoop(const std::string &body) {
+  std::string bounds = R"(  %zero = arith.constant 0 : i64
   %bytes = arith.constant 4096 : i64
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c9 = arith.constant 9 : i32
   %from = machine.buffer %a[%zero], %bytes
+)";
+  return kernelText(chip("gfx942"), "%a: !machine.ptr", bounds + body, 0, 1);
+}
+
+TEST(Gfx942, WhatALoopUsesLivesUntilItEnds) {
+  Program program(withLoop(R"(
   %kept = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
   scf.for %i = %c0 to %c9 step %c1 : i32 {
     machine.store %kept, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
     %other = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
     machine.store %other, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
-  })",
-                             0, 1));
+  })"));
   EXPECT_EQ(registersAlive(program.kernel), 8);
 }
 
 TEST(Gfx942, WhatALoopCarriesIsCountedOnce) {
-  Program program(kernelText(chip("gfx942"), "%a: !machine.ptr", R"(
-  %zero = arith.constant 0 : i64
-  %bytes = arith.constant 4096 : i64
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %c9 = arith.constant 9 : i32
-  %from = machine.buffer %a[%zero], %bytes
+  Program program(withLoop(R"(
   %first = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
   %last = scf.for %i = %c0 to %c9 step %c1 iter_args(%carried = %first) -> (vector<4xf32>) : i32 {
     machine.store %carried, %from [%c0] {alignment = 16 : i64} : vector<4xf32>
     %next = machine.load %from [%c0] {alignment = 16 : i64} : vector<4xf32>
     scf.yield %next : vector<4xf32>
   }
-  machine.store %last, %from [%c0] {alignment = 16 : i64} : vector<4xf32>)",
-                             0, 1));
+  machine.store %last, %from [%c0] {alignment = 16 : i64} : vector<4xf32>)"));
   EXPECT_EQ(registersAlive(program.kernel), 4);
 }
 

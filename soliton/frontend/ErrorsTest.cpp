@@ -287,6 +287,15 @@ TEST_F(ErrorsTest, ANumberOfAnotherKernel) {
                 "take it in this kernel");
 }
 
+TEST_F(ErrorsTest, ANumberOfAnotherKernelWhoseNameBeginsLikewise) {
+  Kernel longer{k.name() + "_0", {}};
+  Expr taken = index_of(longer.fill({}, i32, 1));
+  line = __LINE__ + 1;
+  k.conditional(sym::lt(taken, 3), [] {});
+  expectMistake(DiagId::ForeignValue, "`conditional` uses a number that `index_of` took in another kernel",
+                "take it in this kernel");
+}
+
 TEST_F(ErrorsTest, LoopExitOutsideOfALoop) {
   line = __LINE__ + 1;
   k.continue_while(sym::lt(M, 3));

@@ -3,6 +3,7 @@
 #include "soliton/support/Float.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 using namespace soliton;
@@ -104,12 +105,16 @@ Value Tracer::poison() {
 /// A number from data is used where it is known, in the kernel that took it.
 void Tracer::checkNumber(const std::string &name) {
   std::string prefix = owner->numberPrefix();
-  if (!name.starts_with(prefix)) {
+  // Kernel `a` has no number of kernel `a_0`, though its symbols begin likewise.
+  std::string_view digits = name.starts_with(prefix) ? std::string_view(name).substr(prefix.size()) : "";
+  size_t number = 0;
+  bool isOwn = !digits.empty() && std::from_chars(digits.begin(), digits.end(), number).ptr == digits.end();
+  if (!isOwn || number >= owner->numbers.size()) {
     error(DiagId::ForeignValue, quoted(op) + " uses a number that `index_of` took in another kernel",
           "take it in this kernel");
     return;
   }
-  const auto &[taken, home] = owner->numbers.at(std::stoul(name.substr(prefix.size())));
+  const auto &[taken, home] = owner->numbers[number];
   if (!owner->encloses(home, owner->current))
     error(DiagId::ValueOutOfLoop, quoted(op) + " uses a number that `index_of` took inside a loop or branch",
           "return the tile from there and take the number here", {{taken, "it is taken here"}});
