@@ -49,8 +49,8 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonGenerate SolitonAttack soliton
 	@python3 scripts/check_determinism.py --soliton $(BUILD)/bin/soliton --processes 100
 	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
-	@$(BUILD)/bin/SolitonAttack --whole 40
-	@$(BUILD)/bin/SolitonAttack
+	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
+	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
 	    --limit 180 --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
 

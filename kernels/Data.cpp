@@ -153,8 +153,9 @@ Comparison kernels::compare(const Expected &expected, std::span<const double> re
   if (result.size() != expected.values.size())
     return {.ok = false, .maxAbsError = INFINITY, .errorBound = 0, .firstWrong = 0};
   for (size_t i = 0; i != result.size(); ++i) {
-    // Written so that NaN is wrong.
-    double error = std::abs(result[i] - expected.values[i]), bound = expected.bounds[i];
+    // Written so that NaN is wrong, and infinity right where it is expected.
+    bool equal = result[i] == expected.values[i];
+    double error = equal ? 0 : std::abs(result[i] - expected.values[i]), bound = expected.bounds[i];
     bool right = error <= bound;
     if (!right && !comparison.firstWrong)
       comparison.firstWrong = i;
@@ -186,7 +187,14 @@ Expected kernels::roundedOutput(const Problem &problem, std::vector<double> valu
     std::fill(errors.begin(), errors.end(), 0.0);
     return {std::move(values), std::move(errors)};
   }
-  for (size_t i = 0; i != values.size(); ++i)
-    errors[i] += halfUlp(type, std::abs(values[i]) + errors[i]);
+  for (size_t i = 0; i != values.size(); ++i) {
+    double most = std::abs(values[i]) + errors[i], least = std::abs(values[i]) - errors[i];
+    errors[i] += halfUlp(type, most);
+    // Beyond the largest number: infinity; beside it: either.
+    if (std::isinf(roundTo(type, most))) {
+      errors[i] = std::isinf(roundTo(type, least)) ? 0 : INFINITY;
+      values[i] = errors[i] == 0 ? std::copysign(INFINITY, values[i]) : values[i];
+    }
+  }
   return {std::move(values), std::move(errors)};
 }

@@ -99,10 +99,10 @@ Expected groupedReference(const Problem &problem) {
 //===- Split along K ----------------------------------------------------------------------===//
 
 Kernel buildSplitK(const Variant &variant) {
-  auto [M, N, K, BK, SPLIT] = symbols<"M N K BLOCK_K BLOCK_SPLIT">();
-  Expr part = sym::min(SPLIT, K - SPLIT * workgroup_id(2));
-  std::vector<Constraint> constraints = productTiles(/*batched=*/false, {.iters = sym::ceildiv(part, BK)});
-  constraints.push_back(WorkgroupConstraint(K, SPLIT, 2));
+  auto [M, N, K, BK, TILES] = symbols<"M N K BLOCK_K SPLIT_TILES">();
+  Expr part = BK * TILES, own = sym::min(part, K - part * workgroup_id(2)); // whole tiles: parts do not overlap
+  std::vector<Constraint> constraints = productTiles(/*batched=*/false, {.iters = sym::ceildiv(own, BK)});
+  constraints.push_back(WorkgroupConstraint(K, part, 2));
   Kernel kernel{"gemm_split_k", constraints};
   auto a = kernel.memory("a", {M, K}, shared, variant.input), b = kernel.memory("b", {N, K}, shared, variant.input);
   auto c = kernel.memory("c", {M, N}, global, variant.output);
@@ -153,8 +153,8 @@ const std::vector<KernelEntry> &kernels::gridEntries() {
     grouped.build = buildGrouped;
     grouped.reference = groupedReference;
 
-    KernelEntry split = entryOf("gemm_split_k", "c[M, N] += a[M, K] · b[N, K]ᵀ, K in parts of BLOCK_SPLIT");
-    split.tiles.push_back({"BLOCK_SPLIT", 128});
+    KernelEntry split = entryOf("gemm_split_k", "c[M, N] += a[M, K] · b[N, K]ᵀ, K in parts of SPLIT_TILES tiles");
+    split.tiles.push_back({"SPLIT_TILES", 4});
     split.variants.resize(2); // sums of f32 meet in memory
     split.arguments = [](const Variant &variant) {
       std::vector<ArgumentInfo> list{

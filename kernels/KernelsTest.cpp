@@ -102,6 +102,18 @@ TEST(Data, ComparisonRejectsWhatIsWrong) {
   EXPECT_FALSE(compare(expected, std::vector<double>{1}).ok);
 }
 
+TEST(Data, BeyondTheLargestNumberIsInfinity) {
+  Problem problem;
+  problem.arguments = {{"c", {"M"}, DType::f16, /*isOutput=*/true}};
+  problem.arrays = {{.type = DType::f16}};
+  Expected expected = roundedOutput(problem, {77129, 65503, -1e6, 3}, {8, 64, 8, 0.5}, /*exact=*/false);
+  EXPECT_TRUE(compare(expected, std::vector<double>{INFINITY, INFINITY, -INFINITY, 3}).ok);
+  EXPECT_TRUE(compare(expected, std::vector<double>{INFINITY, 65504, -INFINITY, 3}).ok);
+  EXPECT_EQ(compare(expected, std::vector<double>{65504, 65504, -INFINITY, 3}).firstWrong, 0u);
+  EXPECT_EQ(compare(expected, std::vector<double>{INFINITY, std::nan(""), -INFINITY, 3}).firstWrong, 1u);
+  EXPECT_EQ(compare(expected, std::vector<double>{INFINITY, INFINITY, INFINITY, INFINITY}).firstWrong, 2u);
+}
+
 TEST(Data, HalfUlp) {
   EXPECT_EQ(halfUlp(DType::f32, 1.0), 0x1p-24);
   EXPECT_EQ(halfUlp(DType::f16, 1.5), 0x1p-11);

@@ -1,11 +1,9 @@
 #include "test/attack/Campaign.h"
+#include "test/attack/InOrder.h"
 
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
-#include <mutex>
 #include <set>
-#include <thread>
 
 namespace soliton::attack {
 namespace {
@@ -27,34 +25,6 @@ private:
   std::mutex mutex;
   std::map<size_t, std::unique_ptr<Base>> known;
 };
-
-/// Hands `produce(i)` for i = 0, 1, … < most, made on some threads, to `consume`, in order, until that has enough: what
-/// comes out does not depend on the number of threads.
-template <typename Produce, typename Consume>
-void inOrder(int threads, uint32_t most, Produce produce, Consume consume) {
-  std::atomic<uint32_t> next = 0;
-  std::atomic<bool> enough = false;
-  std::mutex mutex;
-  uint32_t consumed = 0;
-  std::map<uint32_t, decltype(produce(0))> made;
-  auto loop = [&] {
-    for (uint32_t number = next++; !enough && number < most; number = next++) {
-      auto result = produce(number);
-      std::lock_guard lock(mutex);
-      made.emplace(number, std::move(result));
-      for (auto it = made.find(consumed); it != made.end() && !enough; it = made.find(++consumed)) {
-        enough = !consume(std::move(it->second));
-        made.erase(it);
-      }
-    }
-  };
-  std::vector<std::thread> running;
-  for (int i = 1; i < threads; ++i)
-    running.emplace_back(loop);
-  loop();
-  for (std::thread &thread : running)
-    thread.join();
-}
 
 /// One kind of damage to as many bases as it takes.
 class Kind {

@@ -3,12 +3,14 @@
 //   SolitonAttack                         the whole campaign (bench/results/attack.md)
 //   SolitonAttack --mutants 20 --json     a short one, for machines
 //   SolitonAttack --kind drop-wait -v     one kind, with what is incomplete
-//   SolitonAttack --whole 40              the synchronisation of whole kernels, 40 generated ones among them
+//   SolitonAttack --whole 40              the synchronisation of whole kernels, 40 generated ones among them (-v:
+//   progress)
 //
 // Exits 1 if a harmful mutant is missed more often than the bar allows, or a good schedule raises an alarm.
 //
 //===----------------------------------------------------------------------===//
 #include "test/attack/Campaign.h"
+#include "test/attack/InOrder.h"
 #include "test/attack/WholeAttack.h"
 
 #include <charconv>
@@ -25,11 +27,16 @@ constexpr const char *kUsage = "usage: SolitonAttack [--mutants N] [--harmful N]
 /// Of harmful mutants, those that may be missed: one in a hundred.
 constexpr int kMissedOneIn = 100;
 
+/// Of each kind of harm, for each whole kernel, where nothing is said.
+constexpr int kMutantsOfWhole = 10;
+
 struct Arguments {
   CampaignOptions options;
   bool json = false, verbose = false, examples = false;
   /// Generated kernels among the whole ones; below 0: loops under schedules instead.
   int whole = -1;
+  /// 0: as many as the campaign takes.
+  int mutants = 0;
 };
 
 bool parseNumber(const char *text, int &to) {
@@ -47,12 +54,10 @@ bool parseKind(std::string_view text, CampaignOptions &options) {
 
 bool parse(int argc, char **argv, Arguments &arguments) {
   int seed = static_cast<int>(arguments.options.seed);
-  const std::map<std::string_view, int *> numbers = {{"--mutants", &arguments.options.mutants},
-                                                     {"--harmful", &arguments.options.harmful},
-                                                     {"--good", &arguments.options.goods},
-                                                     {"--threads", &arguments.options.threads},
-                                                     {"--whole", &arguments.whole},
-                                                     {"--seed", &seed}};
+  const std::map<std::string_view, int *> numbers = {
+      {"--mutants", &arguments.mutants},    {"--harmful", &arguments.options.harmful},
+      {"--good", &arguments.options.goods}, {"--threads", &arguments.options.threads},
+      {"--whole", &arguments.whole},        {"--seed", &seed}};
   for (int i = 1; i < argc; ++i) {
     std::string_view name = argv[i];
     if (name == "--json")
@@ -77,37 +82,58 @@ void print(const char *title, const std::vector<Attempt> &list) {
               << attempt.seed << ": " << attempt.harm << ")\n"
               << attempt.report;
 }
-} // namespace
-
-/// Breaks every whole kernel in every way; counts by kind, and prints what was missed.
-int attackAll(const Arguments &arguments) {
+/// What became of one kernel: its mutants by kind of harm, or why it is none.
+struct Attacked {
+  std::string text, refusal;
   std::map<Harm, WholeTally> tallies;
-  int victims = 0, refused = 0;
-  for (const WholeSetting &setting : wholeSettings(arguments.whole)) {
-    std::string why;
-    std::unique_ptr<Victim> victim = makeVictim(setting, why);
-    ++(victim ? victims : refused);
-    if (!victim && arguments.verbose)
-      std::cerr << "not compiled: " << setting.text() << ": " << why << "\n";
-    for (Harm harm : victim ? allHarms() : std::vector<Harm>())
-      tallies[harm] += attackWhole(*victim, harm, {arguments.options.seed, arguments.options.mutants});
-    if (victim && arguments.verbose)
-      std::cerr << setting.text() << "\n";
-  }
-  bool missed = false;
-  std::cout
-      << victims << " kernels, " << refused << " more did not compile\n\n"
-      << "| harm | mutants | refused by the verifier | of those, objected to by the emulator | accepted | accepted and "
-         "wrong |\n| --- | --- | --- | --- | --- | --- |\n";
+};
+
+Attacked attackOne(const WholeSetting &setting, const WholeOptions &options) {
+  Attacked attacked{.text = setting.text()};
+  std::unique_ptr<Victim> victim = makeVictim(setting, attacked.refusal);
+  for (Harm harm : victim ? allHarms() : std::vector<Harm>())
+    attacked.tallies[harm] = attackWhole(*victim, harm, options);
+  return attacked;
+}
+
+/// Counts by kind; whether none was missed.
+bool print(const std::map<Harm, WholeTally> &tallies) {
+  bool clean = true;
+  std::cout << "| harm | mutants | refused by the verifier | of those, objected to by the emulator | accepted | "
+               "accepted and wrong |\n| --- | --- | --- | --- | --- | --- |\n";
   for (const auto &[harm, tally] : tallies) {
     std::cout << "| " << nameOf(harm) << " | " << tally.mutants << " | " << tally.refused << " | " << tally.confirmed
               << " | " << tally.accepted << " | " << tally.missed.size() << " |\n";
     for (const std::string &text : tally.missed)
       std::cerr << "missed " << text << "\n";
-    missed |= !tally.missed.empty();
+    clean &= tally.missed.empty();
   }
-  return missed;
+  return clean;
 }
+
+/// Breaks every whole kernel in every way.
+int attackAll(const Arguments &arguments) {
+  std::vector<WholeSetting> settings = wholeSettings(arguments.whole);
+  WholeOptions options{arguments.options.seed, arguments.mutants ? arguments.mutants : kMutantsOfWhole};
+  std::map<Harm, WholeTally> tallies;
+  size_t done = 0, refused = 0;
+  inOrder(
+      arguments.options.threads, static_cast<uint32_t>(settings.size()),
+      [&](uint32_t number) { return attackOne(settings[number], options); },
+      [&](const Attacked &attacked) {
+        ++done;
+        refused += attacked.tallies.empty();
+        for (const auto &[harm, tally] : attacked.tallies)
+          tallies[harm] += tally;
+        if (arguments.verbose)
+          std::cerr << done << " of " << settings.size() << ": " << attacked.text
+                    << (attacked.tallies.empty() ? " is not compiled: " + attacked.refusal : "") << std::endl;
+        return true;
+      });
+  std::cout << done - refused << " kernels, " << refused << " more did not compile\n\n";
+  return print(tallies) ? 0 : 1;
+}
+} // namespace
 
 int main(int argc, char **argv) {
   Arguments arguments;
@@ -117,6 +143,8 @@ int main(int argc, char **argv) {
   }
   if (arguments.whole >= 0)
     return attackAll(arguments);
+  if (arguments.mutants > 0)
+    arguments.options.mutants = arguments.mutants;
   if (arguments.verbose)
     arguments.options.progress = [](const std::string &line) { std::cerr << line << std::flush; };
   Campaign campaign = run(arguments.options);

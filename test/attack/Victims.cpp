@@ -6,6 +6,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/Passes.h"
 #include "soliton/transforms/ScheduleLoops.h"
+#include "test/generate/Inputs.h"
 #include "test/generate/Random.h"
 
 #include "mlir/Parser/Parser.h"
@@ -88,9 +89,11 @@ std::unique_ptr<Victim> makeVictim(const WholeSetting &setting, std::string &why
     return refused();
   wave::KernelOp kernel = *victim->scheduled->getOps<wave::KernelOp>().begin();
   OracleOptions options;
-  for (const generate::Dim &dim : generated.dims)
-    if (dim.dynamic)
-      options.symbols[dim.name] = dim.size;
+  if (!generated.memories.empty()) {
+    options.symbols = generate::dynamicSizes(generated);
+    options.arguments = generate::inputsOf(generated);
+    options.mayDiffer = generate::mayDiffer(generated);
+  }
   mlir::FailureOr<Oracle> oracle = Oracle::of(kernel, options);
   if (mlir::failed(oracle))
     return refused();

@@ -111,6 +111,18 @@ static std::string inFull(double number) {
   return text.str();
 }
 
+std::map<std::string, int64_t> dynamicSizes(const Program &program) {
+  std::map<std::string, int64_t> sizes;
+  for (const Dim &dim : program.dims)
+    if (dim.dynamic)
+      sizes[dim.name] = dim.size;
+  return sizes;
+}
+
+bool mayDiffer(const Program &program) {
+  return std::ranges::any_of(program.memories, [](const Memory &each) { return each.slack > 0 || each.ulps > 0; });
+}
+
 std::optional<std::string> difference(const Program &program, const std::vector<Bytes> &found,
                                       const std::vector<Bytes> &expected, bool mayFuse) {
   size_t argument = 0;

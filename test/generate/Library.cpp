@@ -28,47 +28,76 @@ struct LibraryCase {
   }
 };
 
-int64_t chooseTile(Choose &choose, const std::string &name, bool isMatrix) {
+using Numbers = std::vector<int64_t>;
+
+int64_t chooseTile(Choose &choose, const std::string &family, const std::string &name) {
   if (name.starts_with("WAVES"))
-    return choose.from(std::vector<int64_t>{1, 2, 2, 4});
-  if (isMatrix)
-    return name == "BLOCK_K" ? choose.from(std::vector<int64_t>{32, 64, 128})
-                             : choose.from(std::vector<int64_t>{64, 64, 128});
+    return choose.from(Numbers{1, 2, 2, 4});
+  if (!name.starts_with("BLOCK")) // workgroups, or tiles that one takes
+    return choose.from(Numbers{1, 2, 3, 8});
+  if (family == "gemm")
+    return choose.from(name == "BLOCK_K" ? Numbers{32, 64, 128} : Numbers{64, 64, 128});
+  if (family == "attention" || family == "convolution")
+    return choose.from(name == "BLOCK_Q" ? Numbers{32, 64, 128} : Numbers{32, 64});
+  if (name == "BLOCK_S")
+    return choose.from(Numbers{4, 8, 32, 64});
   // Waves share the rows, so their number divides them.
-  return name == "BLOCK_M" ? choose.from(std::vector<int64_t>{16, 32, 64, 128})
-                           : choose.from(std::vector<int64_t>{1, 2, 8, 16, 17, 32, 64, 96, 128});
+  return choose.from(name == "BLOCK_M" ? Numbers{16, 32, 64, 128} : Numbers{1, 2, 8, 16, 17, 32, 64, 96, 128});
 }
 
-/// Kernels of which every size may be any number that a tile suggests.
-const std::vector<const kernels::KernelEntry *> &freeKernels() {
-  static const std::vector<const kernels::KernelEntry *> list = [] {
-    std::vector<const kernels::KernelEntry *> all;
-    for (const kernels::KernelEntry *entry : kernels::allKernels())
-      if (std::ranges::all_of(entry->sizes, [](const auto &size) {
-            return std::string_view("MNK").find(size.name) != std::string_view::npos;
-          }))
-        all.push_back(entry);
-    return all;
-  }();
-  return list;
+/// What a size of this name may be that no tile suggests; nothing for extents of tensors, which may be anything.
+const Numbers *numbersFor(const std::string &name) {
+  static const std::map<std::string, Numbers> numbers = {
+      {"B", {1, 2, 3}},   {"E", {1, 2, 5}},       {"H_KV", {1, 2}},    {"D", {32, 32, 64}},  {"GROUP", {32, 64}},
+      {"PAGE", {32, 64}}, {"WINDOW", {1, 5, 33}}, {"TOPK", {1, 2, 5}}, {"BINS", {1, 5, 64}}, {"C", {1, 3, 32}},
+      {"R", {1, 2, 3}},   {"S", {1, 2, 3}},       {"STRIDE", {1, 2}},  {"PAD", {0, 1, 2}},   {"DILATION", {1, 2}}};
+  auto found = numbers.find(name);
+  return found == numbers.end() ? nullptr : &found->second;
+}
+
+int64_t chooseSize(Choose &choose, const LibraryCase &chosen, const std::string &name) {
+  // A sequence's length, not a filter's.
+  const Numbers *numbers = chosen.tiles.contains("BLOCK_" + name) ? nullptr : numbersFor(name);
+  if (numbers)
+    return choose.from(*numbers);
+  auto tile = chosen.tiles.find("BLOCK_" + name);
+  int64_t unit = tile == chosen.tiles.end() ? 16 : tile->second;
+  return choose.chance(40) ? unit * choose.between(1, 3) : choose.between(1, 3 * unit);
+}
+
+/// What the kernels assume of their sizes.
+void keepAssumptions(LibraryCase &chosen) {
+  kernels::Sizes &sizes = chosen.sizes, &tiles = chosen.tiles;
+  if (sizes.contains("H_KV")) // heads of queries share those of keys
+    sizes["H"] = sizes["H_KV"] * (1 + sizes["H"] % 3);
+  else if (chosen.entry->family == "attention")
+    sizes["H"] = 1 + sizes["H"] % 3;
+  if (sizes.contains("TOPK")) // a row has that many
+    sizes["N"] = std::max(sizes["N"], sizes["TOPK"]);
+  if (tiles.contains("BLOCK_Q")) // a wave has the rows of one or two matrix instructions
+    tiles["WAVES"] = std::clamp(tiles["WAVES"], tiles["BLOCK_Q"] / 32, tiles["BLOCK_Q"] / 16);
+  if (chosen.entry->family == "convolution") // the filter fits the image
+    for (const char *extent : {"H", "W"})
+      if (sizes.contains(extent))
+        sizes[extent] = 5 + sizes[extent] % 12;
 }
 
 LibraryCase chooseCase(Choose &choose) {
   LibraryCase chosen;
-  chosen.entry = choose.from(freeKernels());
+  chosen.entry = choose.from(kernels::allKernels());
   chosen.variant = &choose.from(chosen.entry->variants);
-  bool isMatrix = chosen.entry->name.starts_with("gemm");
+  const std::string &family = chosen.entry->family;
   for (const kernels::DefaultSize &tile : chosen.entry->tiles)
-    chosen.tiles[tile.name] = chooseTile(choose, tile.name, isMatrix);
+    chosen.tiles[tile.name] = chooseTile(choose, family, tile.name);
+  std::vector<std::string> free = chosen.entry->dynamicSizes();
   for (const kernels::DefaultSize &size : chosen.entry->sizes) {
-    auto tile = chosen.tiles.find("BLOCK_" + size.name);
-    int64_t unit = tile == chosen.tiles.end() ? 16 : tile->second;
-    chosen.sizes[size.name] = choose.chance(40) ? unit * choose.between(1, 3) : choose.between(1, 3 * unit);
-    if (choose.maybe("library.dynamic", 30))
+    chosen.sizes[size.name] = chooseSize(choose, chosen, size.name);
+    if (std::ranges::find(free, size.name) != free.end() && choose.maybe("library.dynamic", 30))
       chosen.dynamic.insert(size.name);
   }
+  keepAssumptions(chosen);
   static const std::vector<std::string> kSchedules = {"none", "none", "prefetch", "four_stage", "list", "modulo"};
-  if (isMatrix) {
+  if (family == "gemm") {
     chosen.schedule = choose.from(kSchedules);
     chosen.directCopies = choose.maybe("library.direct-copies", 25);
   }
@@ -87,6 +116,8 @@ CompileOptions optionsFor(const LibraryCase &chosen, const Target &target) {
       options.subs.emplace_back(sym::Expr::symbol(name), value);
   for (const auto &[name, value] : chosen.tiles)
     options.subs.emplace_back(sym::Expr::symbol(name), value);
+  for (const auto &derived : chosen.entry->derivedSubs())
+    options.subs.push_back(derived);
   return options;
 }
 
