@@ -49,14 +49,26 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
                                TilingConstraint(KV, BKV, tiles),
                                WaveConstraint(Q, BQ / waves),
                                HardwareConstraint{}};
+  if (options.stacked)
+    list.push_back(WorkgroupConstraint(symbol("N"), 1, 4));
   if (options.grouped)
     list.push_back(Assumption(sym::eq(sym::mod(H, symbol("H_KV")), 0)));
   return list;
 }
 
+/// Those of a workgroup's one head of one sequence, then others.
+std::vector<Expr> tileOf(const AttentionOptions &options, std::vector<Expr> dims) {
+  auto [B, N, H] = symbols<"B N H">();
+  std::vector<Expr> first = options.stacked ? std::vector<Expr>{B, N, H} : std::vector<Expr>{B, H};
+  dims.insert(dims.begin(), first.begin(), first.end());
+  return dims;
+}
+
 /// The dimensions of a tensor in memory: `sequence` is Q or KV.
 std::vector<Expr> shapeOf(const AttentionOptions &options, Expr head, Expr sequence) {
-  auto [B, D] = symbols<"B D">();
+  auto [B, N, D] = symbols<"B N D">();
+  if (options.stacked)
+    return {B, N, sequence, head, D};
   if (options.packed)
     return {sequence, head, D};
   return options.sequenceFirst ? std::vector<Expr>{B, sequence, head, D} : std::vector<Expr>{B, head, sequence, D};
@@ -105,13 +117,24 @@ std::vector<Expr> keyShapeOf(const AttentionOptions &options) {
 /// What the options add to the parameters.
 struct Extras {
   Value scale, cap;
-  MemoryRef bias, slopes;
+  MemoryRef bias, mask, slopes, buckets;
 };
 
 /// key - query for each pair.
 Value distances(Kernel &kernel) {
   auto [Q, KV] = symbols<"Q KV">();
   return broadcast(kernel.self_index(KV), {Q, KV}) - broadcast(kernel.self_index(Q), {Q, KV});
+}
+
+/// The bias of each pair by the bucket that the distance of its key from its query is in.
+Value bucketBias(Kernel &kernel, const Extras &extras) {
+  auto [H, Q, KV, BUCKETS, MAX] = symbols<"H Q KV BUCKETS MAX_DISTANCE">();
+  Value distance = apply_expr(distances(kernel), [&](Expr key) { return sym::max(sym::min(key, MAX), 0 - MAX) + MAX; });
+  std::vector<Expr> pair{Q, KV}, tile{H, Q, KV};
+  IndexMapping ofPair = mappingOf(pair, {{extras.buckets.shape()[0], IndexMapping::dynamic_val(0)}});
+  Value bucket = read(extras.buckets, {.mapping = ofPair, .mapping_dynamic_vals = {distance}, .tag = "read_buckets"});
+  IndexMapping ofBucket = mappingOf(tile, {{BUCKETS, IndexMapping::dynamic_val(0)}, {H, placeIn(tile, H)}});
+  return read(extras.bias, {.mapping = ofBucket, .mapping_dynamic_vals = {bucket}, .tag = "read_bias"});
 }
 
 /// The scores of which the softmax is taken, up to the factor that `scoreFactor` gives.
@@ -125,6 +148,10 @@ Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &ex
     scores = tanh_approx(scores / extras.cap) * extras.cap;
   if (options.bias)
     scores = scores + cast(read(extras.bias, {.tag = "read_bias"}), f32);
+  if (options.stacked)
+    scores = scores + cast(read(extras.mask, {.tag = "read_mask"}), f32);
+  if (options.buckets)
+    scores = scores + bucketBias(kernel, extras);
   if (options.alibi)
     scores =
         scores - broadcast(read(extras.slopes, {.tag = "read_slopes"}), {H, Q, KV}) * cast(abs(distances(kernel)), f32);
@@ -175,41 +202,44 @@ std::optional<Expr> tilesSeen(const AttentionOptions &options, const Sequence &s
 
 /// The parameters of a kernel.
 struct Tensors {
-  MemoryRef q, k, v, table, o;
+  MemoryRef q, k, v, table, o, lse;
 };
 
 /// One tile of queries, from its scores to its rows of the result.
 void attend(Kernel &kernel, const AttentionOptions &options, const Variant &variant, const Tensors &tensors,
             const Extras &extras, const Sequence &sequence) {
-  auto [B, H, Q, KV, D] = symbols<"B H Q KV D">();
+  auto [Q, KV, D] = symbols<"Q KV D">();
+  auto tile = [&](std::vector<Expr> dims) { return tileOf(options, std::move(dims)); };
   // Exponentials are powers of 2. Where scores are products, their scale is part of the exponent's one multiplication.
   constexpr double log2e = std::numbers::log2e;
-  Value query = read(tensors.q, accessTo(tensors.q, {B, H, Q, D}, sequence, "read_q"));
-  Value lowest = kernel.fill({B, H, Q}, f32, kLowest), none = kernel.fill({B, H, Q}, f32, 0.0);
-  Value factor = options.changesScores() ? kernel.fill({B, H, Q}, f32, log2e) : extras.scale * log2e;
+  Value query = read(tensors.q, accessTo(tensors.q, tile({Q, D}), sequence, "read_q"));
+  Value lowest = kernel.fill(tile({Q}), f32, kLowest), none = kernel.fill(tile({Q}), f32, 0.0);
+  Value factor = options.changesScores() ? kernel.fill(tile({Q}), f32, log2e) : extras.scale * log2e;
   auto body = [&](Value before, Value weightBefore, Value sumBefore) {
     Expr page = 0;
     if (options.paged)
       page = index_of(read_at(tensors.table, {workgroup_id(2), iteration(KV)}, {.tag = "read_page"}));
-    Value key = read(tensors.k, accessTo(tensors.k, {B, H, KV, D}, sequence, "read_k", page));
-    Value products = mma(query, key, kernel.fill({B, H, Q, KV}, f32, 0.0), {.tag = "mma_qk"});
+    Value key = read(tensors.k, accessTo(tensors.k, tile({KV, D}), sequence, "read_k", page));
+    Value products = mma(query, key, kernel.fill(tile({Q, KV}), f32, 0.0), {.tag = "mma_qk"});
     Value scores = scoresOf(kernel, options, extras, sequence, products);
     Value largest = max(scores, before, KV);
     Value shrink = exp2((before - largest) * factor);
     Value weights = exp2(scores * factor - largest * factor);
     Value total = sum(weights, weightBefore * shrink, KV);
-    Value value = read(tensors.v, accessTo(tensors.v, {B, H, D, KV}, sequence, "read_v", page));
+    Value value = read(tensors.v, accessTo(tensors.v, tile({D, KV}), sequence, "read_v", page));
     return std::tuple{largest, total, mma(cast(weights, variant.input), value, sumBefore * shrink, {.tag = "mma_pv"})};
   };
-  auto [largest, total, weighted] = kernel.iterate(KV, {lowest, none, kernel.fill({B, H, Q, D}, f32, 0.0)}, body,
+  auto [largest, total, weighted] = kernel.iterate(KV, {lowest, none, kernel.fill(tile({Q, D}), f32, 0.0)}, body,
                                                    {.tag = "kv_loop", .count = tilesSeen(options, sequence)});
   // A query that sees no key has no weights to divide by: its result is 0.
   Value inverse = options.maySeeNone() ? select(total > 0.0, reciprocal(total), 0.0) : reciprocal(total);
-  write(weighted * inverse, tensors.o, accessTo(tensors.o, {B, H, Q, D}, sequence, "write_o", 0, /*isWrite=*/true));
+  write(weighted * inverse, tensors.o, accessTo(tensors.o, tile({Q, D}), sequence, "write_o", 0, /*isWrite=*/true));
+  if (options.logSumExp)
+    write((largest * factor + log2(total)) * std::numbers::ln2, tensors.lse, {.tag = "write_lse"});
 }
 
 Kernel buildAttention(const std::string &name, const AttentionOptions &options, const Variant &variant) {
-  auto [B, H, Q, KV, BQ, PAGE] = symbols<"B H Q KV BLOCK_Q PAGE">();
+  auto [B, N, H, Q, KV, BQ, PAGE, BUCKETS, MAX] = symbols<"B N H Q KV BLOCK_Q PAGE BUCKETS MAX_DISTANCE">();
   Kernel kernel{name, constraintsOf(options)};
   Tensors tensors;
   tensors.q = kernel.memory("q", shapeOf(options, H, Q), global, variant.input);
@@ -221,12 +251,20 @@ Kernel buildAttention(const std::string &name, const AttentionOptions &options, 
   Extras extras;
   if (options.bias)
     extras.bias = kernel.memory("bias", {B, H, Q, KV}, global, variant.input);
+  if (options.stacked)
+    extras.mask = kernel.memory("mask", {B, N, KV}, global, variant.input);
+  if (options.buckets) {
+    extras.buckets = kernel.memory("buckets", {2 * MAX + 1}, global, i32);
+    extras.bias = kernel.memory("bias", {BUCKETS, H}, global, f32);
+  }
   if (options.alibi)
     extras.slopes = kernel.memory("slopes", {H}, global, f32);
   extras.scale = kernel.scalar("scale", f32);
   if (options.softCap)
     extras.cap = kernel.scalar("cap", f32);
   tensors.o = kernel.memory("o", shapeOf(options, H, Q), global, variant.output);
+  if (options.logSumExp)
+    tensors.lse = kernel.memory("lse", {B, H, Q}, global, f32);
 
   auto compute = [&] { attend(kernel, options, variant, tensors, extras, sequence); };
   // A packed sequence has as many workgroups as all queries would need; most of them have nothing to do.
@@ -241,6 +279,8 @@ Kernel buildAttention(const std::string &name, const AttentionOptions &options, 
 
 std::vector<ArgumentInfo> argumentsOf(const AttentionOptions &options, const Variant &variant) {
   auto shape = [&](const char *head, const char *sequence) {
+    if (options.stacked)
+      return std::vector<std::string>{"B", "N", sequence, head, "D"};
     if (options.packed)
       return std::vector<std::string>{sequence, head, "D"};
     return options.sequenceFirst ? std::vector<std::string>{"B", sequence, head, "D"}
@@ -262,12 +302,20 @@ std::vector<ArgumentInfo> argumentsOf(const AttentionOptions &options, const Var
     list.push_back({.name = "table", .dims = {"B", "ceildiv(KV, PAGE)"}, .type = i32, .upTo = "PAGES - 1"});
   if (options.bias)
     list.push_back({"bias", {"B", "H", "Q", "KV"}, variant.input});
+  if (options.stacked)
+    list.push_back({"mask", {"B", "N", "KV"}, variant.input});
+  if (options.buckets) {
+    list.push_back({.name = "buckets", .dims = {"2*MAX_DISTANCE + 1"}, .type = i32, .upTo = "BUCKETS - 1"});
+    list.push_back({"bias", {"BUCKETS", "H"}, f32});
+  }
   if (options.alibi)
     list.push_back({"slopes", {"H"}, f32, false, Range{0.01, 0.5}});
   list.push_back({"scale", {}, f32, false, Range{0.0625, 0.25}});
   if (options.softCap)
     list.push_back({"cap", {}, f32, false, Range{2, 20}});
   list.push_back({"o", shape("H", "Q"), variant.output, true});
+  if (options.logSumExp)
+    list.push_back({"lse", {"B", "H", "Q"}, f32, true});
   return list;
 }
 
@@ -295,6 +343,12 @@ KernelEntry entryOf(std::string name, std::string description, const AttentionOp
     entry.derivedSizes = {{"BLOCK_KV", "PAGE"}};
     std::erase_if(entry.tiles, [](const DefaultSize &tile) { return tile.name == "BLOCK_KV"; });
   }
+  if (options.stacked)
+    entry.sizes.insert(entry.sizes.begin() + 1, {"N", 2});
+  if (options.buckets) {
+    entry.sizes.insert(entry.sizes.end(), {{"BUCKETS", 32}, {"MAX_DISTANCE", 128}});
+    entry.fixedSizes.push_back("MAX_DISTANCE");
+  }
   if (options.window) {
     entry.sizes.push_back({"WINDOW", 64});
     entry.fixedSizes.push_back("WINDOW");
@@ -312,6 +366,14 @@ const std::vector<KernelEntry> &kernels::attentionEntries() {
       entryOf("attention_softcap", "scores are cap · tanh(scale · q·kᵀ / cap)", {.softCap = true}),
       entryOf("attention_bias", "bias[B, H, Q, KV] is added to the scores", {.bias = true}),
       entryOf("attention_alibi", "slopes[H] · abs(i - j) is subtracted from the scores", {.alibi = true}),
+      entryOf("attention_t5",
+              "bias[BUCKETS, H] of the bucket that buckets[…] says for the distance j - i, at most MAX_DISTANCE, is "
+              "added to the scores",
+              {.buckets = true}),
+      entryOf("attention_evoformer",
+              "stacks of N sequences, tensors [B, N, S, H, D]; mask[B, N, KV] and bias[B, H, Q, KV] are added to the "
+              "scores",
+              {.bias = true, .stacked = true}),
       entryOf("attention_gqa", "H / H_KV query heads share a head of k and v", {.grouped = true}),
       entryOf("attention_bshd", "tensors [B, S, H, D]", {.sequenceFirst = true}),
       entryOf("attention_lengths", "a sequence has lengths[B] keys", {.lengths = true}),
@@ -323,6 +385,8 @@ const std::vector<KernelEntry> &kernels::attentionEntries() {
               "keys and values in pages [PAGES, H_KV, PAGE, D] that table[B, …] lists, lengths[B] of them",
               {.grouped = true, .lengths = true, .paged = true}),
       entryOf("attention_gqa_causal_bshd", "all three at once",
-              {.causal = true, .grouped = true, .sequenceFirst = true})};
+              {.causal = true, .grouped = true, .sequenceFirst = true}),
+      entryOf("attention_lse", "lse[B, H, Q] = log(sum(exp(scale · q·kᵀ))) too", {.logSumExp = true}),
+      entryOf("attention_causal_lse", "`attention_causal`, and lse[B, H, Q]", {.causal = true, .logSumExp = true})};
   return entries;
 }

@@ -8,6 +8,7 @@
 
 #include "soliton/support/Float.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -42,7 +43,8 @@ public:
     }
     if (options.packed)
       return static_cast<size_t>(((start(batch, ofKeys) + place) * all + head) * problem.size("D"));
-    int64_t row = options.sequenceFirst ? (batch * length + place) * all + head : (batch * all + head) * length + place;
+    int64_t row = options.sequenceFirst || options.stacked ? (batch * length + place) * all + head
+                                                           : (batch * all + head) * length + place;
     return static_cast<size_t>(row * problem.size("D"));
   }
 
@@ -90,8 +92,17 @@ Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t
       score = cap * std::tanh(score / cap);
       error += 2 * u * std::abs(score) + 16 * u * cap;
     }
-    if (options.bias)
-      score += problem["bias"].values[static_cast<size_t>(((b * problem.size("H") + h) * queries + i) * keys + j)];
+    if (options.bias) {
+      int64_t outer = options.stacked ? b / problem.size("N") : b;
+      score += problem["bias"].values[static_cast<size_t>(((outer * problem.size("H") + h) * queries + i) * keys + j)];
+    }
+    if (options.stacked)
+      score += problem["mask"].values[static_cast<size_t>(b * keys + j)];
+    if (options.buckets) {
+      int64_t most = problem.size("MAX_DISTANCE"), distance = std::clamp(j - i, -most, most);
+      auto bucket = static_cast<int64_t>(problem["buckets"].values[static_cast<size_t>(distance + most)]);
+      score += problem["bias"].values[static_cast<size_t>(bucket * problem.size("H") + h)];
+    }
     if (options.alibi)
       score -= problem["slopes"].values[static_cast<size_t>(h)] * static_cast<double>(std::abs(i - j));
     error += 4 * u * std::abs(score);
@@ -104,12 +115,17 @@ Scores scoresOf(const Problem &problem, const AttentionOptions &options, int64_t
   return scores;
 }
 
+/// The logarithm of the sum of a query's weights, before the largest score is taken off.
+struct LogSumExp {
+  double value = 0, error = 0;
+};
+
 /// The row of the result for one query, and how far off an implementation may be.
 ///
 /// A weight's relative error is its score's absolute one, some roundoffs of the exponent's terms, and those of a
 /// rescaling for each tile, of which there are at most as many as keys. Before the second product a weight is rounded
 /// to the type of the inputs, where it may also underflow. Sums are off by the usual bound.
-void weightedRow(const Problem &problem, const Scores &scores, double *row, double *errors) {
+LogSumExp weightedRow(const Problem &problem, const Scores &scores, double *row, double *errors) {
   size_t depth = static_cast<size_t>(problem.size("D"));
   DType type = problem["v"].type;
   double count = static_cast<double>(problem.size("KV")), rounding = epsilon(type) / 2, tiny = decode(type, 1);
@@ -121,7 +137,7 @@ void weightedRow(const Problem &problem, const Scores &scores, double *row, doub
     totalError += weights.back() * (scores.errors[n] + common);
   }
   if (scores.rows.empty())
-    return;
+    return {};
   double inverseError = totalError / total + (2 * count + 4) * kF32Roundoff;
   for (size_t d = 0; d != depth; ++d) {
     double sum = 0, error = 0;
@@ -135,19 +151,28 @@ void weightedRow(const Problem &problem, const Scores &scores, double *row, doub
     // Products of errors are below a tenth of their sum.
     errors[d] = 1.1 * (error / total + std::abs(row[d]) * inverseError) + 0x1p-126;
   }
+  double lse = scores.largest + std::log(total);
+  return {lse, inverseError + 8 * kF32Roundoff * (std::abs(scores.largest) + std::abs(lse) + 1)};
 }
 } // namespace
 
 Expected kernels::attentionReference(const AttentionOptions &options, const Problem &problem) {
   Rows rows(problem, options);
+  // A stack is as many sequences.
+  int64_t sequences = problem.size("B") * (options.stacked ? problem.size("N") : 1);
   size_t elements = static_cast<size_t>(problem.size("H") * problem.size("Q") * problem.size("D"));
-  elements *= options.packed ? 1 : static_cast<size_t>(problem.size("B"));
-  std::vector<double> values(elements), errors(elements);
-  for (int64_t b = 0; b != problem.size("B"); ++b)
+  elements *= options.packed ? 1 : static_cast<size_t>(sequences);
+  std::vector<double> values(elements), errors(elements), lse, lseErrors;
+  for (int64_t b = 0; b != sequences; ++b)
     for (int64_t h = 0; h != problem.size("H"); ++h)
       for (int64_t i = 0; i != rows.count(b, false); ++i) {
         size_t row = rows.offset(b, h, i, false);
-        weightedRow(problem, scoresOf(problem, options, b, h, i), &values[row], &errors[row]);
+        LogSumExp sum = weightedRow(problem, scoresOf(problem, options, b, h, i), &values[row], &errors[row]);
+        lse.push_back(sum.value);
+        lseErrors.push_back(sum.error);
       }
-  return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
+  Expected expected = roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
+  if (options.logSumExp)
+    expected.more = {roundedOutput(problem, "lse", std::move(lse), std::move(lseErrors), /*exact=*/false)};
+  return expected;
 }

@@ -1,4 +1,4 @@
-//===- Convolution.cpp - conv2d_nhwc, conv2d_nchw, conv1d ------------------------------------===//
+//===- Convolution.cpp - conv2d_nhwc, conv2d_nchw, conv1d, conv1d_ncw -------------------------------===//
 //
 // A convolution is the matrix product of its windows, one a row, with its filters. The windows are never stored: a
 // mapping says where element k of window m lies in the image, and places outside of the image read 0, which is padding.
@@ -218,6 +218,7 @@ const std::vector<KernelEntry> &kernels::convolutionEntries() {
   static const std::vector<KernelEntry> entries{
       entryOf("conv2d_nhwc", "y[B, HO, WO, F] = x[B, H, W, C] * w[F, R, S, C]", {}),
       entryOf("conv2d_nchw", "y[B, F, HO, WO] = x[B, C, H, W] * w[F, C, R, S]", {.channelsLast = false}),
-      entryOf("conv1d", "y[B, WO, F] = x[B, W, C] * w[F, S, C]", {.twoDimensional = false})};
+      entryOf("conv1d", "y[B, WO, F] = x[B, W, C] * w[F, S, C]", {.twoDimensional = false}),
+      entryOf("conv1d_ncw", "y[B, F, WO] = x[B, C, W] * w[F, C, S]", {.twoDimensional = false, .channelsLast = false})};
   return entries;
 }

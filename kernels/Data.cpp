@@ -178,10 +178,8 @@ double kernels::halfUlp(DType type, double value) {
   return std::max(smallest, epsilon(type) * std::ldexp(1.0, std::ilogb(value))) / 2;
 }
 
-Expected kernels::roundedOutput(const Problem &problem, std::vector<double> values, std::vector<double> errors,
-                                bool exact) {
-  DType type = problem.output().type;
-  if (isInteger(type) || (exact && problem.integers)) {
+static Expected rounded(DType type, std::vector<double> values, std::vector<double> errors, bool exact) {
+  if (isInteger(type) || exact) {
     for (double &value : values)
       value = isFloat(type) ? roundTo(type, value) : value;
     std::fill(errors.begin(), errors.end(), 0.0);
@@ -197,4 +195,14 @@ Expected kernels::roundedOutput(const Problem &problem, std::vector<double> valu
     }
   }
   return {std::move(values), std::move(errors)};
+}
+
+Expected kernels::roundedOutput(const Problem &problem, std::vector<double> values, std::vector<double> errors,
+                                bool exact) {
+  return rounded(problem.output().type, std::move(values), std::move(errors), exact && problem.integers);
+}
+
+Expected kernels::roundedOutput(const Problem &problem, std::string_view output, std::vector<double> values,
+                                std::vector<double> errors, bool exact) {
+  return rounded(problem[output].type, std::move(values), std::move(errors), exact && problem.integers);
 }

@@ -31,11 +31,16 @@ const KernelEntry &rowArgmaxEntry();
 const std::vector<KernelEntry> &choiceEntries();
 const std::vector<KernelEntry> &softmaxEntries();
 const std::vector<KernelEntry> &normEntries();
+const std::vector<KernelEntry> &normBackwardEntries();
 const std::vector<KernelEntry> &ropeEntries();
 const std::vector<KernelEntry> &gemmEntries();
 const std::vector<KernelEntry> &gridEntries();
 const std::vector<KernelEntry> &weightEntries();
 const std::vector<KernelEntry> &convolutionEntries();
 const std::vector<KernelEntry> &attentionEntries();
+const std::vector<KernelEntry> &attentionBackwardEntries();
+const std::vector<KernelEntry> &attentionDecodeEntries();
+const std::vector<KernelEntry> &moeEntries();
+const std::vector<KernelEntry> &samplingEntries();
 
 } // namespace soliton::kernels

@@ -5,6 +5,7 @@
 //   gemm_persistent   GRID workgroups take tile after tile
 //   gemm_grouped      rows in groups, of which each has a matrix of its own; a tensor says where they begin
 //   gemm_split_k      several workgroups sum parts of one tile, and add them to what is there
+//   gemm_stream_k     GRID workgroups share all steps along K of all tiles evenly
 //
 //===----------------------------------------------------------------------===//
 #include "kernels/Entries.h"
@@ -15,16 +16,23 @@ using namespace soliton::kernels;
 
 namespace {
 
+/// A part of a sum along K: where it begins, and how many steps it has.
+struct Steps {
+  Expr first = 0;
+  std::optional<Expr> count = {};
+};
+
 /// The sum along K of the tile of `a` from a row on and the one of `b` that a mapping says.
-Value product(Kernel &kernel, const MemoryRef &a, Expr row, const MemoryRef &b, const IndexMapping &right) {
-  auto [M, N, K] = symbols<"M N K">();
+Value product(Kernel &kernel, const MemoryRef &a, Expr row, const MemoryRef &b, const IndexMapping &right,
+              const Steps &steps = {}) {
+  auto [M, N, K, BK] = symbols<"M N K BLOCK_K">();
   std::vector<Expr> tile{M, K};
-  IndexMapping left = mappingOf(tile, {{M, placeIn(tile, M) + row}, {K, placeIn(tile, K)}});
+  IndexMapping left = mappingOf(tile, {{M, placeIn(tile, M) + row}, {K, placeIn(tile, K) + BK * steps.first}});
   auto body = [&](Value acc) {
     return mma(read(a, {.mapping = left, .tag = "read_a"}), read(b, {.mapping = right, .tag = "read_b"}), acc,
                {.tag = "mma"});
   };
-  return kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), body, {.tag = "k_loop"});
+  return kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), body, {.tag = "k_loop", .count = steps.count});
 }
 
 //===- Persistent -------------------------------------------------------------------------===//
@@ -113,6 +121,34 @@ Kernel buildSplitK(const Variant &variant) {
   return kernel;
 }
 
+//===- Stream along K -----------------------------------------------------------------------===//
+
+/// All steps of all tiles in a row, of which each workgroup takes as many: the last of one tile, all of some, the first
+/// of another (Osama et al. 2023). What several have of one tile meets in memory.
+Kernel buildStreamK(const Variant &variant) {
+  auto [M, N, K, BM, BN, BK, GRID, TILE] = symbols<"M N K BLOCK_M BLOCK_N BLOCK_K GRID TILE">();
+  std::vector<Constraint> constraints = productTiles(/*batched=*/false);
+  constraints.push_back(GridConstraint(GRID));
+  Kernel kernel{"gemm_stream_k", constraints};
+  auto a = kernel.memory("a", {M, K}, shared, variant.input), b = kernel.memory("b", {N, K}, shared, variant.input);
+  auto c = kernel.memory("c", {M, N}, global, variant.output);
+  Expr columns = sym::ceildiv(N, BN), depth = sym::ceildiv(K, BK), all = sym::ceildiv(M, BM) * columns * depth;
+  Expr share = sym::ceildiv(all, GRID), first = sym::min(share * workgroup_id(0), all);
+  Expr last = sym::min(first + share, all), firstTile = sym::floordiv(first, depth);
+  auto compute = [&] {
+    Expr tile = firstTile + iteration(TILE);
+    Expr row = BM * sym::floordiv(tile, columns), column = BN * sym::mod(tile, columns);
+    Expr from = sym::max(first - tile * depth, 0), to = sym::min(last - tile * depth, depth);
+    std::vector<Expr> right{N, K}, result{M, N};
+    IndexMapping ofRight = mappingOf(right, {{N, placeIn(right, N) + column}, {K, placeIn(right, K) + BK * from}});
+    Value sum = product(kernel, a, row, b, ofRight, {.first = from, .count = to - from});
+    DimMap there{{M, placeIn(result, M) + row}, {N, placeIn(result, N) + column}};
+    atomic_add(sum, c, {.mapping = mappingOf(result, there), .tag = "add_c"});
+  };
+  kernel.iterate(TILE, compute, {.tag = "tile_loop", .count = sym::ceildiv(last, depth) - firstTile});
+  return kernel;
+}
+
 //===- Entries ----------------------------------------------------------------------------===//
 
 KernelEntry entryOf(const char *name, const char *description) {
@@ -164,7 +200,14 @@ const std::vector<KernelEntry> &kernels::gridEntries() {
     };
     split.build = buildSplitK;
     split.reference = plainReference;
-    return std::vector<KernelEntry>{persistent, grouped, split};
+
+    KernelEntry stream = entryOf("gemm_stream_k", "`gemm_split_k` by GRID workgroups, which share all steps evenly");
+    stream.tiles.push_back({"GRID", 132});
+    stream.variants = split.variants;
+    stream.arguments = split.arguments;
+    stream.build = buildStreamK;
+    stream.reference = plainReference;
+    return std::vector<KernelEntry>{persistent, grouped, split, stream};
   }();
   return entries;
 }

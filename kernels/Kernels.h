@@ -83,13 +83,18 @@ struct Problem {
 
   int64_t size(const std::string &name) const { return sizes.at(name); }
   const Array &operator[](std::string_view name) const;
+  /// The first output.
   const Array &output() const;
 };
 
-/// What the output must be: each element within its bound of its value.
+/// What an output must be: each element within its bound of its value.
 struct Expected {
   std::vector<double> values;
   std::vector<double> bounds;
+  /// The same for the outputs after the first, in the order of the arguments.
+  std::vector<Expected> more = {};
+
+  const Expected &of(size_t output) const { return output == 0 ? *this : more.at(output - 1); }
 };
 
 struct KernelEntry {
@@ -170,5 +175,8 @@ inline constexpr double kF32Roundoff = 0x1p-24;
 /// The output for exact values and bounds on the error before rounding to the output's type. Where the inputs are
 /// integers and `exact` says that the arithmetic is too, only the rounded value itself is right.
 Expected roundedOutput(const Problem &problem, std::vector<double> values, std::vector<double> errors, bool exact);
+/// The same for one of several outputs.
+Expected roundedOutput(const Problem &problem, std::string_view output, std::vector<double> values,
+                       std::vector<double> errors, bool exact);
 
 } // namespace soliton::kernels

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 using namespace soliton;
 using namespace soliton::kernels;
@@ -227,6 +228,154 @@ TEST(References, SharedHeadsAreNeighbours) {
   Problem problem = problemOf("attention_gqa", "f16", {{"B", 1}, {"H", 4}, {"H_KV", 2}, {"Q", 1}, {"KV", 1}, {"D", 1}});
   problem.arrays[2].values = {5, 7};
   EXPECT_EQ(findKernel("attention_gqa")->reference(problem).values, (std::vector<double>{5, 5, 7, 7}));
+}
+
+/// Sets an argument of a problem.
+void set(Problem &problem, std::string_view name, const std::vector<double> &values) {
+  for (size_t i = 0; i != problem.arguments.size(); ++i)
+    if (problem.arguments[i].name == name)
+      problem.arrays[i].values = values;
+}
+
+/// What both problems call the same.
+void setAll(Problem &problem, const Problem &from, std::initializer_list<const char *> names) {
+  for (const char *name : names)
+    set(problem, name, from[name].values);
+}
+
+/// That numbers are how much the sum of `slopes` · the output grows with each element of an argument.
+void expectSlopes(const KernelEntry &forward, Problem given, const char *argument, const std::vector<double> &slopes,
+                  const std::vector<double> &expected) {
+  auto total = [&] {
+    std::vector<double> output = forward.reference(given).values;
+    return std::inner_product(output.begin(), output.end(), slopes.begin(), 0.0);
+  };
+  std::vector<double> values = given[argument].values;
+  for (size_t i = 0; i != values.size(); ++i) {
+    std::vector<double> moved = values;
+    moved[i] = values[i] + 1e-5;
+    set(given, argument, moved);
+    double above = total();
+    moved[i] = values[i] - 1e-5;
+    set(given, argument, moved);
+    EXPECT_NEAR(expected[i], (above - total()) / 2e-5, 1e-7) << forward.name << " " << argument << " " << i;
+  }
+}
+
+TEST(References, BackwardAttentionIsTheSlopeOfTheForwardOne) {
+  Sizes sizes{{"B", 1}, {"H", 2}, {"Q", 3}, {"KV", 4}, {"D", 2}};
+  for (std::string kind : {"attention", "attention_causal"}) {
+    const KernelEntry &forward = *findKernel(kind + "_lse");
+    Problem queries = problemOf((kind + "_backward_dq").c_str(), "f16", sizes, {.seed = 3});
+    Problem keys = problemOf((kind + "_backward_dkv").c_str(), "f16", sizes);
+    Problem given = problemOf(forward.name.c_str(), "f16", sizes);
+    setAll(given, queries, {"q", "k", "v", "scale"});
+    Expected o = forward.reference(given);
+    set(queries, "o", o.values);
+    set(queries, "lse", o.more[0].values);
+    Expected ofQueries = findKernel(kind + "_backward_dq")->reference(queries);
+    setAll(keys, queries, {"q", "k", "v", "do", "lse", "scale"});
+    set(keys, "delta", ofQueries.more[0].values);
+    Expected ofKeys = findKernel(kind + "_backward_dkv")->reference(keys);
+    expectSlopes(forward, given, "q", queries["do"].values, ofQueries.values);
+    expectSlopes(forward, given, "k", queries["do"].values, ofKeys.values);
+    expectSlopes(forward, given, "v", queries["do"].values, ofKeys.more[0].values);
+  }
+}
+
+TEST(References, BackwardNormsAreTheSlopesOfTheForwardOnes) {
+  Sizes sizes{{"M", 3}, {"N", 4}};
+  for (std::string kind : {"layer_norm", "rms_norm"}) {
+    bool centred = kind == "layer_norm";
+    const KernelEntry &forward = *findKernel(kind);
+    Problem rows = problemOf((kind + "_backward").c_str(), "f32", sizes, {.seed = 2});
+    Problem columns = problemOf((kind + "_backward_weights").c_str(), "f32", sizes);
+    Problem given = problemOf(kind.c_str(), "f32", sizes, {.seed = 4});
+    setAll(given, rows, {"a", "weight", "epsilon"});
+    Expected ofRows = findKernel(kind + "_backward")->reference(rows);
+    setAll(columns, rows, {"a", "db"});
+    set(columns, "factor", ofRows.more.back().values);
+    if (centred)
+      set(columns, "mean", ofRows.more.front().values);
+    Expected ofColumns = findKernel(kind + "_backward_weights")->reference(columns);
+    expectSlopes(forward, given, "a", rows["db"].values, ofRows.values);
+    expectSlopes(forward, given, "weight", rows["db"].values, ofColumns.values);
+    if (centred)
+      expectSlopes(forward, given, "shift", rows["db"].values, ofColumns.more[0].values);
+  }
+}
+
+TEST(References, DecodeInTwoPhasesIsAttention) {
+  Problem split = problemOf("attention_decode_split", "f16",
+                            {{"B", 2}, {"H_KV", 2}, {"GROUP", 3}, {"SPLITS", 3}, {"KV", 7}, {"D", 2}}, {.seed = 5});
+  set(split, "lengths", {4, 7});
+  Problem combine =
+      problemOf("attention_decode_combine", "f32", {{"B", 2}, {"H", 6}, {"SPLITS", 3}, {"D", 2}}, {.seed = 5});
+  Expected parts = findKernel("attention_decode_split")->reference(split);
+  set(combine, "part", parts.values);
+  set(combine, "lse", parts.more[0].values);
+  Problem whole =
+      problemOf("attention_paged", "f16",
+                {{"B", 2}, {"H", 6}, {"H_KV", 2}, {"Q", 1}, {"KV", 7}, {"D", 2}, {"PAGES", 2}, {"PAGE", 7}});
+  setAll(whole, split, {"q", "k", "v", "lengths", "scale"});
+  set(whole, "table", {0, 1});
+  std::vector<double> expected = findKernel("attention_paged")->reference(whole).values;
+  std::vector<double> found = findKernel("attention_decode_combine")->reference(combine).values;
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i != found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], 1e-12);
+}
+
+TEST(References, SlotsAreSortedByExpertsAndKeepTheirOrder) {
+  Problem problem = problemOf("moe_sort", "i32", {{"M", 5}, {"E", 3}});
+  set(problem, "experts", {2, 0, 2, 0, 0});
+  Expected expected = findKernel("moe_sort")->reference(problem);
+  EXPECT_EQ(expected.values, (std::vector<double>{0, 3, 3, 5}));
+  EXPECT_EQ(expected.more[0].values, (std::vector<double>{1, 3, 4, 0, 2}));
+}
+
+TEST(References, AMixtureOfExpertsIsTheSumOfItsExpertsByWeights) {
+  Sizes sizes{{"E", 2}, {"M", 4}, {"N", 1}, {"K", 1}, {"TOPK", 2}};
+  Problem gather = problemOf("moe_gemm_gather", "f16", sizes);
+  set(gather, "x", {1, 10});
+  set(gather, "w", {2, 3});
+  set(gather, "starts", {0, 1, 4});
+  set(gather, "order", {1, 0, 2, 3});
+  Expected rows = findKernel("moe_gemm_gather")->reference(gather);
+  EXPECT_EQ(rows.values, (std::vector<double>{2, 3, 30, 30}));
+  Problem scatter = problemOf("moe_gemm_scatter", "f16", sizes);
+  set(scatter, "x", rows.values);
+  set(scatter, "w", {1, 1});
+  set(scatter, "starts", {0, 1, 4});
+  set(scatter, "order", {1, 0, 2, 3});
+  set(scatter, "weights", {0.25, 0.75, 0.5, 0.5});
+  EXPECT_EQ(findKernel("moe_gemm_scatter")->reference(scatter).values, (std::vector<double>{2.25, 30}));
+}
+
+TEST(References, SpeculativeSamplingKeepsWhatIsLikelyAndDrawsByTheDifference) {
+  Problem problem = problemOf("speculative_sampling", "f32", {{"B", 2}, {"S", 2}, {"V", 3}});
+  set(problem, "draft", {0, 1, 2, 0});
+  set(problem, "p", {0.5, 0.25, 0.25, 0.25, 0.25, 0.5, 1, 0, 0, 0, 0, 1, 1, 0, 0, 0.25, 0.25, 0.5});
+  set(problem, "q", {0.5, 0.5, 0, 0, 1, 0, 0, 0, 1, 0.5, 0.5, 0});
+  set(problem, "u", {0.9, 0.5, 0.9, 0.9});
+  set(problem, "r", {0.5, 0.75});
+  Expected expected = findKernel("speculative_sampling")->reference(problem);
+  // The second token is kept with 1/4 only, and in its place comes 0 (1/4) or 2 (1/2); then all are kept.
+  EXPECT_EQ(expected.values, (std::vector<double>{0, 2, -1, 2, 0, 2}));
+  EXPECT_EQ(expected.bounds, std::vector<double>(6));
+  EXPECT_EQ(expected.more[0].values, (std::vector<double>{1, 2}));
+}
+
+TEST(References, PreshuffledWeightsComeInRunsOfEight) {
+  Problem problem = problemOf("gemm_preshuffled", "f16", {{"M", 1}, {"N", 2}, {"K", 9}});
+  std::vector<double> b(512);
+  b[1] = 1;            // row 0, k = 1
+  b[8 + 7] = 10;       // row 1, k = 7
+  b[16 * 8] = 100;     // row 0, k = 8
+  b[16 * 8 + 1] = 1e4; // row 0, k = 9, which is outside
+  set(problem, "a", {1, 2, 3, 4, 5, 6, 7, 8, 9});
+  set(problem, "b", b);
+  EXPECT_EQ(findKernel("gemm_preshuffled")->reference(problem).values, (std::vector<double>{902, 80}));
 }
 
 TEST(References, GemmTnReadsBothByK) {

@@ -4,6 +4,7 @@
 // last one are skipped by the sums, whatever the formula makes of them.
 //
 //===----------------------------------------------------------------------===//
+#include "kernels/Norms.h"
 #include "kernels/Entries.h"
 
 #include <cmath>
@@ -12,13 +13,6 @@ using namespace soliton;
 using namespace soliton::kernels;
 
 namespace {
-
-/// 1 / N for each row, of a size that may be known only at launch.
-Value oneOverColumns(Kernel &kernel) {
-  auto [M, N] = symbols<"M N">();
-  Value columns = apply_expr(kernel.fill({M}, i32, 0), [N](Expr) { return N; });
-  return reciprocal(cast(columns, f32));
-}
 
 //===- layer_norm, rms_norm -----------------------------------------------------------===//
 
@@ -49,32 +43,15 @@ Kernel buildNorm(const std::string &name, bool centred, const Variant &variant) 
 Expected normReference(bool centred, const Problem &problem) {
   size_t rows = static_cast<size_t>(problem.size("M")), columns = static_cast<size_t>(problem.size("N"));
   const std::vector<double> &a = problem["a"].values;
-  double epsilon = problem["epsilon"].values[0], count = static_cast<double>(columns);
-  constexpr double u = kF32Roundoff;
   std::vector<double> values(a.size()), errors(a.size());
   for (size_t m = 0; m != rows; ++m) {
-    const double *row = &a[m * columns];
-    double mean = 0, magnitude = 0, variance = 0, varianceError = 0;
-    for (size_t n = 0; n != columns && centred; ++n) {
-      mean += row[n] / count;
-      magnitude += std::abs(row[n]) / count;
-    }
-    // The sum is off by the usual bound, its product with 1 / N by three more roundoffs.
-    double meanError = (2 * count + 4) * u * magnitude;
+    RowStatistics row(&a[m * columns], columns, problem["epsilon"].values[0], centred);
     for (size_t n = 0; n != columns; ++n) {
-      double x = row[n] - mean, error = centred ? meanError + u * std::abs(x) : 0;
-      variance += x * x / count;
-      varianceError += (2 * std::abs(x) + error) * error / count;
-    }
-    varianceError += (2 * count + 8) * u * (variance + varianceError);
-    double factor = 1 / std::sqrt(variance + epsilon);
-    double factorError = factor * (varianceError / (2 * (variance + epsilon)) + 8 * u);
-    for (size_t n = 0; n != columns; ++n) {
-      double x = row[n] - mean, error = centred ? meanError + u * std::abs(x) : 0, weight = problem["weight"].values[n];
-      double scaled = x * factor * weight, shift = centred ? problem["shift"].values[n] : 0;
+      double x = a[m * columns + n] - row.mean, weight = problem["weight"].values[n];
+      double scaled = x * row.factor * weight, shift = centred ? problem["shift"].values[n] : 0;
       values[m * columns + n] = scaled + shift;
-      errors[m * columns + n] = std::abs(weight) * (error * (factor + factorError) + std::abs(x) * factorError) +
-                                4 * u * (std::abs(scaled) + std::abs(shift)) + 0x1p-126;
+      errors[m * columns + n] =
+          std::abs(weight) * row.normalError(x) + 4 * kF32Roundoff * (std::abs(scaled) + std::abs(shift)) + 0x1p-126;
     }
   }
   return roundedOutput(problem, std::move(values), std::move(errors), /*exact=*/false);
@@ -106,4 +83,39 @@ const std::vector<KernelEntry> &kernels::normEntries() {
       normEntry("layer_norm", "b[M, N] = (a - mean) / sqrt(variance + epsilon) * weight[N] + shift[N], along N", true),
       normEntry("rms_norm", "b[M, N] = a / sqrt(mean(a²) + epsilon) * weight[N], along N", false)};
   return entries;
+}
+
+//===- For both directions --------------------------------------------------------------===//
+
+Value kernels::oneOverColumns(Kernel &kernel) {
+  auto [M, N] = symbols<"M N">();
+  Value columns = apply_expr(kernel.fill({M}, i32, 0), [N](Expr) { return N; });
+  return reciprocal(cast(columns, f32));
+}
+
+RowStatistics::RowStatistics(const double *row, size_t columns, double epsilon, bool centred) : centred(centred) {
+  constexpr double u = kF32Roundoff;
+  double count = static_cast<double>(columns), magnitude = 0, variance = 0, varianceError = 0;
+  for (size_t n = 0; n != columns && centred; ++n) {
+    mean += row[n] / count;
+    magnitude += std::abs(row[n]) / count;
+  }
+  // The sum is off by the usual bound, its product with 1 / N by three more roundoffs.
+  meanError = (2 * count + 4) * u * magnitude;
+  for (size_t n = 0; n != columns; ++n) {
+    double x = row[n] - mean, error = distanceError(x);
+    variance += x * x / count;
+    varianceError += (2 * std::abs(x) + error) * error / count;
+  }
+  varianceError += (2 * count + 8) * u * (variance + varianceError);
+  factor = 1 / std::sqrt(variance + epsilon);
+  factorError = factor * (varianceError / (2 * (variance + epsilon)) + 8 * u);
+}
+
+double RowStatistics::distanceError(double distance) const {
+  return centred ? meanError + kF32Roundoff * std::abs(distance) : 0;
+}
+
+double RowStatistics::normalError(double distance) const {
+  return distanceError(distance) * (factor + factorError) + std::abs(distance) * factorError;
 }

@@ -10,8 +10,9 @@ const std::vector<const KernelEntry *> &kernels::allKernels() {
     std::vector<const KernelEntry *> list{&copyEntry(),   &transposeEntry(), &axpyEntry(),     &geluEntry(),
                                           &rowSumEntry(), &rowCumsumEntry(), &rowArgmaxEntry()};
     for (const std::vector<KernelEntry> *entries :
-         {&choiceEntries(), &softmaxEntries(), &normEntries(), &ropeEntries(), &gemmEntries(), &gridEntries(),
-          &weightEntries(), &convolutionEntries(), &attentionEntries()})
+         {&choiceEntries(), &softmaxEntries(), &normEntries(), &normBackwardEntries(), &ropeEntries(), &gemmEntries(),
+          &gridEntries(), &weightEntries(), &convolutionEntries(), &attentionEntries(), &attentionBackwardEntries(),
+          &attentionDecodeEntries(), &moeEntries(), &samplingEntries()})
       for (const KernelEntry &entry : *entries)
         list.push_back(&entry);
     return list;

@@ -4,6 +4,7 @@
 // gemm_w8, gemm_w4: the right operand is small integers with a scale for GROUP of them along K. They stay small in
 // memory and are multiplied by their scales in registers, so that the product is one of floats. Integers of 4 bits lie
 // two a byte, the even one low.
+// gemm_preshuffled: the right operand lies in memory as lanes take it, 16 bytes each, a block one behind the other.
 //
 //===----------------------------------------------------------------------===//
 #include "kernels/Entries.h"
@@ -164,12 +165,71 @@ KernelEntry quantisedEntry(std::string name, bool packed, std::string descriptio
           .reference = [packed](const Problem &problem) { return quantisedReference(packed, problem); }};
 }
 
+//===- gemm_preshuffled -------------------------------------------------------------===//
+
+/// Blocks of 16 rows by 32 weights: first the 8 of each row that come first along K, row by row, then the next 8.
+constexpr int64_t kBlockRows = 16, kBlockDepth = 32, kRun = 8, kBlock = kBlockRows * kBlockDepth;
+
+Kernel buildPreshuffled(const Variant &variant) {
+  auto [M, N, K] = symbols<"M N K">();
+  Expr rows = sym::ceildiv(N, kBlockRows), blocks = sym::ceildiv(K, kBlockDepth);
+  Kernel kernel{"gemm_preshuffled", tiles()};
+  auto a = kernel.memory("a", {M, K}, shared, variant.input);
+  auto b = kernel.memory("b", {rows, blocks, kBlock}, global, variant.input);
+  auto c = kernel.memory("c", {M, N}, global, variant.output);
+  std::vector<Expr> tile{N, K};
+  Expr n = placeIn(tile, N), k = placeIn(tile, K);
+  Expr run = sym::floordiv(sym::mod(k, kBlockDepth), kRun) * kBlockRows + sym::mod(n, kBlockRows);
+  IndexMapping shuffled = mappingOf(tile, {{rows, sym::floordiv(n, kBlockRows)},
+                                           {blocks, sym::floordiv(k, kBlockDepth)},
+                                           {kBlock, run * kRun + sym::mod(k, kRun)}});
+  auto body = [&](Value acc) {
+    return mma(read(a, {.tag = "read_a"}), read(b, {.mapping = shuffled, .tag = "read_b"}), acc, {.tag = "mma"});
+  };
+  write(kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), body, {.tag = "k_loop"}), c, {.tag = "write_c"});
+  return kernel;
+}
+
+Expected preshuffledReference(const Problem &problem) {
+  size_t rows = static_cast<size_t>(problem.size("N")), depth = static_cast<size_t>(problem.size("K"));
+  std::vector<double> b(rows * depth);
+  size_t at = 0; // blocks in the order of memory
+  for (size_t row = 0; row < rows; row += kBlockRows)
+    for (size_t first = 0; first < depth; first += kBlockDepth)
+      for (size_t run = first; run != first + kBlockDepth; run += kRun)
+        for (size_t n = row; n != row + kBlockRows; ++n)
+          for (size_t k = run; k != run + kRun; ++k, ++at)
+            if (n < rows && k < depth)
+              b[n * depth + k] = problem["b"].values[at];
+  Sums sums = sumsOf(problem, problem["a"].values, b);
+  for (double &magnitude : sums.magnitudes)
+    magnitude *= 2 * static_cast<double>(depth) * kF32Roundoff;
+  return roundedOutput(problem, std::move(sums.values), std::move(sums.magnitudes), /*exact=*/true);
+}
+
+KernelEntry preshuffledEntry() {
+  return {.name = "gemm_preshuffled",
+          .family = "gemm",
+          .description = "c[M, N] = a[M, K] · bᵀ, b[N/16, K/32, 512] in blocks of 16 by 32, runs of 8 along K",
+          .sizes = {{"M", 256}, {"N", 256}, {"K", 256}},
+          .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"BLOCK_K", 32}, {"WAVES_M", 2}, {"WAVES_N", 2}},
+          .variants = {{"f16", f16, f16}, {"bf16", bf16, bf16}},
+          .arguments = [](const Variant &variant) -> std::vector<ArgumentInfo> {
+            return {{"a", {"M", "K"}, variant.input},
+                    {"b", {"ceildiv(N, 16)", "ceildiv(K, 32)", "512"}, variant.input},
+                    {"c", {"M", "N"}, variant.output, true}};
+          },
+          .build = buildPreshuffled,
+          .reference = preshuffledReference};
+}
+
 } // namespace
 
 const std::vector<KernelEntry> &kernels::weightEntries() {
   static const std::vector<KernelEntry> entries{
       gatedEntry(),
       quantisedEntry("gemm_w8", false, "c[M, N] = a[M, K] · (b[N, K] * scales[N, K/GROUP])ᵀ, b of 8-bit integers"),
-      quantisedEntry("gemm_w4", true, "c[M, N] = a[M, K] · (b[N, K] * scales[N, K/GROUP])ᵀ, b of 4-bit integers")};
+      quantisedEntry("gemm_w4", true, "c[M, N] = a[M, K] · (b[N, K] * scales[N, K/GROUP])ᵀ, b of 4-bit integers"),
+      preshuffledEntry()};
   return entries;
 }

@@ -35,6 +35,18 @@ SIZES = {
     ("B", "H", "H_KV", "Q", "KV", "D"): ["B=2,H=8,H_KV=2,Q=256,KV=512,D=64", "B=1,H=6,H_KV=3,Q=77,KV=131,D=40", "B=1,H=1,H_KV=1,Q=1,KV=1,D=1"],
     ("B", "H", "W", "C", "F", "R", "S", "STRIDE", "PAD", "DILATION"): ["B=2,H=28,W=28,C=32,F=64", "B=2,H=9,W=11,C=5,F=7,R=3,S=2,STRIDE=2,PAD=1,DILATION=2",
                                                                        "B=1,H=1,W=1,C=1,F=1,R=1,S=1,PAD=0"],
+    ("M", "BINS"): ["M=4096,BINS=64", "M=813,BINS=37", "M=1,BINS=1"],
+    ("M", "N", "TOPK"): ["M=256,N=128,TOPK=4", "M=111,N=77,TOPK=5", "M=1,N=1,TOPK=1"],
+    ("E", "M", "N", "K"): ["E=4,M=256,N=256,K=256", "E=3,M=127,N=131,K=77", "E=1,M=1,N=1,K=1"],
+    ("E", "M", "N", "K", "TOPK"): ["E=8,M=256,N=256,K=256,TOPK=2", "E=3,M=127,N=131,K=77,TOPK=3", "E=1,M=1,N=1,K=1,TOPK=1"],
+    ("T", "E", "TOPK"): ["T=256,E=64,TOPK=4", "T=77,E=13,TOPK=3", "T=1,E=1,TOPK=1"],
+    ("M", "E"): ["M=1024,E=64", "M=177,E=13", "M=1,E=1"],
+    ("B", "S", "V"): ["B=16,S=4,V=4096", "B=7,S=5,V=813", "B=1,S=1,V=1"],
+    ("B", "N", "H", "Q", "KV", "D"): ["B=2,N=3,H=4,Q=256,KV=256,D=64", "B=1,N=2,H=3,Q=77,KV=131,D=40", "B=1,N=1,H=1,Q=1,KV=1,D=1"],
+    ("B", "H", "Q", "KV", "D", "BUCKETS", "MAX_DISTANCE"): ["B=2,H=4,Q=256,KV=512,D=64", "B=1,H=3,Q=77,KV=131,D=40,BUCKETS=8,MAX_DISTANCE=20"],
+    ("B", "H", "H_KV", "Q", "KV", "D", "PAGES", "PAGE"): ["B=2,H=8,H_KV=2,Q=16,KV=512,D=64", "B=2,H=6,H_KV=3,Q=7,KV=131,D=40,PAGES=7,PAGE=32"],
+    ("B", "H_KV", "GROUP", "SPLITS", "KV", "D"): ["B=2,H_KV=2,GROUP=4,SPLITS=4,KV=1024,D=64", "B=3,H_KV=3,GROUP=5,SPLITS=3,KV=131,D=40", "B=1,H_KV=1,GROUP=1,SPLITS=1,KV=1,D=1"],
+    ("B", "H", "SPLITS", "D"): ["B=2,H=8,SPLITS=4,D=64", "B=3,H=15,SPLITS=13,D=40", "B=1,H=1,SPLITS=1,D=1"],
     ("B", "W", "C", "F", "S", "STRIDE", "PAD", "DILATION"): ["B=2,W=128,C=32,F=64", "B=3,W=31,C=5,F=7,S=3,STRIDE=2,PAD=2"],
 }
 DYNAMIC_SIZES = {

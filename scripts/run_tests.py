@@ -195,14 +195,17 @@ def check_suites(build: Path) -> list[Suite]:
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
         generated(build),
-        Suite("tutorial", [python, script("run_tutorial.py"), "--build", str(build)], parse_steps),
-        Suite(
-            "language",
-            [python, script("run_tutorial.py"), "--build", str(build), "--page", str(ROOT / "docs" / "language.md")],
-            parse_steps,
-        ),
+        pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),
+        pages_suite("tutorials", build, "tutorial"),
+        pages_suite("language", build, "language.md"),
         *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],
     ]
+
+
+def pages_suite(name: str, build: Path, page: str) -> Suite:
+    """Every program and command of a page of docs/, or of a folder of pages."""
+    command = [sys.executable, str(ROOT / "scripts" / "run_tutorial.py"), "--build", str(build)]
+    return Suite(name, [*command, "--page", str(ROOT / "docs" / page)], parse_steps)
 
 
 # What random kernels may not use yet in a test run, because the compiler is not right there; `make soak` uses everything.

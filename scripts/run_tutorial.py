@@ -3,11 +3,14 @@
 
     scripts/run_tutorial.py                  against build/
     scripts/run_tutorial.py --update         write what came out into the page, and the pictures into docs/pictures
+    scripts/run_tutorial.py --page docs/tutorial             all pages of a folder, README.md first
+    scripts/run_tutorial.py --page docs/tutorial --only 04   one of them, after README.md
 
 Code blocks with a file name (`cpp gemm.h`) become files; lines of `console` blocks that begin with `$ ` are commands, run in
 the order of the page with the installed package in reach; the lines behind them are the output. `…` stands for anything
 in a line, and alone in a line for any lines. Every picture that the page shows must have been written by a command, byte for byte.
-One line per thing that was checked; the last one counts. Exits 1 if something differs.
+The pages of a folder are one reader's day: they share a work folder. One line per thing that was checked; the last one
+counts. Exits 1 if something differs.
 """
 
 import argparse
@@ -102,8 +105,11 @@ def environment(prefix: Path) -> dict[str, str]:
     made["CMAKE_PREFIX_PATH"] = str(prefix)
     made["CMAKE_GENERATOR"] = "Ninja"
     made["NINJA_STATUS"] = ""
+    made["SOLITON_CACHE_DIR"] = str(prefix.parent / "cache")
     if shutil.which("g++-12"):
         made["CXX"] = "g++-12"
+    if shutil.which("ld.lld"):
+        made["LDFLAGS"] = "-fuse-ld=lld"  # three times faster, and pages have many programs
     return made
 
 
@@ -130,21 +136,22 @@ def run(command: str, work: Path, prefix: Path) -> tuple[int, list[str]]:
 class Runner:
     """Executes a page and remembers what differed."""
 
-    def __init__(self, tutorial: Tutorial, work: Path, prefix: Path):
-        self.tutorial, self.work, self.prefix = tutorial, work, prefix
+    def __init__(self, page: Path, work: Path, prefix: Path):
+        self.page, self.tutorial, self.work, self.prefix = page, parse(page.read_text()), work, prefix
         self.passed, self.failed = 0, 0
         self.changes: list[tuple[Command, list[str]]] = []
 
     def report(self, good: bool, name: str, detail: list[str]) -> None:
         self.passed += good
         self.failed += not good
-        print(f"{'ok' if good else 'FAILED'}: {name}", flush=True)
+        print(f"{'ok' if good else 'FAILED'}: {self.page.name}: {name}", flush=True)
         if not good:
             print("\n".join("    " + line for line in detail), flush=True)
 
     def steps(self) -> None:
         for step in self.tutorial.steps:
             if isinstance(step, File):
+                (self.work / step.name).parent.mkdir(parents=True, exist_ok=True)
                 (self.work / step.name).write_text(step.text)
                 continue
             code, output = run(step.text, self.work, self.prefix)
@@ -159,9 +166,9 @@ class Runner:
                 self.report(False, name, list(detail))
                 self.changes.append((step, output))
 
-    def pictures(self, page: Path, update: bool) -> None:
+    def pictures(self, update: bool) -> None:
         for link in self.tutorial.pictures:
-            kept, made = page.parent / link, self.work / Path(link).name
+            kept, made = self.page.parent / link, self.work / Path(link).name
             if update and made.is_file():
                 kept.parent.mkdir(exist_ok=True)
                 shutil.copyfile(made, kept)
@@ -188,24 +195,38 @@ def install(build: Path, prefix: Path) -> None:
         sys.exit(f"error: `{' '.join(command)}` failed")
 
 
+def pages(page: Path, only: str) -> list[Path]:
+    """The page, or those of a folder: README.md, then the others whose names contain `only`, in order."""
+    if page.is_file():
+        return [page]
+    found = sorted(each for each in page.glob("*.md") if each.name != "README.md" and only in each.name)
+    if not found:
+        sys.exit(f"error: {page} has no page that has `{only}` in its name")
+    return [each for each in [page / "README.md"] if each.is_file()] + found
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "tutorial-schedules.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "tutorial-schedules.md", help="a page or a folder")
+    parser.add_argument("--only", default="", metavar="TEXT", help="of a folder: pages with this in their names")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--update", action="store_true", help="write outputs and pictures instead of comparing them")
     options = parser.parse_args()
 
-    scratch = options.build.resolve() / options.page.stem
+    scratch = options.build.resolve() / options.page.resolve().stem
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "work").mkdir(parents=True)
     install(options.build, scratch / "prefix")
-    runner = Runner(parse(options.page.read_text()), scratch / "work", scratch / "prefix")
-    runner.steps()
-    runner.pictures(options.page, options.update)
-    if options.update:
-        options.page.write_text(runner.updated())
-    print(f"{runner.passed} passed, {runner.failed} failed")
-    return 1 if runner.failed or runner.passed == 0 else 0
+    passed = failed = 0
+    for page in pages(options.page, options.only):
+        runner = Runner(page, scratch / "work", scratch / "prefix")
+        runner.steps()
+        runner.pictures(options.update)
+        if options.update:
+            page.write_text(runner.updated())
+        passed, failed = passed + runner.passed, failed + runner.failed
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or passed == 0 else 0
 
 
 if __name__ == "__main__":

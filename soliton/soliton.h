@@ -25,4 +25,5 @@
 #include "soliton/frontend/Ops.h"           // IWYU pragma: export
 #include "soliton/frontend/Symbols.h"       // IWYU pragma: export
 #include "soliton/frontend/Types.h"         // IWYU pragma: export
+#include "soliton/runtime/HostTensor.h"       // IWYU pragma: export
 #include "soliton/support/Diagnostics.h"    // IWYU pragma: export

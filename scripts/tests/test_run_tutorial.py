@@ -41,9 +41,10 @@ class Page(unittest.TestCase):
             (root / "pictures").mkdir()
             kept = root / "pictures" / "a.svg"
             kept.write_text(picture)
-            runner = run_tutorial.Runner(run_tutorial.parse(page), root / "work", root)
+            (root / "page.md").write_text(page)
+            runner = run_tutorial.Runner(root / "page.md", root / "work", root)
             runner.steps()
-            runner.pictures(root / "page.md", update)
+            runner.pictures(update)
             return runner.passed, runner.failed, runner.updated(), kept.read_text()
 
     def test_files_commands_and_pictures(self):
@@ -67,6 +68,18 @@ class Page(unittest.TestCase):
 
     def test_a_picture_that_nobody_draws_is_a_failure(self):
         self.assertEqual(self.execute(PAGE.replace("cp a.txt a.svg", "true"))[:2], (2, 1))
+
+    def test_pages_of_a_folder_come_in_order_after_its_readme(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder)
+            for name in ("02-b.md", "01-a.md", "README.md", "notes.txt"):
+                (root / name).write_text("")
+            names = lambda only: [page.name for page in run_tutorial.pages(root, only)]  # noqa: E731
+            self.assertEqual(names(""), ["README.md", "01-a.md", "02-b.md"])
+            self.assertEqual(names("02"), ["README.md", "02-b.md"])
+            self.assertEqual(run_tutorial.pages(root / "01-a.md", ""), [root / "01-a.md"])
+            with self.assertRaises(SystemExit):
+                names("03")
 
     def test_malformed_pages(self):
         for text in ("```console\nout\n```", "```cpp a.txt\nopen"):

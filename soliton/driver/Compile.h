@@ -12,6 +12,7 @@
 
 #include "soliton/authoring/Request.h"
 #include "soliton/driver/BankConflicts.h"
+#include "soliton/driver/Call.h"
 #include "soliton/frontend/Kernel.h"
 #include "soliton/runtime/Device.h"
 #include "soliton/support/RowPadding.h"
@@ -106,26 +107,6 @@ CompileAttempt compileOrFind(const Kernel &kernel, const CompileOptions &options
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,
                            const std::function<rt::ImageKind(const std::string &target)> &kind);
 
-/// Symbols and their values, by name: `{{M, 300}}`.
-using SymbolValues = std::vector<std::pair<sym::Expr, int64_t>>;
-
-/// A loaded kernel with the values of those symbols that no tensor says.
-class KernelWithSymbols {
-public:
-  KernelWithSymbols(std::shared_ptr<rt::LoadedKernel> kernel, std::vector<int64_t> values)
-      : kernel(std::move(kernel)), values(std::move(values)) {}
-
-  template <typename... Arguments>
-  void operator()(const Arguments &...arguments) const {
-    const rt::Argument list[] = {rt::Argument(arguments)...};
-    kernel->launch(list, {.symbols = values});
-  }
-
-private:
-  std::shared_ptr<rt::LoadedKernel> kernel;
-  std::vector<int64_t> values;
-};
-
 /// A kernel that is loaded on a device and can be called.
 class CompiledKernel {
 public:
@@ -135,15 +116,23 @@ public:
   rt::Device &device() const { return *where; }
   rt::LoadedKernel &loaded() const { return *kernel; }
 
+  /// `run(a, b, 0.5)`: tensors of the host or a device, DLPack tensors, numbers, in the order of the parameters.
   template <typename... Arguments>
-  void operator()(const Arguments &...arguments) const {
-    const rt::Argument list[] = {rt::Argument(arguments)...};
+    requires(std::constructible_from<rt::Argument, Arguments &&> && ...)
+  void operator()(Arguments &&...arguments) const {
+    const rt::Argument list[] = {rt::Argument(std::forward<Arguments>(arguments))...};
     kernel->launch(list);
   }
-
-  /// For sizes that are extents of no tensor: `run.with({{S, 3}})(a, b)`. Throws CompileError `symbol-unknown` for a
-  /// symbol that is none of them, `argument-count` for one that is missing.
-  KernelWithSymbols with(const SymbolValues &symbols) const;
+  /// The same where extents are missing: `run(pointer, vector, {M, 300})`. Sizes are given by name, after the
+  /// arguments; Call.h says who needs them. More than twelve: `launch({…})`.
+  using Given = const CallArgument &;
+  void operator()(Given a, Given b = {}, Given c = {}, Given d = {}, Given e = {}, Given f = {}, Given g = {},
+                  Given h = {}, Given i = {}, Given j = {}, Given k = {}, Given l = {}) const {
+    launch({a, b, c, d, e, f, g, h, i, j, k, l});
+  }
+  void launch(std::initializer_list<CallArgument> arguments, const rt::LaunchOptions &options = {}) const {
+    call(*kernel, where->info(), std::span(arguments.begin(), arguments.size()), options);
+  }
 
 private:
   std::shared_ptr<CompileResult> result;

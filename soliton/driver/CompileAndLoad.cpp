@@ -72,63 +72,6 @@ CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
     : result(std::make_shared<CompileResult>(std::move(compiled))), where(&device), kernel(device.load(result->image)) {
 }
 
-/// What is wrong with a symbol that a launch names.
-static std::optional<Diagnostic> flawOf(const rt::KernelImage &image, const std::string &name) {
-  std::vector<std::string> free;
-  for (const rt::SymbolSpec &symbol : image.symbols) {
-    if (symbol.name != name) {
-      if (!symbol.argument)
-        free.push_back(symbol.name);
-      continue;
-    }
-    if (!symbol.argument)
-      return std::nullopt;
-    return Diagnostic{Severity::error,
-                      DiagId::SymbolUnknown,
-                      {},
-                      "`" + name + "` of `" + image.kernel + "` is extent " + std::to_string(symbol.dim) + " of `" +
-                          image.arguments[*symbol.argument].name + "`, so the tensor says it",
-                      "leave it out",
-                      {}};
-  }
-  std::optional<std::string> guess = nearest(name, free);
-  return Diagnostic{Severity::error,
-                    DiagId::SymbolUnknown,
-                    {},
-                    "`" + image.kernel + "` takes no symbol `" + name + "` at launch" +
-                        (guess ? "; did you mean `" + *guess + "`?" : ""),
-                    free.empty() ? "all of its symbols are bound, or extents of tensors" : "it takes " + listOf(free),
-                    {}};
-}
-
-KernelWithSymbols CompiledKernel::with(const SymbolValues &symbols) const {
-  const rt::KernelImage &image = result->image;
-  std::vector<Diagnostic> wrong;
-  std::map<std::string, int64_t> given;
-  for (const auto &[symbol, value] : symbols) {
-    std::string name = symbol.isSymbol() ? std::string(symbol.symbolName()) : sym::toString(symbol);
-    if (std::optional<Diagnostic> flaw = flawOf(image, name))
-      wrong.push_back(std::move(*flaw));
-    given[name] = value;
-  }
-  std::vector<int64_t> values;
-  for (const rt::SymbolSpec &symbol : image.symbols) {
-    if (symbol.argument)
-      continue;
-    values.push_back(given[symbol.name]);
-    if (std::ranges::none_of(symbols, [&](const auto &each) { return each.first.symbolName() == symbol.name; }))
-      wrong.push_back({Severity::error,
-                       DiagId::ArgumentCount,
-                       {},
-                       "the launch gives `" + symbol.name + "` of `" + image.kernel + "` no value",
-                       "add it: `.with({{" + symbol.name + ", 300}})`",
-                       {}});
-  }
-  if (!wrong.empty())
-    throw CompileError(std::move(wrong));
-  return {kernel, std::move(values)};
-}
-
 std::string targetOf(const rt::Device &device) {
   const std::string &architecture = device.info().architecture;
   if (architecture.empty())

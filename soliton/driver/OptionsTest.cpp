@@ -1,5 +1,6 @@
 //===- OptionsTest.cpp - What options and launches say when they are wrong ------------------------===//
 #include "soliton/authoring/ScheduleFile.h"
+#include "soliton/driver/Complaint.h"
 #include "soliton/soliton.h"
 
 #include "gtest/gtest.h"
@@ -10,50 +11,6 @@
 
 namespace soliton {
 namespace {
-
-/// The text of everything that is wrong; empty if nothing is.
-std::string complaint(const std::function<void()> &call) {
-  try {
-    call();
-  } catch (const CompileError &error) {
-    return error.what();
-  }
-  return "";
-}
-
-void expectIn(const std::string &text, std::initializer_list<const char *> parts) {
-  for (const char *part : parts)
-    EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
-}
-
-/// The first S workgroups negate.
-Kernel firstOnes() {
-  auto [M, S] = symbols<"M S">();
-  Kernel k{"first", {WorkgroupConstraint(M, 64, 0)}};
-  auto a = k.memory("a", {M}, global, f32), b = k.memory("b", {M}, global, f32);
-  Value x = read(a);
-  write(k.conditional(sym::lt(workgroup_id(0), S), [&] { return -x; }, [&] { return x; }), b);
-  return k;
-}
-
-TEST(LaunchBySymbols, NamesFindTheirPlaces) {
-  auto [M, S] = symbols<"M S">();
-  auto run = compile(firstOnes(), {.target = "gfx942", .dynamic = {M, S}, .device = "emulator"});
-  std::vector<float> in(200, 1), out(200, 0);
-  for (int64_t s : {0, 2, 9}) {
-    run.with({{S, s}})(rt::Tensor::of(in, {200}), rt::Tensor::of(out, {200}));
-    for (size_t i = 0; i < out.size(); ++i)
-      ASSERT_EQ(out[i], static_cast<int64_t>(i / 64) < s ? -1 : 1) << i;
-  }
-}
-
-TEST(LaunchBySymbols, WrongNamesAreRefusedWithTheRightOnes) {
-  auto [M, S, T] = symbols<"M S T">();
-  auto run = compile(firstOnes(), {.target = "gfx942", .dynamic = {M, S}, .device = "emulator"});
-  expectIn(complaint([&] { run.with({{S, 1}, {T, 2}}); }), {"[symbol-unknown]", "no symbol `T`", "it takes `S`"});
-  expectIn(complaint([&] { run.with({{S, 1}, {M, 2}}); }), {"[symbol-unknown]", "extent 0 of `a`"});
-  expectIn(complaint([&] { run.with({}); }), {"[argument-count]", "`S`"});
-}
 
 Kernel product() {
   auto [M, N, K] = symbols<"M N K">();

@@ -16,7 +16,8 @@ struct Use {
   Place place;
   /// Says what it is: "the workgroup tile of `M`".
   std::string what;
-  enum Role { size, tile, other } role = other;
+  /// `function` is one of something that has no place: `$x`.
+  enum Role { size, tile, other, function } role = other;
 };
 
 /// Every expression of a program, in the author's order.
@@ -51,7 +52,7 @@ std::vector<Use> collectUses(const Program &program) {
     } else if (auto *each = std::get_if<ReorderingConstraint>(&constraint)) {
       add(each->equation, each->place, "the reordering of workgroups");
     } else if (auto *each = std::get_if<SymbolicAlias>(&constraint)) {
-      add(applied(each->source_to_target, x), each->place, "the alias of " + quoted(each->source));
+      add(applied(each->source_to_target, x), each->place, "the alias of " + quoted(each->source), Use::function);
     } else if (auto *each = std::get_if<Assumption>(&constraint)) {
       add(each->predicate, each->place, "the assumption");
     }
@@ -59,7 +60,7 @@ std::vector<Use> collectUses(const Program &program) {
   for (const OpRecord &op : program.ops) {
     add(op.elementsPerThread, op.place, "`elements_per_thread`", Use::tile);
     if (op.kind == OpKind::applyExpr)
-      add(op.expr, op.place, "the expression of `apply_expr`");
+      add(op.expr, op.place, "the expression of `apply_expr`", Use::function);
     if (op.kind == OpKind::conditional || op.kind == OpKind::exit)
       add(op.expr, op.place, "the condition");
     add(op.count, op.place, "the number of iterations");
@@ -95,6 +96,7 @@ public:
     bindUses();
     if (!failed) {
       checkSizes();
+      checkDivisions();
       checkWaves();
       checkDistributed();
     }
@@ -177,7 +179,7 @@ private:
       for (Expr symbol : sym::symbolsOf(use.expr)) {
         std::string name(symbol.symbolName());
         if (!isIdentifier(name)) {
-          if (!name.starts_with("$") || use.role != Use::other)
+          if (!name.starts_with("$") || use.role == Use::size || use.role == Use::tile)
             reportName(name, use);
           continue;
         }
@@ -266,13 +268,52 @@ private:
   void checkSizes() {
     std::set<std::string> reported;
     for (const Use &use : uses) {
-      if (use.role == Use::other ||
+      if (use.role == Use::other || use.role == Use::function ||
           !reported.insert(sym::toString(use.expr) + (use.role == Use::tile ? use.what : "")).second)
         continue;
       auto value = evaluate(use);
       if (value && *value < 1)
         error(DiagId::SizeNotPositive, use.place,
               quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected at least 1");
+    }
+  }
+
+  static bool hasDivision(Expr expr) {
+    if (expr.kind() == sym::Kind::exactDiv)
+      return true;
+    std::span<const Expr> operands = expr.operands();
+    return std::any_of(operands.begin(), operands.end(), hasDivision);
+  }
+
+  /// What is known of every launch.
+  sym::Facts launchFacts(const sym::Substitution &numbers) const {
+    sym::Facts facts;
+    for (const std::string &name : bindings.dynamic)
+      facts.setRange(Expr::symbol(name), {1, std::nullopt});
+    for (const AnyConstraint &constraint : program.constraints)
+      if (auto *each = std::get_if<Assumption>(&constraint))
+        facts.assume(sym::substitute(each->predicate, numbers));
+    return facts;
+  }
+
+  /// `/` of what is known only later, in a mapping or a condition, must be proven to leave nothing now.
+  void checkDivisions() {
+    sym::Substitution numbers;
+    for (const auto &[name, value] : bindings.values)
+      numbers.set(Expr::symbol(name), value);
+    for (const Use &use : uses) {
+      if (use.role != Use::other || !hasDivision(use.expr))
+        continue;
+      try {
+        sym::simplify(sym::substitute(use.expr, numbers), launchFacts(numbers));
+      } catch (const sym::ExprError &problem) {
+        bool inexact = problem.kind() == sym::ErrorKind::inexactDivision;
+        error(inexact ? DiagId::DivisionInexact : DiagId::ExpressionInvalid, use.place,
+              inexact
+                  ? quoted(use.expr) + " in " + use.what + " divides exactly, but nothing proves that nothing remains"
+                  : quoted(use.expr) + " in " + use.what + ": " + problem.what(),
+              inexact ? "write `floordiv` or `ceildiv`, or add an `Assumption`" : "");
+      }
     }
   }
 
@@ -319,7 +360,8 @@ private:
         error(DiagId::ConstraintMissing, value.place,
               quoted(name) + " is dynamic and has neither a workgroup nor a tiling constraint, so one workgroup would "
                              "hold all of it",
-              "add `WorkgroupConstraint(" + name + ", BLOCK_" + name + ", 0)`, or bind " + name + " in `subs`");
+              "walk it by `TilingConstraint(" + name + ", BLOCK_" + name + ")` and `iterate`, share it out by " +
+                  "`WorkgroupConstraint(" + name + ", BLOCK_" + name + ", 0)`, or bind " + name + " in `subs`");
       }
   }
 

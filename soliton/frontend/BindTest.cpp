@@ -139,6 +139,38 @@ TEST_F(BindTest, DivisionInexact) {
   EXPECT_EQ(found[0].hint, "choose a multiple, or write `floordiv` or `ceildiv`");
 }
 
+/// What only a launch or a lane knows cannot be divided without a rest, unless something says so.
+TEST_F(BindTest, DivisionOfWhatIsKnownLater) {
+  auto i = IndexMapping::iterator(0), j = IndexMapping::iterator(1);
+  auto mapped = [&](Expr row) {
+    return AccessOptions{
+        .mapping = IndexMapping{.num_iterators = 2, .inputs = {{M, row}, {N, j}}, .outputs = {{M, i}, {N, j}}}};
+  };
+  auto inMapping = [&](Expr row) {
+    Kernel kernel = with(HardwareConstraint{});
+    auto x = kernel.memory("x", {M, N}, global, f32);
+    line = __LINE__ + 1;
+    write(read(x, mapped(row)), x);
+    return bind(kernel, {.subs = numbers()});
+  };
+  expectMistake(inMapping(i / 2), DiagId::DivisionInexact,
+                "`iterator(0)/2` in the mapping divides exactly, but nothing proves that nothing remains",
+                "write `floordiv` or `ceildiv`, or add an `Assumption`");
+  EXPECT_TRUE(inMapping((4 * i + 2 * j) / 2).empty());
+
+  auto inCondition = [&](Constraint constraint) {
+    Kernel kernel = with(constraint);
+    auto x = kernel.memory("x", {M, N}, global, f32);
+    line = __LINE__ + 1;
+    kernel.conditional(sym::lt(workgroup_id(0), M / 2), [&] { write(read(x), x); });
+    return bind(kernel, {.subs = without(M), .dynamic = {M}});
+  };
+  expectMistake(inCondition(HardwareConstraint{}), DiagId::DivisionInexact,
+                "`workgroup_id(0) < M/2` in the condition divides exactly, but nothing proves that nothing remains",
+                "write `floordiv` or `ceildiv`, or add an `Assumption`");
+  EXPECT_TRUE(inCondition(Assumption(sym::eq(sym::mod(M, 2), 0))).empty());
+}
+
 TEST_F(BindTest, WaveTileIndivisible) {
   line = __LINE__ + 1;
   Kernel kernel = with(WaveConstraint(M, 48));
@@ -173,7 +205,8 @@ TEST_F(BindTest, ConstraintMissing) {
   expectMistake(
       bind(k, {.subs = numbers(), .dynamic = {P}}), DiagId::ConstraintMissing,
       "`P` is dynamic and has neither a workgroup nor a tiling constraint, so one workgroup would hold all of it",
-      "add `WorkgroupConstraint(P, BLOCK_P, 0)`, or bind P in `subs`");
+      "walk it by `TilingConstraint(P, BLOCK_P)` and `iterate`, share it out by `WorkgroupConstraint(P, BLOCK_P, 0)`, "
+      "or bind P in `subs`");
 }
 
 TEST_F(BindTest, SubstitutionInvalid) {

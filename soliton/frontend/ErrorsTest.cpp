@@ -663,7 +663,7 @@ TEST_F(ErrorsTest, MappingUsesAnUnknownDynamicValue) {
   IndexMapping mapping{.num_iterators = 1, .inputs = {{M, IndexMapping::dynamic_val(0)}}, .outputs = {{M, i}}};
   line = __LINE__ + 1;
   read(v, {.mapping = mapping});
-  expectMistake(DiagId::MappingArity, "the mapping uses `$dynamic_val0`, but it has 1 iterators and 0 dynamic values");
+  expectMistake(DiagId::MappingArity, "the mapping uses `dynamic_val(0)`, but it has 1 iterators and 0 dynamic values");
 }
 
 TEST_F(ErrorsTest, MappingIdentity) {
@@ -672,7 +672,7 @@ TEST_F(ErrorsTest, MappingIdentity) {
   line = __LINE__ + 1;
   read(v, {.mapping = mapping});
   expectMistake(DiagId::MappingIdentity,
-                "the outputs of a read map `M` to `$index0 + 1`, expected a bare iterator that is used once",
+                "the outputs of a read map `M` to `iterator(0) + 1`, expected a bare iterator that is used once",
                 "move the arithmetic to the inputs");
 }
 

@@ -1,5 +1,8 @@
 #include "soliton/frontend/Program.h"
 
+#include <algorithm>
+#include <cctype>
+
 using namespace soliton;
 using namespace soliton::frontend;
 
@@ -27,8 +30,25 @@ std::string frontend::quoted(std::string_view text) {
   return "`" + std::string(text) + "`";
 }
 
+/// The text with what an author writes for symbols of ours: `iterator(0)` for `$index0`.
+static std::string inAuthorsWords(std::string text) {
+  constexpr std::pair<std::string_view, std::string_view> kWords[] = {{"$index", "iterator"},
+                                                                      {"$dynamic_val", "dynamic_val"},
+                                                                      {"$WG", "workgroup_id"},
+                                                                      {"$ARG_", "iteration"},
+                                                                      {"$DATA_", "index_of"}};
+  auto isLetter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (auto [ours, theirs] : kWords)
+    for (size_t at = text.find(ours); at != std::string::npos; at = text.find(ours, at)) {
+      auto from = text.begin() + static_cast<std::ptrdiff_t>(at + ours.size());
+      std::string rest(from, std::find_if_not(from, text.end(), isLetter));
+      text.replace(at, ours.size() + rest.size(), std::string(theirs) + "(" + rest + ")");
+    }
+  return text;
+}
+
 std::string frontend::quoted(Expr expr) {
-  return quoted(sym::toString(expr));
+  return quoted(inAuthorsWords(sym::toString(expr)));
 }
 
 std::string frontend::describe(const Program &program, ValueId id) {

@@ -62,6 +62,8 @@ struct SymbolSpec {
   /// The extent less this is its value: 1 where the argument has `B + 1` elements.
   int64_t less = 0;
 
+  /// Its value, where the extent is that.
+  int64_t valueOf(int64_t extent) const { return extent - less; }
   bool operator==(const SymbolSpec &) const = default;
 };
 

@@ -122,7 +122,7 @@ bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kM
   for (size_t i = 0; i < image.symbols.size(); ++i) {
     const SymbolSpec &symbol = image.symbols[i];
     if (symbol.argument)
-      values[i] = arguments[*symbol.argument].tensor()->shape[symbol.dim] - symbol.less;
+      values[i] = symbol.valueOf(arguments[*symbol.argument].tensor()->shape[symbol.dim]);
     else
       values[i] = taken < given.size() ? given[taken] : 0, ++taken;
     bool isSize = symbol.argument.has_value();
@@ -221,12 +221,26 @@ void Checker::buffers(std::span<const int64_t> symbols, bool &needsStaging) {
   }
 }
 
+/// "; found M = 20": the sizes that an expression speaks of.
+static std::string foundSymbols(const KernelImage &image, const LaunchExpr &expr, std::span<const int64_t> symbols) {
+  std::string text;
+  for (size_t k = 0; k < symbols.size(); ++k) {
+    auto names = [&](const LaunchExpr::Step &step) {
+      return step.op == LaunchOp::symbol && step.value == static_cast<int64_t>(k);
+    };
+    if (std::ranges::any_of(expr.steps(), names))
+      text += (text.empty() ? "; found " : ", ") + image.symbols[k].name + " = " + std::to_string(symbols[k]);
+  }
+  return text;
+}
+
 void Checker::assumptions(std::span<const int64_t> symbols) {
   for (const LaunchCheck &check : image.checks) {
     LaunchValue holds = check.predicate.evaluate(symbols);
     if (holds.ok() && holds.value != 0)
       continue;
-    std::string why = holds.ok() ? "" : " (its check fails: " + std::string(describe(holds.fault)) + ")";
+    std::string why = holds.ok() ? foundSymbols(image, check.predicate, symbols)
+                                 : " (its check fails: " + std::string(describe(holds.fault)) + ")";
     report(diagnose(DiagId::LaunchAssumption, "`" + image.kernel + "`: " + check.message + why));
   }
 }

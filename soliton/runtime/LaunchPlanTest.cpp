@@ -207,7 +207,7 @@ TEST(LaunchPlan, AssumptionsAreChecked) {
   Scale s;
   s.input = Tensor::dense(s.in, DType::f32, {12, 64});
   s.output = Tensor::dense(s.out, DType::f32, {12, 64});
-  expectError([&] { s.prepare(); }, DiagId::LaunchAssumption, "`scale`: `M` must be a multiple of 8");
+  expectError([&] { s.prepare(); }, DiagId::LaunchAssumption, "`scale`: `M` must be a multiple of 8; found M = 12");
   s.image.checks[0].predicate = LaunchExpr::apply(LaunchOp::mod, {LaunchExpr::symbol(0), 0});
   expectError([&] { s.prepare(); }, DiagId::LaunchAssumption, "it divides by zero");
 }

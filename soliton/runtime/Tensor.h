@@ -27,10 +27,12 @@ enum class MemoryKind : uint8_t { host, cuda, hip };
 
 std::string_view name(MemoryKind kind);
 
-/// The element type of a C++ number type.
+/// The element type of a C++ number type, or of a type that says it: `static constexpr DType dtype`.
 template <typename T>
 constexpr DType dtypeOf() {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (requires { T::dtype; })
+    return T::dtype;
+  else if constexpr (std::is_same_v<T, float>)
     return DType::f32;
   else if constexpr (std::is_same_v<T, double>)
     return DType::f64;
@@ -101,10 +103,29 @@ private:
   void requireElements(size_t count) const;
 };
 
+/// Structs of DLPack, by whichever header they are declared: their layout is the standard's.
+template <typename T>
+concept DlpackTensor = requires(const T &tensor) {
+  tensor.byte_offset;
+  tensor.ndim;
+  tensor.dtype.lanes;
+};
+template <typename T>
+concept DlpackManaged = requires(const T &managed) {
+  managed.manager_ctx;
+  managed.dl_tensor.byte_offset;
+};
+
 /// What is passed for one parameter of the kernel: an array or a number.
 class Argument {
 public:
   Argument(const Tensor &tensor) : view(tensor), kind(Kind::tensor) {}
+  Argument(const DlpackTensor auto &tensor)
+      : Argument(Tensor::fromDlpack(reinterpret_cast<const DLTensor &>(tensor))) {}
+  template <DlpackManaged T>
+  Argument(const T &managed) : Argument(viewOf(managed)) {}
+  template <DlpackManaged T>
+  Argument(const T *managed) : Argument(viewOf(*managed)) {}
   Argument(std::floating_point auto number) : real(number), kind(Kind::real) {}
   Argument(std::integral auto number) : integer(static_cast<int64_t>(number)), kind(Kind::integer) {}
 
@@ -115,6 +136,14 @@ public:
   double realValue() const { return kind == Kind::integer ? static_cast<double>(integer) : real; }
 
 private:
+  template <DlpackManaged T>
+  static Tensor viewOf(const T &managed) {
+    if constexpr (requires { managed.version; })
+      return Tensor::fromDlpack(reinterpret_cast<const DLManagedTensorVersioned &>(managed));
+    else
+      return Tensor::fromDlpack(reinterpret_cast<const DLManagedTensor &>(managed));
+  }
+
   enum class Kind : uint8_t { tensor, real, integer };
   Tensor view;
   double real = 0;

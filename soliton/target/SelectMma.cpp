@@ -43,6 +43,12 @@ std::string useOneOf(const std::vector<const MmaKind *> &kinds) {
 std::string hintFor(const Target &target, const MmaTypes &types) {
   if (std::string hint = useOneOf(legalMmas(target, types)); !hint.empty())
     return hint;
+  std::vector<std::string> sums; // where only the accumulator is wrong
+  for (const MmaKind &kind : target.mmas)
+    if (kind.scaleBlock == 0 && kind.lhs.type == types.lhs && kind.rhs.type == types.rhs)
+      addOnce(sums, std::string(name(kind.acc.type)));
+  if (!sums.empty())
+    return "`" + target.name + "` adds such products up in " + listOf(sums);
   std::vector<std::string> combinations;
   for (const MmaKind &kind : target.mmas)
     if (kind.scaleBlock == 0)

@@ -254,6 +254,9 @@ TEST(SelectMma, NotOnTarget) {
   EXPECT_EQ(errorOf("sm_90a", std::nullopt, {DType::f32, DType::f32, DType::f32}),
             "soliton: error: `sm_90a` has no matrix instruction that multiplies `f32` by `f32` into `f32` "
             "[mma-not-on-target]\n  hint: `sm_90a` multiplies `f16`, `bf16`, `f8e4m3fn`, `f8e5m2`, `i8` or `f64`");
+  EXPECT_EQ(errorOf("gfx942", std::nullopt, {DType::f16, DType::f16, DType::f16}),
+            "soliton: error: `gfx942` has no matrix instruction that multiplies `f16` by `f16` into `f16` "
+            "[mma-not-on-target]\n  hint: `gfx942` adds such products up in `f32`");
   EXPECT_NE(errorOf("gfx942", "I32_16x16x16_I8", {DType::i8, DType::i8, DType::i32}).find("[mma-not-on-target]"),
             std::string::npos);
   EXPECT_NE(errorOf("sm_90a", "GFX1250_F32_16x16x32_F16", kHalf).find("more)"), std::string::npos);

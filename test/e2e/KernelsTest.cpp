@@ -35,7 +35,7 @@ protected:
   Plan plan() const { return planFor(*GetParam().entry); }
 };
 
-/// Loads and stores of the machine form's text, and those among them with a mask.
+/// Loads and stores of the machine form's text, atomics among them, and those with a mask.
 struct Accesses {
   int loads = 0, stores = 0, maskedLoads = 0, maskedStores = 0;
 };
@@ -44,7 +44,7 @@ Accesses accessesOf(const std::string &machine) {
   std::istringstream lines(machine);
   for (std::string line; std::getline(lines, line);) {
     bool load = line.find("machine.load ") != std::string::npos,
-         store = line.find("machine.store ") != std::string::npos;
+         store = line.find("machine.store ") != std::string::npos || line.find("machine.atomic ") != std::string::npos;
     bool masked = line.find("] mask %") != std::string::npos;
     found.loads += load;
     found.stores += store;

@@ -58,6 +58,43 @@ const Plan &shortRows() {
   return plan;
 }
 
+/// Tokens and slots of a mixture of experts, whose logits a tile holds.
+Sizes routingSizes(int64_t tokens, int64_t experts, int64_t places) {
+  return {{"T", tokens}, {"M", tokens * places}, {"E", experts}, {"TOPK", places}};
+}
+
+const Plan &routing() {
+  static const Plan plan{.aligned = routingSizes(64, 16, 4),
+                         .odd = routingSizes(77, 13, 3),
+                         .larger = routingSizes(35, 40, 8),
+                         .tiles = {{"BLOCK_T", 8}, {"BLOCK_M", 32}},
+                         .dynamic = {routingSizes(16, 8, 2), routingSizes(1, 8, 1), routingSizes(77, 8, 3),
+                                     routingSizes(5, 8, 8), routingSizes(33, 8, 4)},
+                         .smallTiles = {{"BLOCK_T", 4}, {"BLOCK_M", 16}},
+                         .smallWhole = routingSizes(16, 8, 2),
+                         .smallOdd = routingSizes(19, 5, 3),
+                         .many = routingSizes(256, 64, 8)};
+  return plan;
+}
+
+Sizes samplingSizes(int64_t sequences, int64_t drafted, int64_t vocabulary) {
+  return {{"B", sequences}, {"S", drafted}, {"V", vocabulary}};
+}
+
+const Plan &sampling() {
+  static const Plan plan{.aligned = samplingSizes(8, 4, 1024),
+                         .odd = samplingSizes(7, 5, 813),
+                         .larger = samplingSizes(5, 3, 1301),
+                         .tiles = {{"BLOCK_V", 256}},
+                         .dynamic = {samplingSizes(8, 3, 512), samplingSizes(1, 3, 1), samplingSizes(11, 3, 813),
+                                     samplingSizes(2, 3, 77), samplingSizes(3, 3, 1500)},
+                         .smallTiles = {{"BLOCK_V", 128}},
+                         .smallWhole = samplingSizes(2, 4, 128),
+                         .smallOdd = samplingSizes(3, 3, 77),
+                         .many = samplingSizes(16, 8, 4096)};
+  return plan;
+}
+
 const Plan &rows() {
   static const Plan plan{.aligned = {{"M", 32}, {"N", 512}},
                          .odd = {{"M", 111}, {"N", 813}},
@@ -76,14 +113,14 @@ const Plan &rows() {
 }
 
 Sizes productSizes(int64_t m, int64_t n, int64_t k, int64_t batches = 2) {
-  return {{"B", batches}, {"E", batches + 1}, {"M", m}, {"N", n}, {"K", k}, {"GROUP", 32}};
+  return {{"B", batches}, {"E", batches + 1}, {"M", m}, {"N", n}, {"K", k}, {"GROUP", 32}, {"TOPK", 2}};
 }
 
 const Plan &product() {
   static const Plan plan{.aligned = productSizes(128, 256, 128),
                          .odd = productSizes(127, 131, 77),
                          .larger = productSizes(70, 130, 135),
-                         .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
+                         .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"GRID", 4}},
                          .dynamic = {productSizes(128, 128, 64), productSizes(1, 1, 1, 1), productSizes(127, 131, 77),
                                      productSizes(130, 133, 65, 1), productSizes(64, 200, 100, 3)},
                          .smallTiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
@@ -147,8 +184,13 @@ const Plan &convolution() {
 }
 
 Sizes attentionSizes(int64_t b, int64_t h, int64_t q, int64_t kv, int64_t d, int64_t window) {
-  return {{"B", b},     {"H", h},    {"H_KV", h > 1 ? h / 2 : 1}, {"Q", q}, {"KV", kv}, {"D", d}, {"WINDOW", window},
-          {"PAGE", 32}, {"PAGES", 7}};
+  return {{"B", b},           {"N", h},
+          {"H", h},           {"H_KV", h > 1 ? h / 2 : 1},
+          {"GROUP", 3},       {"Q", q},
+          {"KV", kv},         {"D", d},
+          {"WINDOW", window}, {"PAGE", 32},
+          {"PAGES", 7},       {"SPLITS", b + h - 1},
+          {"BUCKETS", 8},     {"MAX_DISTANCE", window}};
 }
 
 const Plan &attention() {
@@ -168,15 +210,32 @@ const Plan &attention() {
   return plan;
 }
 
+/// Waves share keys, and a loop walks the queries.
+const Plan &attentionByKeys() {
+  static const Plan plan = [] {
+    Plan swapped = attention();
+    swapped.aligned = attentionSizes(1, 2, 128, 256, 64, 50);
+    swapped.tiles = swapped.smallTiles = {{"BLOCK_Q", 32}, {"BLOCK_KV", 64}, {"WAVES", 4}};
+    return swapped;
+  }();
+  return plan;
+}
+
 const Plan &familyPlan(const kernels::KernelEntry &entry) {
   if (entry.name == "axpy" || entry.name == "histogram")
     return line();
   if (entry.name == "row_topk")
     return shortRows();
+  if (entry.name.ends_with("backward_dkv"))
+    return attentionByKeys();
   if (entry.family == "attention")
     return attention();
-  if (entry.family == "gemm")
+  if (entry.name == "moe_route" || entry.name == "moe_sort")
+    return routing();
+  if (entry.family == "gemm" || entry.family == "moe")
     return product();
+  if (entry.family == "sampling")
+    return sampling();
   if (entry.family == "rope")
     return rope();
   if (entry.family == "convolution")

@@ -145,6 +145,8 @@ testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kern
   } catch (const CompileError &error) {
     return testing::AssertionFailure() << name() << "\n" << error.what();
   }
+  kernels::Expected all = entry->reference(given);
+  size_t output = 0;
   for (auto &argument : placed) {
     if (!argument->fetchIntact())
       return testing::AssertionFailure() << name() << ": " << (argument->isOutput ? "a guard zone" : "an input")
@@ -152,12 +154,13 @@ testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kern
     if (!argument->isOutput)
       continue;
     std::vector<double> found = argument->values();
-    kernels::Expected expected = entry->reference(given);
+    const kernels::Expected &expected = all.of(output++);
     kernels::Comparison comparison = kernels::compare(expected, found);
     if (!comparison.ok)
       return testing::AssertionFailure() << name() << (integers ? " (integers)" : " (random)") << ": element "
-                                         << *comparison.firstWrong << " is " << found.at(*comparison.firstWrong)
-                                         << ", expected " << expected.values[*comparison.firstWrong] << " within "
+                                         << *comparison.firstWrong << " of output " << output << " is "
+                                         << found.at(*comparison.firstWrong) << ", expected "
+                                         << expected.values[*comparison.firstWrong] << " within "
                                          << expected.bounds[*comparison.firstWrong];
   }
   return testing::AssertionSuccess();
@@ -202,8 +205,17 @@ enum class Depth : uint8_t { everyTest, option, otherType };
 static Depth depthOf(const Case &which) {
   static const std::set<std::string> kEveryType = {"copy",    "transpose",   "axpy", "gelu",
                                                    "row_sum", "row_softmax", "gemm", "gemm_nn"};
-  static const std::set<std::string> kOwnText = {"row_cumsum",   "row_argmax", "layer_norm",  "rope",     "gemm_tn",
-                                                 "gemm_batched", "gemm_w4",    "conv2d_nhwc", "attention"};
+  static const std::set<std::string> kOwnText = {"row_cumsum",
+                                                 "row_argmax",
+                                                 "layer_norm",
+                                                 "rope",
+                                                 "gemm_tn",
+                                                 "gemm_batched",
+                                                 "gemm_w4",
+                                                 "conv2d_nhwc",
+                                                 "attention",
+                                                 "gemm_stream_k",
+                                                 "attention_backward_dkv"};
   if (kEveryType.contains(which.entry->name))
     return Depth::everyTest;
   if (which.variant != &which.entry->variants.front())

@@ -30,16 +30,19 @@ struct LibraryCase {
 
 using Numbers = std::vector<int64_t>;
 
-int64_t chooseTile(Choose &choose, const std::string &family, const std::string &name) {
+int64_t chooseTile(Choose &choose, const kernels::KernelEntry &entry, const std::string &name) {
+  bool isProduct = std::ranges::any_of(entry.tiles, [](const auto &tile) { return tile.name == "WAVES_N"; });
   if (name.starts_with("WAVES"))
     return choose.from(Numbers{1, 2, 2, 4});
   if (!name.starts_with("BLOCK")) // workgroups, or tiles that one takes
     return choose.from(Numbers{1, 2, 3, 8});
-  if (family == "gemm")
+  if (name == "BLOCK_H" || (name == "BLOCK_S" && entry.family == "attention")) // heads and parts, whose rows a lane has
+    return choose.from(Numbers{4, 4, 8});
+  if (isProduct)
     return choose.from(name == "BLOCK_K" ? Numbers{32, 64, 128} : Numbers{64, 64, 128});
-  if (family == "attention" || family == "convolution")
+  if (entry.family == "attention" || entry.family == "convolution")
     return choose.from(name == "BLOCK_Q" ? Numbers{32, 64, 128} : Numbers{32, 64});
-  if (name == "BLOCK_S")
+  if (name == "BLOCK_S" || name == "BLOCK_T")
     return choose.from(Numbers{4, 8, 32, 64});
   // Waves share the rows, so their number divides them.
   return choose.from(name == "BLOCK_M" ? Numbers{16, 32, 64, 128} : Numbers{1, 2, 8, 16, 17, 32, 64, 96, 128});
@@ -68,14 +71,21 @@ int64_t chooseSize(Choose &choose, const LibraryCase &chosen, const std::string 
 /// What the kernels assume of their sizes.
 void keepAssumptions(LibraryCase &chosen) {
   kernels::Sizes &sizes = chosen.sizes, &tiles = chosen.tiles;
-  if (sizes.contains("H_KV")) // heads of queries share those of keys
+  if (sizes.contains("H_KV") && sizes.contains("H")) // heads of queries share those of keys
     sizes["H"] = sizes["H_KV"] * (1 + sizes["H"] % 3);
   else if (chosen.entry->family == "attention")
-    sizes["H"] = 1 + sizes["H"] % 3;
+    for (const char *count : {"N", "H"})
+      if (sizes.contains(count))
+        sizes[count] = 1 + sizes[count] % 3;
   if (sizes.contains("TOPK")) // a row has that many
-    sizes["N"] = std::max(sizes["N"], sizes["TOPK"]);
-  if (tiles.contains("BLOCK_Q")) // a wave has the rows of one or two matrix instructions
-    tiles["WAVES"] = std::clamp(tiles["WAVES"], tiles["BLOCK_Q"] / 32, tiles["BLOCK_Q"] / 16);
+    for (const char *chosenFrom : {"N", "E"})
+      if (sizes.contains(chosenFrom))
+        sizes[chosenFrom] = std::max(sizes[chosenFrom], sizes["TOPK"]);
+  const std::string rows = chosen.entry->name.ends_with("_dkv") ? "BLOCK_KV" : "BLOCK_Q";
+  if (tiles.contains(rows) && tiles.contains("WAVES")) // a wave has the rows of one or two matrix instructions
+    tiles["WAVES"] = std::clamp(tiles["WAVES"], tiles[rows] / 32, tiles[rows] / 16);
+  if (chosen.entry->name.ends_with("_weights")) // waves share the columns
+    tiles["BLOCK_N"] = 16 * (1 + tiles["BLOCK_N"] / 16);
   if (chosen.entry->family == "convolution") // the filter fits the image
     for (const char *extent : {"H", "W"})
       if (sizes.contains(extent))
@@ -88,7 +98,7 @@ LibraryCase chooseCase(Choose &choose) {
   chosen.variant = &choose.from(chosen.entry->variants);
   const std::string &family = chosen.entry->family;
   for (const kernels::DefaultSize &tile : chosen.entry->tiles)
-    chosen.tiles[tile.name] = chooseTile(choose, family, tile.name);
+    chosen.tiles[tile.name] = chooseTile(choose, *chosen.entry, tile.name);
   std::vector<std::string> free = chosen.entry->dynamicSizes();
   for (const kernels::DefaultSize &size : chosen.entry->sizes) {
     chosen.sizes[size.name] = chooseSize(choose, chosen, size.name);
@@ -144,10 +154,11 @@ std::optional<std::string> launch(const LibraryCase &chosen, rt::LoadedKernel &k
     arguments.emplace_back(rt::Tensor::dense(memory.back().data(), array.type, array.shape));
   }
   kernel.launch(arguments);
-  for (size_t i = 0; i < problem.arguments.size(); ++i) {
+  kernels::Expected all = chosen.entry->reference(problem);
+  for (size_t i = 0, output = 0; i < problem.arguments.size(); ++i) {
     if (!problem.arguments[i].isOutput)
       continue;
-    kernels::Expected expected = chosen.entry->reference(problem);
+    const kernels::Expected &expected = all.of(output++);
     std::vector<double> found = kernels::decodeArray(problem.arrays[i].type, memory[i]);
     if (kernels::Comparison comparison = kernels::compare(expected, found); !comparison.ok)
       return "element " + std::to_string(*comparison.firstWrong) + " is " +

@@ -89,7 +89,7 @@ static std::vector<int64_t> symbolValues(const Resolved &resolved, const rt::Ker
     if (said != resolved.sizes.end())
       values.push_back(said->second);
     else if (shape != given.end() && symbol.dim < shape->second.size())
-      values.push_back(shape->second[symbol.dim] - symbol.less);
+      values.push_back(symbol.valueOf(shape->second[symbol.dim]));
     else
       throw UsageError("`" + symbol.name + "` of `" + image.kernel + "` is known only at launch: say `--size " +
                        symbol.name + "=NUMBER`");
@@ -162,13 +162,21 @@ Trial makeTrial(const Resolved &resolved, const rt::KernelImage &image, const ke
 
 static Verdict judgeByLibrary(const Resolved &resolved, const Trial &trial,
                               const std::vector<std::vector<std::byte>> &results) {
-  const std::vector<kernels::ArgumentInfo> &arguments = trial.problem.arguments;
-  auto output = std::ranges::find_if(arguments, &kernels::ArgumentInfo::isOutput);
-  size_t i = static_cast<size_t>(output - arguments.begin());
-  const kernels::Array &array = trial.problem.arrays[i];
-  return {kernels::compare(resolved.entry->reference(trial.problem),
-                           kernels::decodeArray(array.type, results[i], array.shape)),
-          arguments[i].name};
+  kernels::Expected expected = resolved.entry->reference(trial.problem);
+  Verdict verdict;
+  for (size_t i = 0, output = 0; i < results.size(); ++i) {
+    if (!trial.problem.arguments[i].isOutput)
+      continue;
+    const kernels::Array &array = trial.problem.arrays[i];
+    kernels::Comparison found =
+        kernels::compare(expected.of(output++), kernels::decodeArray(array.type, results[i], array.shape));
+    // The first output that is wrong, else the one that is off by most.
+    bool isWorse =
+        found.ok == verdict.comparison.ok ? found.ok && found.maxAbsError > verdict.comparison.maxAbsError : !found.ok;
+    if (verdict.argument.empty() || isWorse)
+      verdict = {found, trial.problem.arguments[i].name};
+  }
+  return verdict;
 }
 
 static std::vector<std::vector<uint8_t>> plainBytes(const std::vector<std::vector<std::byte>> &arrays) {

@@ -135,7 +135,9 @@ LogicalResult EmulatorTranslator::branch(Operation *op) {
 }
 
 LogicalResult EmulatorTranslator::translate(Operation *op) {
-  build.at(placeOf(op->getLoc()), op->getName().getStringRef().str());
+  StringRef name = op->getName().getStringRef();
+  name.consume_front("machine."); // reports say `store`
+  build.at(placeOf(op->getLoc()), name.str());
   if (isa<mlir::scf::YieldOp, mlir::scf::ConditionOp>(op))
     return success();
   if (isa<mlir::scf::ForOp>(op))
