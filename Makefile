@@ -16,7 +16,7 @@ export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_f
 help:
 	@echo 'make run      compute a matrix product on every target and say how far off it is'
 	@echo 'make test     build and run every test; the last line counts them'
-	@echo 'make soak     attack the proof and the cache, and judge 35,000 random kernels; goes on where it was stopped'
+	@echo 'make soak     attack the proof and the cache, and judge 45,000 random kernels; goes on where it was stopped'
 	@echo 'make build    build everything into build/'
 	@echo 'make bench    run the measurements of bench/'
 	@echo 'make docs     write the generated pages of docs/'
@@ -51,7 +51,7 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
 	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
-	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
+	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
 	    --limit 180 --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
 
 bench: build

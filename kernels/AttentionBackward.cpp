@@ -27,13 +27,13 @@ namespace {
 
 /// BLOCK_Q rows of a head a workgroup, shared by WAVES waves, all of D in one tile; a loop walks the other sequence,
 /// with `causal` as much of it as one of the rows sees.
-std::vector<Constraint> constraintsOf(Expr rows, Expr tile, Expr looped, Expr step, TilingOptions loop) {
+std::vector<Constraint> constraintsOf(Expr rows, Expr tile, Expr looped, Expr step, const TilingOptions &loop) {
   auto [B, H, D, waves] = symbols<"B H D WAVES">();
   return {WorkgroupConstraint(rows, tile, 0),
           WorkgroupConstraint(H, 1, 1),
           WorkgroupConstraint(B, 1, 2),
           WorkgroupConstraint(D, 32 * sym::ceildiv(D, 32), 3, {.iters = 1}),
-          TilingConstraint(looped, step, std::move(loop)),
+          TilingConstraint(looped, step, loop),
           WaveConstraint(rows, tile / waves),
           HardwareConstraint{}};
 }

@@ -1,4 +1,4 @@
-//===- Choices.cpp - row_topk, histogram -----------------------------------------------------===//
+//===- Choices.cpp - row_topk, row_sort, histogram -------------------------------------------===//
 //
 // Which elements, and how many of each: an extreme after the other of a row, and counters that elements meet at.
 //
@@ -49,6 +49,25 @@ static Expected topkReference(const Problem &problem) {
   return {std::move(values), std::move(bounds)};
 }
 
+//===- row_sort ---------------------------------------------------------------------------===//
+
+static Kernel buildSort(const Variant &variant) {
+  auto [M, N, BM] = symbols<"M N BLOCK_M">();
+  Kernel rows{"row_sort", {WorkgroupConstraint(M, BM, 0), WaveConstraint(M, BM / 4), HardwareConstraint{}}};
+  auto a = rows.memory("a", {M, N}, global, variant.input), b = rows.memory("b", {M, N}, global, variant.output);
+  write(sort(read(a), N).value, b);
+  return rows;
+}
+
+static Expected sortReference(const Problem &problem) {
+  auto columns = static_cast<ptrdiff_t>(problem.size("N"));
+  std::vector<double> values = problem["a"].values;
+  for (auto row = values.begin(); row != values.end(); row += columns)
+    std::sort(row, row + columns);
+  std::vector<double> bounds(values.size(), 0);
+  return {std::move(values), std::move(bounds)};
+}
+
 //===- histogram --------------------------------------------------------------------------===//
 
 static Kernel buildHistogram(const Variant &) {
@@ -91,6 +110,18 @@ const std::vector<KernelEntry> &kernels::choiceEntries() {
        },
        .build = buildTopk,
        .reference = topkReference},
+      {.name = "row_sort",
+       .family = "rows",
+       .description = "b[M, N] = the rows of a[M, N] in ascending order",
+       .sizes = {{"M", 256}, {"N", 128}},
+       .fixedSizes = {"N"},
+       .tiles = {{"BLOCK_M", 16}},
+       .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"i32", i32, i32}},
+       .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
+         return {{"a", {"M", "N"}, v.input, false}, {"b", {"M", "N"}, v.output, true}};
+       },
+       .build = buildSort,
+       .reference = sortReference},
       {.name = "histogram",
        .family = "rows",
        .description = "bins[BINS] += how often each number is in x[M]",

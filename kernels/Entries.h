@@ -36,6 +36,7 @@ const std::vector<KernelEntry> &ropeEntries();
 const std::vector<KernelEntry> &gemmEntries();
 const std::vector<KernelEntry> &gridEntries();
 const std::vector<KernelEntry> &weightEntries();
+const std::vector<KernelEntry> &scaledEntries();
 const std::vector<KernelEntry> &convolutionEntries();
 const std::vector<KernelEntry> &attentionEntries();
 const std::vector<KernelEntry> &attentionBackwardEntries();

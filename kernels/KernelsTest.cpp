@@ -86,10 +86,11 @@ TEST(Data, NumbersAreRepresentable) {
       for (bool integers : {false, true}) {
         Sizes sizes;
         for (const DefaultSize &size : entry->sizes)
-          sizes[size.name] = size.least == 1 && !entry->fixedSizes.empty() ? size.value : 9;
+          sizes[size.name] =
+              size.least == 1 && !entry->fixedSizes.empty() ? size.value : std::max<int64_t>(size.least, 9);
         Problem problem = makeProblem(*entry, variant, sizes, {.integers = integers, .nativeF8 = DType::f8e4m3fnuz});
         for (const Array &array : problem.arrays)
-          EXPECT_EQ(decodeArray(array.type, encodeArray(array)), array.values);
+          EXPECT_EQ(decodeArray(array.type, encodeArray(array), array.shape), array.values);
       }
 }
 
@@ -129,6 +130,28 @@ TEST(References, Gemm) {
   Expected expected = findKernel("gemm")->reference(problem);
   EXPECT_EQ(expected.values, (std::vector<double>{-2, 32}));
   EXPECT_DOUBLE_EQ(expected.bounds[1], 6 * 0x1p-24 * 32 + 0x1p-19);
+}
+
+TEST(References, GemmMxfp4) {
+  Problem problem = problemOf("gemm_mxfp4", "f4", {{"M", 1}, {"N", 1}, {"K", 64}});
+  for (Array &array : problem.arrays)
+    std::fill(array.values.begin(), array.values.end(), 0);
+  problem.arrays[0].values[0] = 0x72;          // a[0] = 1, a[1] = 6
+  problem.arrays[0].values[16] = -113;         // 0x8f: a[32] = -6, a[33] = -0
+  problem.arrays[1].values[0] = 0x15;          // b[0] = 3, b[1] = 0.5
+  problem.arrays[1].values[16] = 0x04;         // b[32] = 2
+  problem.arrays[2].values = {127, 126};       // 1, 1/2
+  problem.arrays[3].values = {128 - 256, 127}; // 2, 1
+  EXPECT_EQ(findKernel("gemm_mxfp4")->reference(problem).values, (std::vector<double>{2 * (3 + 3) - 6}));
+}
+
+TEST(Data, ElementsThatShareBytesArePacked) {
+  Array array{DType::f6e2m3fn, {2, 4}, {1, 0, 0, 0.125, 7.5, -7.5, 0, 0}};
+  std::vector<std::byte> bytes = encodeArray(array);
+  ASSERT_EQ(bytes.size(), 6u);
+  EXPECT_EQ(bytes[0], std::byte{0x08});
+  EXPECT_EQ(bytes[2], std::byte{0x04});
+  EXPECT_EQ(decodeArray(array.type, bytes, array.shape), array.values);
 }
 
 TEST(References, GemmNn) {
@@ -350,6 +373,38 @@ TEST(References, AMixtureOfExpertsIsTheSumOfItsExpertsByWeights) {
   set(scatter, "order", {1, 0, 2, 3});
   set(scatter, "weights", {0.25, 0.75, 0.5, 0.5});
   EXPECT_EQ(findKernel("moe_gemm_scatter")->reference(scatter).values, (std::vector<double>{2.25, 30}));
+}
+
+TEST(References, ALayerOfExpertsGoesFromLogitsToTokens) {
+  Problem route = problemOf("moe_route", "f32", {{"T", 3}, {"E", 4}, {"TOPK", 2}}, {.seed = 9});
+  Expected chosen = findKernel("moe_route")->reference(route);
+  Problem sort = problemOf("moe_sort", "i32", {{"M", 6}, {"E", 4}});
+  set(sort, "experts", chosen.values);
+  Expected order = findKernel("moe_sort")->reference(sort);
+  Sizes sizes{{"E", 4}, {"M", 6}, {"N", 2}, {"K", 2}, {"TOPK", 2}};
+  Problem gather = problemOf("moe_gemm_gather", "f16", sizes, {.seed = 10}),
+          scatter = problemOf("moe_gemm_scatter", "f16", sizes, {.seed = 11});
+  for (Problem *problem : {&gather, &scatter}) {
+    set(*problem, "starts", order.values);
+    set(*problem, "order", order.more[0].values);
+  }
+  set(scatter, "x", findKernel("moe_gemm_gather")->reference(gather).values);
+  set(scatter, "weights", chosen.more[0].values);
+  std::vector<double> found = findKernel("moe_gemm_scatter")->reference(scatter).values;
+  // Token by token, each expert that it goes to.
+  auto matrix = [](const Problem &problem, double expert, size_t row, size_t column) {
+    return problem["w"].values[static_cast<size_t>(expert) * 4 + row * 2 + column];
+  };
+  for (size_t t = 0; t != 3; ++t)
+    for (size_t n = 0; n != 2; ++n) {
+      double expected = 0;
+      for (size_t slot = 2 * t; slot != 2 * t + 2; ++slot)
+        for (size_t j = 0; j != 2; ++j)
+          for (size_t k = 0; k != 2; ++k)
+            expected += chosen.more[0].values[slot] * matrix(scatter, chosen.values[slot], n, j) *
+                        matrix(gather, chosen.values[slot], j, k) * gather["x"].values[2 * t + k];
+      EXPECT_NEAR(found[2 * t + n], expected, 1e-12);
+    }
 }
 
 TEST(References, SpeculativeSamplingKeepsWhatIsLikelyAndDrawsByTheDifference) {

@@ -11,8 +11,8 @@ const std::vector<const KernelEntry *> &kernels::allKernels() {
                                           &rowSumEntry(), &rowCumsumEntry(), &rowArgmaxEntry()};
     for (const std::vector<KernelEntry> *entries :
          {&choiceEntries(), &softmaxEntries(), &normEntries(), &normBackwardEntries(), &ropeEntries(), &gemmEntries(),
-          &gridEntries(), &weightEntries(), &convolutionEntries(), &attentionEntries(), &attentionBackwardEntries(),
-          &attentionDecodeEntries(), &moeEntries(), &samplingEntries()})
+          &gridEntries(), &weightEntries(), &scaledEntries(), &convolutionEntries(), &attentionEntries(),
+          &attentionBackwardEntries(), &attentionDecodeEntries(), &moeEntries(), &samplingEntries()})
       for (const KernelEntry &entry : *entries)
         list.push_back(&entry);
     return list;

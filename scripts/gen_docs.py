@@ -5,7 +5,8 @@
     scripts/gen_docs.py --check      fail if one is out of date
 
 docs/dialect.md comes from the dialects' definitions, docs/passes.md from soliton/transforms/Passes.td, docs/errors.md from
-soliton/support/Diagnostics.def, and the layer table of docs/architecture.md from scripts/layers.py.
+soliton/support/Diagnostics.def, the layer table of docs/architecture.md from scripts/layers.py, and docs/ops from
+docs/ops/ops.toml, the public headers and the table docs/ops/types.md (scripts/op_pages.py).
 """
 
 import argparse
@@ -18,6 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from layers import markdown_table  # noqa: E402
+from op_pages import op_pages  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 LLVM = Path("/usr/lib/llvm-22")
@@ -72,16 +74,22 @@ def passes_page() -> str:
     return page + "".join("\n" + by_flag[flag].removeprefix("#") + "\n" for flag in order)
 
 
-def errors_page() -> str:
+def diagnostics() -> list[tuple[str, str]]:
+    """(id, sentence)"""
     source = "soliton/support/Diagnostics.def"
     entries = re.findall(r'^SOLITON_DIAGNOSTIC\(\w+,\s*"([^"]+)",\s*"([^"]+)"\)', (ROOT / source).read_text(), re.M)
     if not entries:
         raise SystemExit(f"error: {source} has no entries")
+    return entries
+
+
+def errors_page() -> str:
+    source = "soliton/support/Diagnostics.def"
     page = NOTE.format(source=source)
     page += "# Errors\n\nEvery message ends in one of these ids, in brackets. "
     page += "Ids are stable: search for them, test for them.\n\n"
     page += "| id | what it means |\n| --- | --- |\n"
-    for name, sentence in sorted(entries):
+    for name, sentence in sorted(diagnostics()):
         page += f"| `{name}` | {sentence.replace('|', chr(92) + '|')} |\n"
     return page
 
@@ -93,6 +101,7 @@ def architecture_page() -> str:
     return TABLE.sub(lambda match: match.group(1) + markdown_table() + match.group(2), text)
 
 
+OP_TABLE = "docs/ops/types.md"  # build/bin/SolitonOpTypes writes it
 PAGES = {
     "docs/dialect.md": dialect_page,
     "docs/passes.md": passes_page,
@@ -106,8 +115,12 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if a page is out of date")
     options = parser.parse_args()
     stale = False
-    for name, make in PAGES.items():
-        path, text = ROOT / name, make()
+    texts = {name: make() for name, make in PAGES.items()} | op_pages(ROOT, dict(diagnostics()))
+    for lost in sorted({str(each.relative_to(ROOT)) for each in (ROOT / "docs" / "ops").glob("*.md")} - texts.keys() - {OP_TABLE}):
+        stale = True
+        print(f"{lost}: error: no operation has this page; remove it")
+    for name, text in texts.items():
+        path = ROOT / name
         old = path.read_text() if path.exists() else ""
         if old == text:
             continue

@@ -94,12 +94,21 @@ def gtest_skip_reason(lines: list[str]) -> str:
     return " ".join(said) or "no reason given"
 
 
+LONG_SUITES = ("SolitonE2eTests", "SolitonUserTests")
+
+
 def gtest_suites(build: Path) -> list[Suite]:
     # The sanitizer build links libraries that poison memory on their own; see docs/debugging.md.
     # Tests look at compilations, not at what was kept of earlier ones.
     environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no", "SOLITON_CACHE": "off"}
-    binaries = sorted(p for p in (build / "bin").glob("*Tests") if os.access(p, os.X_OK))
-    return [Suite(p.name, [str(p)], parse_gtest, environment=environment) for p in binaries]
+    suites = []
+    for binary in sorted(p for p in (build / "bin").glob("*Tests") if os.access(p, os.X_OK)):
+        parts = 2 if binary.name in LONG_SUITES else 1
+        for part in range(parts):
+            name = binary.name if parts == 1 else f"{binary.name} {part + 1}/{parts}"
+            shard = {"GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(part)}
+            suites.append(Suite(name, [str(binary)], parse_gtest, environment={**environment, **shard}))
+    return sorted(suites, key=lambda suite: "/" not in suite.name)  # long ones first: two processors end together
 
 
 # ---- lit -------------------------------------------------------------------------------------------------------------
@@ -185,6 +194,7 @@ def check_suites(build: Path) -> list[Suite]:
         Suite("scripts", unit_tests, parse_unittest),
         check("layering", python, script("check_layering.py")),
         check("documentation", python, script("gen_docs.py"), "--check"),
+        check("op-types", str(build / "bin" / "SolitonOpTypes"), "--check", str(ROOT / "docs" / "ops" / "types.md")),
         check("links", python, script("check_links.py")),
         check("error-coverage", python, script("check_errors.py")),
         check("format", python, script("check_format.py"), "--no-tidy"),
@@ -198,6 +208,7 @@ def check_suites(build: Path) -> list[Suite]:
         pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),
         pages_suite("tutorials", build, "tutorial"),
         pages_suite("language", build, "language.md"),
+        pages_suite("coming-from", build, "coming-from.md"),
         *[fuzz(binary) for binary in sorted((build / "bin").glob("*Fuzzer"))],
     ]
 
@@ -213,7 +224,7 @@ NOT_GENERATED_YET: tuple[str, ...] = ()
 
 
 def generated(build: Path) -> Suite:
-    """A few hundred random kernels, the same every time; 30,000 are `make soak`."""
+    """A few hundred random kernels, the same every time; 45,000 are `make soak`."""
 
     def parse(code: int, output: str) -> Result:
         result = Result(output=output)
@@ -227,7 +238,7 @@ def generated(build: Path) -> Suite:
             result.failures.append(f"exit code {code}")
         return result
 
-    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..150,50000..50060,300000..300060", "--jobs", "2", "--limit", "180", "--list"]
+    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..120,50000..50030,300000..300030,400000..400030,600000..600040", "--jobs", "2", "--limit", "180", "--list"]
     command += ["--seeds-file", str(ROOT / "test" / "generate" / "seeds.txt")]
     if NOT_GENERATED_YET:
         command += ["--without", ",".join(NOT_GENERATED_YET)]

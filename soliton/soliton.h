@@ -23,7 +23,8 @@
 #include "soliton/frontend/Constraints.h"   // IWYU pragma: export
 #include "soliton/frontend/Kernel.h"        // IWYU pragma: export
 #include "soliton/frontend/Ops.h"           // IWYU pragma: export
+#include "soliton/frontend/Simt.h"          // IWYU pragma: export
 #include "soliton/frontend/Symbols.h"       // IWYU pragma: export
 #include "soliton/frontend/Types.h"         // IWYU pragma: export
-#include "soliton/runtime/HostTensor.h"       // IWYU pragma: export
+#include "soliton/runtime/HostTensor.h"     // IWYU pragma: export
 #include "soliton/support/Diagnostics.h"    // IWYU pragma: export

@@ -1,9 +1,10 @@
 //===- CompileBench.cpp - How long the compiler takes ------------------------------------------===//
 //
-//   compile-bench machine TARGET BM BN BK [REPS [SCHEDULE]]     from tracing to the machine form, f16 GEMM; one JSON
-//   line compile-bench hsaco TARGET BM BN BK [REPS [SCHEDULE]]       down to a code object, with LLVM's share
-//   compile-bench chain N [REPS]                     a chain of N element-wise ops to the machine form
+//   compile-bench machine TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]]    from tracing to the machine form; one JSON line
+//   compile-bench hsaco TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]]      down to a code object, with LLVM's share
+//   compile-bench chain N [REPS]                                        a chain of N element-wise ops
 //
+// The kernel is `gemm`, of f16, or another product of the library, of the first of its element types.
 // The first compilation of the process is reported as cold, the median of the others as warm.
 //
 //===----------------------------------------------------------------------===//
@@ -62,8 +63,13 @@ Sample measure(const CompileAttempt &attempt) {
 }
 
 Sample compileGemm(const std::string &target, int64_t bm, int64_t bn, int64_t bk, rt::ImageKind kind,
-                   const std::string &schedule) {
-  const kernels::KernelEntry &gemm = *kernels::findKernel("gemm");
+                   const std::string &schedule, const std::string &name) {
+  const kernels::KernelEntry *found = kernels::findKernel(name);
+  if (!found) {
+    std::fprintf(stderr, "compile-bench: there is no kernel `%s`\n", name.c_str());
+    std::exit(2);
+  }
+  const kernels::KernelEntry &gemm = *found;
   double start = now();
   Kernel kernel = gemm.build(gemm.variants.front());
   double traced = now() - start;
@@ -102,12 +108,11 @@ Sample compileChain(int64_t length) {
 } // namespace
 
 int main(int argc, char **argv) {
-  auto number = [&](int i, int64_t otherwise) { return i < argc ? std::atoll(argv[i]) : otherwise; };
+  auto number = [&](int i, int64_t otherwise) { return i < argc ? std::strtoll(argv[i], nullptr, 10) : otherwise; };
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode != "machine" && mode != "hsaco" && mode != "chain") {
-    std::fprintf(
-        stderr,
-        "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS [SCHEDULE]], or compile-bench chain N [REPS]\n");
+    std::fprintf(stderr, "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]], or "
+                         "compile-bench chain N [REPS]\n");
     return 2;
   }
   bool chain = mode == "chain";
@@ -116,7 +121,7 @@ int main(int argc, char **argv) {
     return chain ? compileChain(number(2, 2000))
                  : compileGemm(argv[2], number(3, 128), number(4, 128), number(5, 32),
                                mode == "hsaco" ? rt::ImageKind::hsaco : rt::ImageKind::emulator,
-                               argc > 7 ? argv[7] : "none");
+                               argc > 7 ? argv[7] : "none", argc > 8 ? argv[8] : "gemm");
   };
   if (!chain && argc < 6)
     return std::fprintf(stderr, "compile-bench: found %d arguments, expected TARGET BM BN BK\n", argc - 2), 2;

@@ -56,7 +56,8 @@ static SmallVector<size_t> varyingDims(Value value, TileType tile) {
   while (auto op = value.getDefiningOp<TileOpInterface>()) {
     bool keepsElements =
         op->getNumOperands() == 1 &&
-        !llvm::is_contained({TileWork::access, TileWork::reduce, TileWork::scan, TileWork::region}, op.getWork());
+        !llvm::is_contained({TileWork::access, TileWork::reduce, TileWork::scan, TileWork::exchange, TileWork::region},
+                            op.getWork());
     if (!keepsElements || !isa<TileType>(op->getOperand(0).getType()))
       break;
     value = op->getOperand(0);
@@ -133,6 +134,19 @@ sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
 }
 
 /// Units from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.
+/// What a workgroup's tile in shared memory has along its dimension `i`, which may be a scaled one, `K/2`; rows that
+/// are padded have an extent that is no dimension, and then the tile's own.
+static std::optional<int64_t> sharedExtent(MemoryType memory, llvm::ArrayRef<Dim> dims, const Geometry &geometry,
+                                           size_t i) {
+  sym::Expr extent = memory.getShape()[i].getValue();
+  if (std::optional<int64_t> constant = extent.constantValue())
+    return constant;
+  Dim named(extent.isSymbol() ? std::string(extent.symbolName()) : sym::toString(extent));
+  if (geometry[named].dim == named)
+    return geometry[named].part();
+  return i < dims.size() ? geometry[dims[i]].part() : std::nullopt;
+}
+
 std::optional<std::vector<sym::Expr>> Access::memoryStrides() const {
   MemoryType memory = memoryType;
   if (!memory.isShared()) {
@@ -152,13 +166,15 @@ std::optional<std::vector<sym::Expr>> Access::memoryStrides() const {
   const SharedMap *map = memory.getMap() ? &memory.getMap().getValue() : nullptr;
   if (map && (map->isSwizzled() || map->panel > 0))
     return std::nullopt;
-  std::vector<sym::Expr> strides(dims.size());
+  // One for each dimension of the memory, of which the tile may have fewer or others.
+  size_t rank = memory.getShape().size();
+  std::vector<sym::Expr> strides(rank);
   int64_t stride = size;
-  for (size_t i = dims.size(); i-- > 0;) {
+  for (size_t i = rank; i-- > 0;) {
     strides[i] = stride;
     // Before it is placed a tile has rows without padding, which is what widths may rely on.
-    stride *= map ? map->dims[i].extent : geometry[dims[i]].part().value_or(1);
-    if (map && i + 1 == dims.size())
+    stride *= map ? map->dims[i].extent : sharedExtent(memory, dims, geometry, i).value_or(1);
+    if (map && i + 1 == rank)
       stride += map->padding * size;
   }
   return strides;
@@ -412,7 +428,7 @@ const MatrixAccess *matrixAccessOf(Operation *op, const Target &target) {
 Layout matrixRowsOf(Operation *op, const Target &target) {
   const MatrixAccess *access = matrixAccessOf(op, target);
   auto shape = cast<MemoryType>(memoryOf(op).getType()).getShape();
-  Dim along(std::string(shape.back().getValue().symbolName()));
+  Dim along(sym::toString(shape.back().getValue()));
   return *matrixRows({access->result, access->contiguous}, tileOf(op).layout(), along);
 }
 

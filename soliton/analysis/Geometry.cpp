@@ -170,10 +170,16 @@ Digits Geometry::waveDigits(ArrayRef<Dim> dims) const {
   return digits;
 }
 
+bool walks(IterateOp loop, TileType tile, const Geometry &geometry) {
+  return llvm::any_of(tile.getDims(),
+                      [&](StringAttr name) { return loop.getAxis() == geometry[Dim(name.getValue().str())].axis; });
+}
+
 const MmaKind &mmaKindOf(MmaOp mma, const Target &target) {
   auto element = [](Value value) { return *dtypeOf(cast<TileType>(value.getType()).getElementType()); };
   std::string_view name(mma.getKind()->data(), mma.getKind()->size());
-  return *selectMma(target, name, {element(mma.getLhs()), element(mma.getRhs()), element(mma.getAcc())}).kind;
+  return *selectMma(target, name, {element(mma.getLhs()), element(mma.getRhs()), element(mma.getAcc()), mma.isScaled()})
+              .kind;
 }
 
 int64_t elementBits(Type element) {

@@ -131,6 +131,9 @@ struct MemoryShape {
   std::vector<sym::Expr> strides;
   sym::Expr elements = 1;
 };
+/// Whether the loop moves such a tile along one of its dimensions.
+bool walks(wave::IterateOp loop, wave::TileType tile, const Geometry &geometry);
+
 /// The matrix instruction that an `mma` names; it was checked when symbols were bound.
 const MmaKind &mmaKindOf(wave::MmaOp mma, const Target &target);
 

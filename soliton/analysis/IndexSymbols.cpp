@@ -34,7 +34,8 @@ sym::Expr IndexSymbols::learn(IterateOp loop) {
 
 sym::Expr IndexSymbols::learn(IndexOfOp index) {
   sym::Expr symbol = sym::Expr::symbol("$DATA" + std::to_string(numbersSeen++));
-  unsigned width = index.getTile().getType().getElementType().getIntOrFloatBitWidth();
+  Type element = index.getTile().getType().getElementType();
+  unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   if (width < 64)
     known.setRange(symbol, {-(int64_t{1} << (width - 1)), (int64_t{1} << (width - 1)) - 1});
   return symbol;

@@ -92,6 +92,15 @@ ChoiceCost LayoutCosts::scan(TileType type, const Layout &layout, Dim dim) const
   return plan.waves.empty() ? cost : cost + reduce(type, layout, dim);
 }
 
+ChoiceCost LayoutCosts::exchange(TileType type, const Layout &layout, Dim dim) const {
+  Layout own = oneElementPerLane(layout, dim);
+  int64_t words = llvm::divideCeil(elementBits(type.getElementType()), 32);
+  ChoiceCost cost = own.regs() * words * prices.exchange + prices.exchangeLatency;
+  if (own == layout)
+    return cost;
+  return std::min(convert(type, layout, own) + convert(type, own, layout) + cost, kForbidden);
+}
+
 /// Where the tile's elements lie, by dimension; nothing where an index of the memory is no plain dimension.
 static std::optional<MemoryRows> rowsOf(Operation *op, const Geometry &geometry) {
   std::optional<std::vector<DimExtent>> order = memoryOrder(op, geometry);

@@ -35,6 +35,8 @@ public:
   /// Elements are combined with those before them along `dim`; where the layout is not ordered along it, in one that
   /// is.
   ChoiceCost scan(wave::TileType type, const Layout &layout, Dim dim) const;
+  /// Lanes get each other's elements along `dim`; where a lane does not hold one of the row, in a layout where it does.
+  ChoiceCost exchange(wave::TileType type, const Layout &layout, Dim dim) const;
   /// The accesses of a read or write in that layout. Of a parameter in the shared space: those of the shared tile.
   ChoiceCost access(Operation *op, const Layout &layout) const;
   /// What all waves together read from global memory, `elements` at a time a lane: a wave's share of a tile that goes

@@ -9,8 +9,9 @@
 //
 //   dimension<M, size M, tile 64, workgroupDim 0, start 64*$WG0, waveTile 32, waves 2>,  grid [ceildiv(M, 64), 1, …]
 //
-// An alias is distributed as its target is, its tiles being what the author's function makes of the target's. Only the
-// interpreter reads constraints a second time, as the judge.
+// An alias is distributed as its target is, its tiles being what the author's function makes of the target's; a scaled
+// dimension `K/32` as `K` is, its tiles being the 32nd part. Only the interpreter reads constraints a second time, as
+// the judge.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,14 +80,21 @@ public:
   FailureOr<GeometryAttr> run() {
     if (failed(findTarget()) || failed(readDistribution()) || failed(readWaves()) || failed(readAliases()))
       return failure();
-    // Every dimension that a tile mentions has an entry, distributed or not.
+    // Every dimension that a tile mentions has an entry, distributed or not; also one of a tile in shared memory that
+    // is only ever reached by its places.
+    bool ok = true;
     kernel.walk([&](Operation *op) {
+      if (auto allocation = dyn_cast<AllocateOp>(op))
+        for (ExprAttr extent : allocation.getResult().getType().getShape())
+          if (extent.getValue().isSymbol())
+            (void)entry(extent.getValue().symbolName());
       for (Type type : op->getResultTypes())
         if (auto tile = dyn_cast<TileType>(type))
           for (StringAttr dim : tile.getDims())
-            (void)entry(dim.getValue());
+            if (!places.contains(dim.str()))
+              ok &= succeeded(readScaled(scaledDim(Dim(dim.str()))));
     });
-    if (failed(readWavesPerBlock()) || failed(checkVectorShapes()) || failed(checkAssumptions()))
+    if (!ok || failed(readWavesPerBlock()) || failed(checkVectorShapes()) || failed(checkAssumptions()))
       return failure();
     readGrid();
     holdOddTiles();
@@ -103,6 +111,7 @@ private:
   LogicalResult readWave(WaveConstraintAttr constraint);
   LogicalResult readAliases();
   LogicalResult readAlias(SymbolicAliasAttr alias);
+  LogicalResult readScaled(const ScaledDim &dim);
   LogicalResult readWavesPerBlock();
   LogicalResult checkVectorShapes();
   LogicalResult checkAssumptions();
@@ -117,8 +126,7 @@ private:
   Entry &entry(StringRef name) {
     auto [found, isNew] = places.try_emplace(name.str(), list.size());
     if (isNew)
-      list.push_back(
-          {.name = name.str(), .size = bind(sym::Expr::symbol(name)), .axis = name.str(), .wavesOf = name.str()});
+      list.push_back({.name = name.str(), .size = bind(sizeSymbol(name)), .axis = name.str(), .wavesOf = name.str()});
     return list[found->second];
   }
   FailureOr<int64_t> positiveNumber(sym::Expr expr, const llvm::Twine &what);
@@ -314,6 +322,37 @@ LogicalResult Resolver::readAlias(SymbolicAliasAttr alias) {
   source.axis = target.axis;
   source.waves = target.waves;
   source.wavesOf = target.wavesOf;
+  return success();
+}
+
+/// A dimension that is distributed as another one is; every other gets an entry of its own.
+LogicalResult Resolver::readScaled(const ScaledDim &dim) {
+  Entry base = entry(dim.base.name());
+  if (!dim.isScaled())
+    return success();
+  Entry &scaled = entry(dim.dim().name());
+  auto divided = [&](int64_t &to, int64_t from, const char *what) -> LogicalResult {
+    if (from % dim.divisor != 0)
+      return report(kernel.getLoc(), DiagId::DivisionInexact)
+                 .hint("choose a tile of `" + base.name + "` that is a multiple of " + std::to_string(dim.divisor))
+             << "the " << what << " tile of `" << base.name << "` is " << from << ", which `" << scaled.name
+             << "` does not divide";
+    to = from / dim.divisor;
+    return success();
+  };
+  if (failed(divided(scaled.workgroupTile, base.workgroupTile, "workgroup")) ||
+      failed(divided(scaled.loopTile, base.loopTile, "loop")) ||
+      failed(divided(scaled.waveTile, base.waveTile, "wave")))
+    return failure();
+  scaled.workgroupDim = base.workgroupDim;
+  if (scaled.workgroupTile)
+    scaled.start =
+        base.appliesFunction ? base.start / dim.divisor : workgroupSymbol(scaled.workgroupDim) * scaled.workgroupTile;
+  scaled.loopStart = base.loopStart / dim.divisor;
+  scaled.loopCount = base.loopCount;
+  scaled.axis = base.axis;
+  scaled.waves = base.waves;
+  scaled.wavesOf = base.wavesOf;
   return success();
 }
 

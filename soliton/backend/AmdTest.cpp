@@ -367,6 +367,24 @@ TEST_P(Gfx9, ABaseThatLlvmComputesInLanesIsStillScalar) {
   EXPECT_EQ(llvm::count_if(compiled.listing.instructions, comparesLanes), 0) << print(compiled.listing);
 }
 
+TEST_P(Gfx9, BytesAreTakenApartInRegisters) {
+  Program program(kernelText(target(), "%b: !machine.ptr", R"(
+  %zero = arith.constant 0 : i64
+  %bytes = arith.constant 4096 : i64
+  %lane = machine.id lane
+  %at = machine.buffer %b[%zero], %bytes
+  %x = machine.load %at [%lane] {alignment = 4 : i64} : vector<4xi8>
+  %small = vector.bitcast %x : vector<4xi8> to vector<8xf4E2M1FN>
+  %wide = machine.convert %small : vector<8xf4E2M1FN> -> vector<8xf32>
+  %twice = arith.addf %wide, %wide : vector<8xf32>
+  %back = machine.convert %twice : vector<8xf32> -> vector<8xf4E2M1FN>
+  %y = vector.bitcast %back : vector<8xf4E2M1FN> to vector<4xi8>
+  machine.store %y, %at [%lane] {alignment = 4 : i64} : vector<4xi8>)"));
+  Compiled compiled = compileAmd(program);
+  EXPECT_EQ(compiled.listing.count(Kind::scratch), 0u) << print(compiled.listing);
+  expectOneToOne(compiled, program);
+}
+
 TEST_P(Gfx9, RemaindersOfBf16) {
   Program program(kernelText(target(), "%b: !machine.ptr", R"(
   %zero = arith.constant 0 : i64

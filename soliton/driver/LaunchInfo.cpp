@@ -96,7 +96,8 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
   auto memory = dyn_cast<MemoryType>(argument.getType());
   if (!memory) {
     spec.kind = rt::ArgumentKind::scalar;
-    spec.dtype = dtypeOf(argument.getType()).value_or(DType::i32);
+    // A number is passed as registers hold it: an index has 64 bits.
+    spec.dtype = argument.getType().isIndex() ? DType::i64 : dtypeOf(argument.getType()).value_or(DType::i32);
     return spec;
   }
   spec.dtype = dtypeOf(memory.getElementType()).value_or(DType::f32);
@@ -126,19 +127,43 @@ static void describeAccesses(const WholeKernel &whole, rt::KernelImage &image) {
       image.mayAliasExactly.push_back({argumentOf(pair.read), argumentOf(pair.written)});
 }
 
-/// Where a dynamic symbol's value comes from: the first argument that has it as an extent, or has a number more.
+/// How often the extent `K/32` goes into `K`: 32; nothing for one that is no such part of the symbol. Facts may have
+/// given the extent another form.
+static std::optional<uint32_t> factorOf(sym::Expr extent, sym::Expr symbol, const sym::Facts &facts) {
+  constexpr int64_t kSample = 1 << 20;
+  if (sym::symbolsOf(extent) != std::vector<sym::Expr>{symbol})
+    return std::nullopt;
+  sym::Environment sample;
+  sample.set(symbol, kSample);
+  try {
+    int64_t part = sym::evaluate(extent, sample);
+    int64_t factor = part > 0 && kSample % part == 0 ? kSample / part : 0;
+    bool fits = factor > 0 && sym::prove(sym::eq(extent * factor, symbol), facts) == std::optional(true);
+    return fits ? std::optional(static_cast<uint32_t>(factor)) : std::nullopt;
+  } catch (const sym::ExprError &) {
+    return std::nullopt;
+  }
+}
+
+/// Where a dynamic symbol's value comes from: the first argument that has it as an extent, or has a number more, or has
+/// a part of it, the largest there is.
 static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, const Geometry &geometry) {
-  rt::SymbolSpec spec{name, std::nullopt, 0};
+  rt::SymbolSpec spec{name, std::nullopt, 0}, part = spec;
+  sym::Expr symbol = sym::Expr::symbol(name);
   auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
   for (bool exactly : {true, false})
     for (auto [i, argument] : llvm::enumerate(given))
       if (auto memory = dyn_cast<MemoryType>(argument.getType()))
-        for (auto [d, extent] : llvm::enumerate(memory.getShape())) {
-          std::optional<int64_t> more = (geometry.bind(extent.getValue()) - sym::Expr::symbol(name)).constantValue();
+        for (auto [d, attribute] : llvm::enumerate(memory.getShape())) {
+          sym::Expr extent = geometry.bind(attribute.getValue());
+          std::optional<int64_t> more = (extent - symbol).constantValue();
           if (!spec.argument && more && (*more == 0 || !exactly))
             spec = {name, static_cast<uint32_t>(i), static_cast<uint32_t>(d), *more};
+          if (auto factor = factorOf(extent, symbol, geometry.factsAtLaunch());
+              factor && (!part.argument || *factor < part.factor))
+            part = {name, static_cast<uint32_t>(i), static_cast<uint32_t>(d), 0, *factor};
         }
-  return spec;
+  return spec.argument ? spec : part;
 }
 
 rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const WholeKernel &whole) {

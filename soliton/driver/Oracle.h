@@ -4,8 +4,9 @@
 //   … passes change the kernel …
 //   if (std::optional<std::string> wrong = oracle->disagreement(kernel)) …
 //
-// Two sets of inputs: small integers, for which a kernel of sums and products is exact and must agree bit for bit, and
-// random numbers, for which an element may be off by
+// Inputs are numbers of the type that a memory's bits are read as (`bitcast`). Two sets: small integers, for which a
+// kernel of sums and products is exact and must agree bit for bit, and random numbers, for which an element may be off
+// by
 //
 //   2 · n · u · S + ulp        n  roundings on the way to an element: all that is contracted, and eight for each
 //   operation

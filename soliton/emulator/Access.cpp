@@ -217,6 +217,7 @@ void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool 
     return;
   judgeAlignment(wave, instr, access);
   actor.atomic = instr.order != Order::Plain;
+  actor.accumulates = instr.op == Op::Atomic && static_cast<AtomicOp>(instr.sub) != AtomicOp::Exchange;
   actor.scope = instr.scope;
   judgeRuns(wave, actor, access, isWrite, data);
 }

@@ -158,6 +158,10 @@ public:
   void store(Value value, const At &at, const Masked &masked = {});
   /// Returns the old value where `wantOld`.
   Value atomic(AtomicOp op, Value value, const At &at, const Masked &masked = {}, bool wantOld = false);
+  /// A line for each active lane: `text`, in which a `?` stands for each of `places`, one i32 each, and the element.
+  void print(std::string text, Value value, const std::vector<Value> &places);
+  /// `value` where memory holds `expected`; gives what it held.
+  Value compareSwap(Value value, Value expected, const At &at, const Masked &masked = {});
   /// `bytes` a lane. laneOrder: lane l goes to the uniform destination + l * bytes, otherwise each lane says where.
   void copyAsync(uint32_t bytes, const At &from, const At &to, CounterKind counter, bool laneOrder, Value mask = {},
                  bool zeroFill = false, bool clamp = false);

@@ -6,6 +6,7 @@
 #include "soliton/emulator/Builder.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace soliton::emu {
 
@@ -62,6 +63,12 @@ Value Builder::atomic(AtomicOp op, Value value, const At &at, const Masked &mask
   instr.flags = masked.clamp ? kClamp : 0;
   instr.order = masked.order == Order::Plain ? Order::Relaxed : masked.order;
   instr.scope = masked.scope;
+  return old;
+}
+
+Value Builder::compareSwap(Value value, Value expected, const At &at, const Masked &masked) {
+  Value old = atomic(AtomicOp::CompareSwap, value, at, masked, /*wantOld=*/true);
+  program.code.back().src[2] = expected.slot;
   return old;
 }
 
@@ -254,6 +261,20 @@ Value Builder::shuffle(ShuffleOp op, Value value, Value lane, uint32_t width) {
   Value result = shuffle(op, value, 0u, width);
   program.code.back().src[1] = lane.slot;
   return result;
+}
+
+void Builder::print(std::string text, Value value, const std::vector<Value> &places) {
+  std::vector<uint32_t> slots;
+  for (Value each : places)
+    slots.push_back(each.slot);
+  uint32_t start = poolOf(slots), before = place;
+  at({}, std::move(text));
+  uint32_t named = std::exchange(place, before);
+  Instr &instr = emit(Op::Print);
+  instr.src[1] = value.slot;
+  instr.index = named;
+  instr.pool = start;
+  instr.poolCount = static_cast<uint32_t>(slots.size());
 }
 
 Value Builder::ballot(Value condition) {

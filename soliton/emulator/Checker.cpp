@@ -140,6 +140,9 @@ void SharedChecker::write(uint32_t first, uint32_t bytes, uint32_t lane) {
       if (reads[b] > limit)
         reportUnordered(b, lane, true, false, agent, reads[b]);
   }
+  for (uint32_t b = first; actor.accumulates && b < first + bytes; ++b)
+    if (!initialized[b])
+      reportUninitialized(b, lane);
   for (uint32_t b = first; b < first + bytes; ++b)
     if (writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]))
       reportUnordered(b, lane, true, true, writeAgent[b], writeAccess[b]);

@@ -25,6 +25,8 @@ struct Actor {
   /// Through the asynchronous proxy: sees what ordinary accesses wrote only after a proxy fence.
   bool proxy = false;
   bool atomic = false;
+  /// What it leaves depends on what was there.
+  bool accumulates = false;
   Scope scope = Scope::Device;
 };
 

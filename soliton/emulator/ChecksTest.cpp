@@ -277,6 +277,24 @@ TEST(Checks, Uninitialized) {
   EXPECT_EQ(r.findings[0].address, 240);
 }
 
+/// An atomic that adds to nothing gives anything; one that only puts something there does not.
+TEST(Checks, AtomicsOfUninitializedMemory) {
+  auto program = [](AtomicOp op, bool isWritten) {
+    Builder b({.waveSize = 64, .waves = 1, .sharedBytes = 256});
+    uint32_t tile = b.shared("tile", 0, 256);
+    Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4));
+    if (isWritten)
+      b.store(lane, {.region = tile, .lane = at});
+    b.atomic(op, lane, {.region = tile, .lane = at});
+    return b.finish();
+  };
+  EXPECT_TRUE(launch(program(AtomicOp::Add, true)).ok());
+  EXPECT_TRUE(launch(program(AtomicOp::Exchange, false)).ok());
+  Result r = launch(program(AtomicOp::Add, false));
+  ASSERT_TRUE(finds(r, FindingKind::Uninitialized));
+  EXPECT_EQ(r.findings[0].address, 0);
+}
+
 TEST(Checks, LanesOfOneStoreDisagree) {
   auto program = [](bool same) {
     Builder b({.waveSize = 64, .waves = 1, .sharedBytes = 256});

@@ -67,7 +67,8 @@ std::string_view name(Op op) {
                                                "shuffle",
                                                "ballot",
                                                "uniform",
-                                               "swap"};
+                                               "swap",
+                                               "print"};
   static_assert(std::size(names) == kNumOps);
   return lookUp(names, op);
 }

@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Wave.h"
+#include "soliton/support/Float.h"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace soliton::emu {
 namespace {
@@ -25,7 +27,7 @@ uint32_t sourceLane(ShuffleOp op, uint32_t lane, uint32_t operand, uint32_t widt
     source = uint64_t(inside) + operand;
     break;
   case ShuffleOp::Index:
-    source = operand % width;
+    source = operand;
     break;
   }
   return source < width ? base + static_cast<uint32_t>(source) : lane;
@@ -92,6 +94,43 @@ void evalSwap(Wave &wave, const Instr &instr) {
   std::copy_n(second, words, wave.write<T>(instr.dst2));
 }
 
+/// The element of a lane as a number.
+std::string elementText(const Wave &wave, Slot slot, uint64_t word) {
+  DType type = wave.program.slots[slot].type;
+  if (isFloat(type)) {
+    char text[40];
+    std::snprintf(text, sizeof(text), "%.9g", decode(type, word));
+    return text;
+  }
+  if (type == DType::i1)
+    return word & 1 ? "true" : "false";
+  int width = bits(type);
+  return std::to_string(static_cast<int64_t>(word << (64 - width)) >> (64 - width));
+}
+
+uint64_t wordOf(Wave &wave, Slot slot, uint32_t lane) {
+  uint32_t at = wave.program.slots[slot].uniform ? 0 : lane;
+  return wave.prepared.slots[slot].wide ? wave.wideWords(slot)[at] : wave.words(slot)[at];
+}
+
+void evalPrint(Wave &wave, const Instr &instr) {
+  std::string lines;
+  for (uint64_t rest = wave.active; rest; rest &= rest - 1) {
+    auto lane = static_cast<uint32_t>(std::countr_zero(rest));
+    uint32_t next = instr.pool;
+    for (char c : wave.program.places[instr.index].what)
+      if (c == '?' && next < instr.pool + instr.poolCount)
+        lines += elementText(wave, wave.program.pool[next], wordOf(wave, wave.program.pool[next], lane)), ++next;
+      else
+        lines += c;
+    lines += " = " + elementText(wave, instr.src[1], wordOf(wave, instr.src[1], lane)) + "  (workgroup " +
+             std::to_string(wave.group.id[0]) + " " + std::to_string(wave.group.id[1]) + " " +
+             std::to_string(wave.group.id[2]) + ", wave " + std::to_string(wave.index) + ", lane " +
+             std::to_string(lane) + ")\n";
+  }
+  std::fwrite(lines.data(), 1, lines.size(), stdout);
+}
+
 template <typename T>
 Handler choose(Op op) {
   return op == Op::Shuffle ? evalShuffle<T> : op == Op::Uniform ? evalUniform<T> : evalSwap<T>;
@@ -102,6 +141,8 @@ Handler choose(Op op) {
 Handler lanesHandler(const Program &program, const Instr &instr) {
   if (instr.op == Op::Ballot)
     return evalBallot;
+  if (instr.op == Op::Print)
+    return evalPrint;
   return bits(program.slots[instr.dst].type) > 32 ? choose<uint64_t>(instr.op) : choose<uint32_t>(instr.op);
 }
 

@@ -18,6 +18,7 @@ uint64_t combine(AtomicOp op, DType type, uint64_t old, uint64_t value) {
   auto extend = [&](uint64_t v) { return static_cast<int64_t>(v << shift) >> shift; };
   switch (op) {
   case AtomicOp::Exchange:
+  case AtomicOp::CompareSwap: // where memory holds what is expected
     return value;
   case AtomicOp::And:
     return old & value;
@@ -272,6 +273,7 @@ void evalAtomic(Wave &wave, const Instr &instr) {
                                    {.mask = instr.src[0], .flags = instr.flags});
   startOrdered(wave, instr, access);
   const Word *from = wave.read<Word>(instr.src[1], true, 1);
+  const Word *expected = instr.src[2] == kNoSlot ? nullptr : wave.read<Word>(instr.src[2], true, 2);
   judgeAccess(wave, instr, access, true);
   Word *old = instr.dst == kNoSlot ? nullptr : wave.write<Word>(instr.dst);
   for (uint64_t rest = access.mask; rest; rest &= rest - 1) {
@@ -283,6 +285,8 @@ void evalAtomic(Wave &wave, const Instr &instr) {
       Word operand = from[element * wave.lanes + lane];
       if (old)
         old[element * wave.lanes + lane] = value;
+      if (expected && static_cast<Memory>(expected[element * wave.lanes + lane]) != value)
+        continue;
       auto next = static_cast<Memory>(combine(static_cast<AtomicOp>(instr.sub), info.type, value, operand));
       if (next != value)
         wave.group.noteChange();

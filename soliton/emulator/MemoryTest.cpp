@@ -2,6 +2,7 @@
 #include "soliton/emulator/TestSupport.h"
 #include "soliton/support/Float.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
 
@@ -137,6 +138,33 @@ TEST(Memory, AtomicReturnsOldValuesOfEachLane) {
       64, {}, 4);
   for (uint64_t l = 0; l < 64; ++l)
     EXPECT_EQ(lanes[l][0], 5 + 2 * l);
+}
+
+TEST(Memory, CompareSwapWritesWhereItFindsWhatItExpects) {
+  Lanes lanes = evaluate(
+      [](Builder &b, Value lane) {
+        uint32_t tile = b.shared("owner", 0, 4);
+        b.store(b.constant(DType::i32, -1), {.region = tile},
+                {.mask = b.cmp(CmpOp::Eq, lane, b.constant(DType::i32, 0))});
+        return b.compareSwap(lane, b.constant(DType::i32, -1), {.region = tile});
+      },
+      64, {}, 4);
+  EXPECT_EQ(static_cast<int32_t>(lanes[0][0]), -1);
+  for (uint64_t l = 1; l < 64; ++l)
+    EXPECT_EQ(lanes[l][0], 0u) << "lane 0 was first";
+}
+
+TEST(Memory, PrintsALineForEachLane) {
+  testing::internal::CaptureStdout();
+  evaluate(
+      [](Builder &b, Value lane) {
+        b.print("x[M=?]", b.constantFloat(DType::f32, 1.5), {b.add(lane, b.constant(DType::i32, 100))});
+        return lane;
+      },
+      64, {}, 4);
+  std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 64);
+  EXPECT_NE(text.find("x[M=163] = 1.5  (workgroup 0 0 0, wave 0, lane 63)\n"), std::string::npos) << text;
 }
 
 TEST(Memory, CopyAsyncInLaneOrderAndPerLane) {

@@ -70,7 +70,8 @@ enum class Op : uint8_t {
   MaskPop,      ///< active lanes = those before MaskPush
   Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill); order, scope
   Store,        ///< addresses[index] = src1; src0 = (mask); order, scope
-  Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); order, scope
+  Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); src2 = (what a
+                ///< CompareSwap expects); order, scope
   CopyAsync,    ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
                 ///< kZeroFill | kLaneOrder
   CopyTile,     ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
@@ -92,8 +93,9 @@ enum class Op : uint8_t {
   Ballot,         ///< dst uniform i32/i64 = one bit per active lane where src0
   Uniform,        ///< dst uniform = src0 of the first active lane; flags = kAssertEqual
   Swap,           ///< dst, dst2 = src0, src1 with odd groups of imm lanes of src0 and even ones of src1 exchanged
+  Print,          ///< a line for each active lane: places[index].what with the i32 slots pool[..] for its `?`, and src1
 };
-inline constexpr int kNumOps = static_cast<int>(Op::Swap) + 1;
+inline constexpr int kNumOps = static_cast<int>(Op::Print) + 1;
 
 /// Integer arithmetic wraps; a division by zero gives 0.
 enum class BinaryOp : uint8_t {
@@ -219,7 +221,7 @@ inline constexpr int kNumConvertOps = static_cast<int>(ConvertOp::FToF) + 1;
 enum class Rounding : uint8_t { NearestEven, TowardZero, Up, Down };
 
 enum class IdKind : uint8_t { Lane, Wave, Workgroup0, Workgroup1, Workgroup2, Grid0, Grid1, Grid2 };
-enum class AtomicOp : uint8_t { Add, MinS, MaxS, MinU, MaxU, MinF, MaxF, And, Or, Xor, Exchange };
+enum class AtomicOp : uint8_t { Add, MinS, MaxS, MinU, MaxU, MinF, MaxF, And, Or, Xor, Exchange, CompareSwap };
 enum class TileOp : uint8_t { Load, Store, Add };
 enum class ShuffleOp : uint8_t { Xor, Up, Down, Index };
 enum class Hint : uint8_t { SchedBarrier, SchedGroup, Priority, Registers };

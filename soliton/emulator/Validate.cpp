@@ -321,11 +321,14 @@ private:
     const SlotInfo &value = slot(instr.src[1]);
     int width = bits(value.type);
     require(width == 16 || width == 32 || width == 64, "atomics work on 16, 32 or 64 bits");
-    require(instr.sub <= uint8_t(AtomicOp::Exchange), "the operation does not exist");
+    require(instr.sub <= uint8_t(AtomicOp::CompareSwap), "the operation does not exist");
     auto op = static_cast<AtomicOp>(instr.sub);
     bool floats = isFloat(value.type);
     bool any = op == AtomicOp::Add || op == AtomicOp::Exchange;
     require(any || floats == (op == AtomicOp::MinF || op == AtomicOp::MaxF), "not an operation of this type");
+    require((op == AtomicOp::CompareSwap) == (instr.src[2] != kNoSlot), "only a compare-and-swap expects a value");
+    if (problem.empty() && instr.src[2] != kNoSlot)
+      same(instr.src[2], instr.src[1]);
     if (instr.dst != kNoSlot) {
       same(instr.dst, instr.src[1]);
       require(!slot(instr.dst).uniform, "the old value differs between lanes");
@@ -471,6 +474,14 @@ private:
     case Op::Uniform:
       same(instr.dst, instr.src[0]);
       return void(require(slot(instr.dst).uniform, "the result has to be uniform"));
+    case Op::Print:
+      if (!require(instr.index < program.places.size() && instr.src[1] < program.slots.size() &&
+                       slot(instr.src[1]).count == 1 && uint64_t(instr.pool) + instr.poolCount <= program.pool.size(),
+                   "prints one element at places that exist"))
+        return;
+      for (uint32_t i = 0; i < instr.poolCount; ++i)
+        require(isSlot(program.pool[instr.pool + i], DType::i32, 1), "a place has to be one i32");
+      return;
     case Op::Swap:
       for (Slot s : {instr.dst2, instr.src[0], instr.src[1]})
         same(instr.dst, s);

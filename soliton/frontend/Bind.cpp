@@ -1,5 +1,6 @@
 #include "soliton/frontend/Bind.h"
 
+#include "soliton/frontend/Simt.h"
 #include "soliton/frontend/Tracer.h"
 
 #include <algorithm>
@@ -133,8 +134,46 @@ private:
               "remove one of them");
       chain.set(symbol, value);
     }
+    addOwnSizes(chain);
     for (const auto &[symbol, value] : chain.pairs())
       resolveOne(symbol, value, chain);
+    checkThreads(chain);
+  }
+
+  /// What the program itself names: lanes and waves, vectors, arrays.
+  void addOwnSizes(sym::Substitution &chain) {
+    DimMap own = program.ownSizes;
+    if (auto *simt = program.findAny<Simt>()) {
+      own.emplace_back(lanes(), laneCount());
+      own.emplace_back(waves(), sym::floordiv(simt->threads, laneCount()));
+    }
+    for (const auto &[symbol, value] : own) {
+      if (chain.find(symbol))
+        error(DiagId::SubstitutionInvalid, options.place,
+              "`subs` binds " + quoted(symbol) + ", which the kernel itself says", "leave it out");
+      chain.set(symbol, value);
+    }
+  }
+
+  int64_t laneCount() const { return bindings.target ? bindings.target->waveSize : 64; }
+
+  /// Threads are whole waves.
+  void checkThreads(const sym::Substitution &chain) {
+    auto *simt = program.findAny<Simt>();
+    if (!simt || !simt->threads.isDefined())
+      return;
+    Expr threads = simt->threads;
+    for (size_t i = 0; i <= chain.pairs().size() && !threads.isConstant(); ++i)
+      threads = sym::simplify(sym::substitute(threads, chain));
+    std::optional<int64_t> count = threads.constantValue();
+    if (count && *count >= laneCount() && *count % laneCount() == 0)
+      return;
+    error(DiagId::SimtThreads, simt->place,
+          "a workgroup has " + (count ? std::to_string(*count) : quoted(simt->threads)) +
+              " threads, expected a multiple of the " + std::to_string(laneCount()) + " lanes of a wave" +
+              (bindings.target ? " of " + quoted(bindings.target->name) : ""),
+          count ? "choose a multiple, and leave threads that have no work out by their places"
+                : "bind its symbols in `subs`");
   }
 
   void resolveOne(Expr symbol, Expr value, const sym::Substitution &chain) {
@@ -350,7 +389,8 @@ private:
   void checkDistributed() {
     std::set<std::string> reported;
     for (const ValueInfo &value : program.values)
-      for (Expr dim : value.tile.dims) {
+      for (Expr scaled : value.tile.dims) {
+        Expr dim = baseOf(scaled);
         std::string name(dim.symbolName());
         bool dynamic = std::find(bindings.dynamic.begin(), bindings.dynamic.end(), name) != bindings.dynamic.end();
         bool constrained = program.findFor<WorkgroupConstraint>(dim) || program.findFor<TilingConstraint>(dim) ||
@@ -386,7 +426,7 @@ private:
     else if (hardware && hardware->mma)
       name = hardware->mma->name;
     auto type = [&](size_t i) { return bindings.resolve(program.values[op.operands[i]].tile.type); };
-    MmaChoice choice = selectMma(*bindings.target, name, {type(0), type(1), type(2)}, op.place);
+    MmaChoice choice = selectMma(*bindings.target, name, {type(0), type(1), type(2), op.operands.size() > 3}, op.place);
     if (choice.error)
       diagnostics.push_back(*choice.error);
   }

@@ -190,6 +190,14 @@ private:
               "an iterator binding of " + quoted(iterator) + " to " + quoted(dim) + ", expected two symbols");
   }
 
+  void check(const Simt &constraint, size_t index) {
+    checkOnlyOne(constraint, index, DiagId::ConstraintRepeated, "`Simt`");
+    if (constraint.grid.size() > 3)
+      error(DiagId::WorkgroupDims, constraint.place,
+            "`Simt` has a grid of " + std::to_string(constraint.grid.size()) + " dimensions, expected at most 3");
+    checkDefined(program, "the threads of `Simt`", constraint.threads, constraint.place);
+  }
+
   void check(const DeviceConstraint &constraint, size_t) { unsupported(constraint.place, "`DeviceConstraint`"); }
 
   /// Workgroup dimensions are 0, 1, …. Dimensions that count workgroups along the same one multiply them, and functions

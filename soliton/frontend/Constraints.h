@@ -141,6 +141,16 @@ struct IteratorBindings {
       : bindings(std::move(bindings)), place(std::move(place)) {}
 };
 
+/// The kernel speaks of one lane (Simt.h): workgroups of so many threads, in a grid of up to three dimensions. Where
+/// other constraints distribute tiles over workgroups, theirs is the grid.
+struct Simt {
+  Expr threads;
+  std::vector<Expr> grid;
+  Place place;
+  Simt(Expr threads, std::vector<Expr> grid = {}, Place place = std::source_location::current())
+      : threads(threads), grid(std::move(grid)), place(std::move(place)) {}
+};
+
 /// Any of the above.
 class Constraint {
 public:
@@ -154,6 +164,7 @@ public:
   Constraint(Assumption constraint);
   Constraint(IteratorBindings constraint);
   Constraint(DeviceConstraint constraint);
+  Constraint(Simt constraint);
 
   const frontend::ConstraintData &data() const { return *held; }
 

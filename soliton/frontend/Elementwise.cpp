@@ -21,6 +21,8 @@ namespace {
 enum class Domain { any, floats, integers, numbers };
 
 bool admits(Domain domain, ElementType type) {
+  if (type == f8e8m0fnu)
+    return false; // scales have no arithmetic: neither 0 nor a sign
   switch (domain) {
   case Domain::any:
     return true;
@@ -250,6 +252,8 @@ Value lang::softsign(const Value &x, SoftsignOptions options, Place place) {
     tracer.error(DiagId::ConstantRange, "`softsign` needs a cap above 0, and a `head_dim` above 0 where it is scaled");
     return tracer.poison();
   }
+  if (!tracer.ok() || !checkDomain(tracer, Domain::floats, "cast it to `f32` first"))
+    return tracer.poison();
   Value scaled = unary("softsign", "abs", Domain::floats, combine({"*", "mul"}, x, 1.0 / cap, place), {}, place);
   Value result = combine({"/", "div", Domain::floats}, x, combine({"+", "add"}, 1.0, scaled, place), place);
   return tag(result, options.tag);

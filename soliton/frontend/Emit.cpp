@@ -45,10 +45,7 @@ private:
 
   wave::ExprAttr attr(Expr expr) { return wave::exprAttr(context, expr); }
   wave::ExprAttr attr(const std::optional<Expr> &expr) { return expr ? attr(*expr) : wave::ExprAttr(); }
-  mlir::StringAttr nameOf(Expr symbol) {
-    std::string_view name = symbol.symbolName();
-    return builder.getStringAttr(llvm::StringRef(name.data(), name.size()));
-  }
+  mlir::StringAttr nameOf(Expr dim) { return builder.getStringAttr(sym::toString(dim)); }
   mlir::Type type(ElementType element) { return wave::mlirType(context, bindings.resolve(element)); }
 
   wave::TileType type(const TileInfo &tile) {
@@ -124,6 +121,28 @@ private:
   mlir::Attribute emit(const IteratorBindings &) { return {}; }
   /// Refused while tracing.
   mlir::Attribute emit(const DeviceConstraint &) { return {}; }
+  /// Tracing has added what it stands for.
+  mlir::Attribute emit(const Simt &) { return {}; }
+
+  /// `K/32` has a value where `K` is a multiple of 32: a launch checks what is dynamic.
+  void assumeWholeGroups(llvm::SmallVector<mlir::Attribute> &constraints) {
+    std::vector<Expr> assumed;
+    auto assume = [&](Expr extent) {
+      std::optional<DimInfo> info = dimInfo(extent);
+      bool isDynamic =
+          info && info->divisor > 1 && llvm::is_contained(bindings.dynamic, std::string(info->base.symbolName()));
+      if (!isDynamic || llvm::is_contained(assumed, extent))
+        return;
+      assumed.push_back(extent);
+      constraints.push_back(wave::AssumptionAttr::get(context, attr(sym::eq(sym::mod(info->base, info->divisor), 0))));
+    };
+    for (const Parameter &parameter : program.parameters)
+      for (Expr extent : parameter.shape)
+        assume(extent);
+    for (const ValueInfo &value : program.values)
+      for (Expr dim : value.tile.dims)
+        assume(dim);
+  }
 
   //===- The kernel -------------------------------------------------------------------===//
 
@@ -136,6 +155,7 @@ private:
     for (const AnyConstraint &constraint : program.constraints)
       if (mlir::Attribute attribute = std::visit([&](const auto &each) { return emit(each); }, constraint))
         constraints.push_back(attribute);
+    assumeWholeGroups(constraints);
     llvm::SmallVector<mlir::NamedAttribute> subs;
     for (const auto &[name, value] : bindings.values)
       subs.emplace_back(builder.getStringAttr(name), builder.getI64IntegerAttr(value));
@@ -218,6 +238,18 @@ private:
       break;
     case OpKind::argReduce:
       return emitArgReduce(op);
+    case OpKind::shuffle:
+      result = emitShuffle(op);
+      break;
+    case OpKind::sort:
+      return emitSort(op);
+    case OpKind::prefetch:
+      return emitPrefetch(op);
+    case OpKind::rearrange:
+    case OpKind::concatenate:
+    case OpKind::print:
+      result = emitMoved(op);
+      break;
     case OpKind::mma:
     case OpKind::reduce:
     case OpKind::scan:
@@ -310,7 +342,8 @@ private:
   mlir::Value emitAtomic(const OpRecord &op) {
     AccessAttrs attrs = accessAttrs(op);
     return wave::AtomicOp::create(builder, location(op), resultType(op), *wave::symbolizeAtomicKind(op.function),
-                                  operand(op, 0), parameters[op.memory], operands(op, op.firstDynamic), attrs.symbols,
+                                  operand(op, 0), op.firstDynamic == 2 ? operand(op, 1) : mlir::Value(),
+                                  parameters[op.memory], operands(op, op.firstDynamic), attrs.symbols,
                                   attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
                                   /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr);
   }
@@ -343,8 +376,8 @@ private:
     mlir::Location loc = location(op);
     if (op.kind == OpKind::mma) {
       mlir::StringAttr kind = op.mma ? builder.getStringAttr(*op.mma) : mlir::StringAttr();
-      return wave::MmaOp::create(builder, loc, resultType(op), operand(op, 0), operand(op, 1), operand(op, 2), kind,
-                                 tags(op), nullptr);
+      return wave::MmaOp::create(builder, loc, resultType(op), operand(op, 0), operand(op, 1), operand(op, 2),
+                                 operands(op, 3), kind, tags(op), nullptr);
     }
     wave::ReduceKind kind = *wave::symbolizeReduceKind(op.function);
     mlir::Value init = op.hasInit ? operand(op, 1) : mlir::Value();
@@ -355,12 +388,59 @@ private:
                                   nameOf(op.expr), nullptr, tags(op), nullptr);
   }
 
+  mlir::Value emitShuffle(const OpRecord &op) {
+    wave::ShuffleMode mode = *wave::symbolizeShuffleMode(op.function);
+    bool takesIndex = mode == wave::ShuffleMode::idx;
+    return wave::ShuffleOp::create(builder, location(op), resultType(op), mode, operand(op, 0),
+                                   takesIndex ? operand(op, 1) : mlir::Value(),
+                                   takesIndex ? nullptr : builder.getI64IntegerAttr(std::get<int64_t>(op.constant)),
+                                   nameOf(op.expr), tags(op), nullptr);
+  }
+
   void emitArgReduce(const OpRecord &op) {
     auto found = wave::ArgReduceOp::create(
         builder, location(op), type(program.values[op.results[0]].tile), type(program.values[op.results[1]].tile),
         *wave::symbolizeExtremeKind(op.function), operand(op, 0), operands(op, 1), nameOf(op.expr), tags(op), nullptr);
     values[op.results[0]] = found.getValue();
     values[op.results[1]] = found.getIndex();
+  }
+
+  void emitSort(const OpRecord &op) {
+    llvm::SmallVector<mlir::Type> types;
+    for (ValueId id : op.results)
+      types.push_back(type(program.values[id].tile));
+    auto sorted =
+        wave::SortOp::create(builder, location(op), types, *wave::symbolizeSortOrder(op.function), operand(op, 0),
+                             operands(op, 1), nameOf(op.expr), nameOf(op.dims[0]), tags(op), /*origin=*/nullptr);
+    for (auto [id, result] : llvm::zip(op.results, sorted.getResults()))
+      values[id] = result;
+  }
+
+  void emitPrefetch(const OpRecord &op) {
+    AccessAttrs attrs = accessAttrs(op);
+    mlir::Value memory = parameters[op.memory];
+    // What is staged in shared memory is fetched by then.
+    if (llvm::cast<wave::MemoryType>(memory.getType()).isShared())
+      return;
+    wave::PrefetchOp::create(builder, location(op), memory, attrs.symbols,
+                             type(TileInfo{op.dims, program.parameters[op.memory].type}), attrs.indices, tags(op));
+  }
+
+  mlir::Value emitMoved(const OpRecord &op) {
+    if (op.kind == OpKind::print)
+      return wave::PrintOp::create(builder, location(op), resultType(op), builder.getStringAttr(op.label),
+                                   operand(op, 0), mlir::ValueRange(), /*starts=*/nullptr, tags(op),
+                                   /*origin=*/nullptr);
+    if (op.kind == OpKind::rearrange) {
+      AccessAttrs attrs = accessAttrs(op);
+      return wave::RearrangeOp::create(builder, location(op), resultType(op), operand(op, 0), attrs.symbols,
+                                       attrs.indices, tags(op), /*origin=*/nullptr);
+    }
+    llvm::SmallVector<mlir::Attribute> along;
+    for (Expr dim : op.dims)
+      along.push_back(nameOf(dim));
+    return wave::ConcatenateOp::create(builder, location(op), resultType(op), operands(op), builder.getArrayAttr(along),
+                                       nameOf(op.expr), tags(op), /*origin=*/nullptr);
   }
 
   mlir::Value emitElementwise(const OpRecord &op) {

@@ -296,6 +296,103 @@ TEST_F(ErrorsTest, ANumberOfAnotherKernelWhoseNameBeginsLikewise) {
                 "take it in this kernel");
 }
 
+TEST_F(ErrorsTest, SetSymbolOfANumber) {
+  Value number = k.fill({}, i32, 1);
+  line = __LINE__ + 1;
+  set_symbol(M + 1, number);
+  expectMistake(DiagId::SetSymbol, "`set_symbol` of `M + 1`, expected a symbol of the kernel's own",
+                "make one with `symbols<…>()`");
+}
+
+TEST_F(ErrorsTest, SetSymbolOfATileSize) {
+  Value number = k.fill({}, i32, 1);
+  line = __LINE__ + 1;
+  set_symbol(BM, number);
+  expectMistake(DiagId::SetSymbol, "`set_symbol` of `BLOCK_M`, which is a tile of a constraint",
+                "tiles are the same in the whole kernel: set another symbol");
+}
+
+TEST_F(ErrorsTest, SumAlongASetDimension) {
+  Value tile = read(a);
+  set_symbol(N, k.fill({}, i32, 1));
+  line = __LINE__ + 1;
+  sum(tile, N);
+  expectMistake(DiagId::SetSymbol, "`sum` goes along a dimension that `set_symbol` has set, which changes no tile",
+                "set a symbol that is no dimension, and say what counts with `bounds`, `count` or `select`");
+}
+
+TEST_F(ErrorsTest, ReshapeTwice) {
+  Value tile = read(a);
+  line = __LINE__ + 1;
+  reshape(tile, {K, K});
+  expectMistake(DiagId::ReshapeDims, "the result of `reshape` has the dimension `K` twice in `[K, K]`",
+                "use another symbol with the same size");
+}
+
+TEST_F(ErrorsTest, SliceOfAnotherDimension) {
+  Value tile = read(v);
+  line = __LINE__ + 1;
+  slice(tile, N, K);
+  expectMistake(DiagId::SliceDims, "`slice` along `N`, but the tile has the dimensions `[M]`");
+}
+
+TEST_F(ErrorsTest, SliceIntoADimensionThatIsThere) {
+  Value tile = read(a);
+  line = __LINE__ + 1;
+  slice(tile, N, M);
+  expectMistake(DiagId::SliceDims, "the result of `slice` has the dimension `M` twice in `[M, M]`",
+                "use another symbol with the same size");
+}
+
+TEST_F(ErrorsTest, ConcatenateOfOtherTypes) {
+  Value x = read(a), y = read(b);
+  line = __LINE__ + 1;
+  concatenate({{x, N}, {y, N}}, K);
+  expectMistake(DiagId::ConcatenatePieces,
+                "piece 1 of `concatenate` is `f16[M, N]` and lies along `N`, expected `f32[M, K]` with that dimension "
+                "in the place of `K`",
+                "`permute` or `cast` it first");
+}
+
+TEST_F(ErrorsTest, SortOfTruths) {
+  Value truths = read(a) > 0.0;
+  line = __LINE__ + 1;
+  sort(truths, N);
+  expectMistake(DiagId::ElementwiseType, "`sort` of `i1`, expected numbers of whole bytes",
+                "cast to `i32` or `f32` first");
+}
+
+TEST_F(ErrorsTest, SortCarriesOtherDimensions) {
+  Value keys = read(a), row = read(w);
+  line = __LINE__ + 1;
+  sort_by(keys, {row}, N);
+  expectMistake(DiagId::SortPayload, "`sort_by` carries `f32[N]`, expected the dimensions `[M, N]`",
+                "`broadcast` or `permute` it first");
+}
+
+TEST_F(ErrorsTest, CompareAndSwapOfFloats) {
+  Value x = read(a);
+  line = __LINE__ + 1;
+  atomic_cas(x, x, a);
+  expectMistake(DiagId::AtomicType, "`atomic_cas` on `a`, which holds `f32`, expected i32 or i64",
+                "declare `a` with one of these types, and cast the value to it");
+}
+
+TEST_F(ErrorsTest, CompareAndSwapExpectsAnotherType) {
+  Value x = read(ints), y = read(a);
+  line = __LINE__ + 1;
+  atomic_cas(y, x, ints);
+  expectMistake(DiagId::AtomicType, "`atomic_cas` expects `f32[M, N]` where the value is `i32[M, N]`",
+                "give both the memory's type and the same dimensions");
+}
+
+TEST_F(ErrorsTest, ScatterAddAlongADimensionThatIsNotThere) {
+  Value x = read(a), at = read(ints);
+  line = __LINE__ + 1;
+  scatter_add(x, at, K, a);
+  expectMistake(DiagId::MappingDims, "`scatter_add` along `K` of `a`, which has the dimensions `[M, N]`");
+}
+
 TEST_F(ErrorsTest, LoopExitOutsideOfALoop) {
   line = __LINE__ + 1;
   k.continue_while(sym::lt(M, 3));
@@ -413,6 +510,28 @@ TEST_F(ErrorsTest, ExtremeOfTruths) {
   line = __LINE__ + 1;
   argmax(truths, N);
   expectMistake(DiagId::ElementwiseType, "`argmax` of `i1`, expected numbers", "cast to `i32` first");
+}
+
+/// Scales have neither 0 nor a sign.
+TEST_F(ErrorsTest, SumsOfScales) {
+  Value scales = read(k.memory("scales", {M}, global, f8e8m0fnu));
+  line = __LINE__ + 1;
+  sum(scales, M);
+  expectMistake(DiagId::ElementwiseType, "`sum` of `f8e8m0fnu`, expected numbers", "it is a format of scales");
+}
+
+TEST_F(ErrorsTest, ArithmeticOfScales) {
+  Value scales = read(k.memory("scales", {M}, global, f8e8m0fnu));
+  line = __LINE__ + 1;
+  maximum(scales, scales);
+  expectMistake(DiagId::ElementwiseType, "`maximum` of `f8e8m0fnu`, expected a type of numbers");
+}
+
+TEST_F(ErrorsTest, SoftsignOfIntegers) {
+  Value numbers = read(k.memory("numbers", {M}, global, i32));
+  line = __LINE__ + 1;
+  softsign(numbers);
+  expectMistake(DiagId::ElementwiseType, "`softsign` of `i32`, expected a float type", "cast it to `f32` first");
 }
 
 TEST_F(ErrorsTest, ExtremeInit) {
@@ -566,8 +685,56 @@ TEST_F(ErrorsTest, BitcastWidths) {
   line = __LINE__ + 1;
   bitcast(read(a), f16);
   expectMistake(DiagId::CastImpossible,
-                "`bitcast` from `f32` of 32 bits to `f16` of 16 bits, expected types of the same number of whole bytes",
-                "use `cast` to convert numbers");
+                "`bitcast` from `f32` of 32 bits in `[M, N]` to `f16` of 16 bits, expected types of the same number of "
+                "whole bytes, or one that is a whole number of the other and a last dimension that can be counted in "
+                "them",
+                "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`");
+}
+
+TEST_F(ErrorsTest, ScalesAreOfTheirType) {
+  auto bytes = k.memory("bytes", {M, K / 2}, global, i8), right = k.memory("right", {N, K / 2}, global, i8);
+  auto raw = k.memory("raw", {M, K / 32}, global, i8), scale = k.memory("scale", {N, K / 32}, global, f8e8m0fnu);
+  Value acc = k.fill({M, N}, f32, 0.0);
+  k.iterate(K, [&] {
+    Value x = bitcast(read(bytes), f4e2m1fn), y = bitcast(read(right), f4e2m1fn);
+    line = __LINE__ + 1;
+    scaled_mma(x, read(raw), y, read(scale), acc);
+  });
+  expectMistake(DiagId::ScaleType, "the scales of the left operand of `scaled_mma` are `i8`, expected `f8e8m0fnu`",
+                "use `bitcast(scales, f8e8m0fnu)`");
+}
+
+TEST_F(ErrorsTest, ScalesAreOneForABlock) {
+  auto left = k.memory("left", {M, K}, global, f8e4m3fn), right = k.memory("right", {N, K}, global, f8e5m2);
+  auto scale = k.memory("scale", {M, K / 32}, global, f8e8m0fnu), few = k.memory("few", {N, K / 16}, global, f8e8m0fnu);
+  Value acc = k.fill({M, N}, f32, 0.0);
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    scaled_mma(read(left), read(scale), read(right), read(few), acc);
+  });
+  expectMistake(DiagId::ScaleDims,
+                "the scales of the right operand of `scaled_mma` have the dimensions `[N, K/16]`, expected `[N, K/32]`",
+                "there is one scale for 32 elements along the contracted dimension");
+}
+
+TEST_F(ErrorsTest, ALoopWalksElementsAndNotTheirGroups) {
+  line = __LINE__ + 1;
+  k.iterate(K / 32, [&] {});
+  expectMistake(DiagId::IterateWithoutTiling,
+                "a loop over `K/32`, which has no tiling constraint; those with one are `K`",
+                "add `TilingConstraint(K/32, BLOCK_K/32)`");
+}
+
+TEST_F(ErrorsTest, ScaledElementsAreSmallFloats) {
+  auto scale = k.memory("scale", {M, K / 32}, global, f8e8m0fnu),
+       other = k.memory("other", {N, K / 32}, global, f8e8m0fnu);
+  Value acc = k.fill({M, N}, f32, 0.0);
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    scaled_mma(read(lhs), read(scale), read(rhs), read(other), acc);
+  });
+  expectMistake(DiagId::MmaOperandTypes,
+                "`scaled_mma` of `f16` and `f16` into `f32`, expected floats of 8, 6 or 4 bits into `f32`");
 }
 
 TEST_F(ErrorsTest, BroadcastDims) {
@@ -616,8 +783,9 @@ TEST_F(ErrorsTest, WriteType) {
 
 TEST_F(ErrorsTest, AllocateDims) {
   line = __LINE__ + 1;
-  k.allocate("tile", {M, N / 2}, f32);
-  expectMistake(DiagId::MemoryDims, "the shared tile `tile` has the dimension `N/2`, expected a symbol",
+  k.allocate("tile", {M, N + 2}, f32);
+  expectMistake(DiagId::MemoryDims,
+                "the shared tile `tile` has the dimension `N + 2`, expected a symbol or one divided by a number",
                 "it holds the tile that a workgroup has of each of its dimensions");
 }
 

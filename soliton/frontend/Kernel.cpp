@@ -1,4 +1,4 @@
-#include "soliton/frontend/Tracer.h"
+#include "soliton/frontend/SimtTracing.h"
 
 #include <algorithm>
 
@@ -16,6 +16,7 @@ Kernel::Kernel(std::string name, std::vector<Constraint> constraints, Place plac
   if (!isIdentifier(owner->name))
     report(*owner, DiagId::NameInvalid, owner->place, "the kernel's name " + quoted(owner->name) + " is no identifier",
            "use letters, digits and `_`, starting with a letter");
+  distributeLanes(owner);
   checkConstraints(*owner);
 }
 
@@ -53,7 +54,7 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
            "the address space of " + quoted(name) + " is " + quoted(space) +
                ", expected `global`, `shared` or a symbol");
   for (size_t i = 0; i != shape.size(); ++i)
-    if (shape[i].isSymbol() && std::find(shape.begin(), shape.begin() + i, shape[i]) != shape.begin() + i)
+    if (dimInfo(shape[i]) && std::find(shape.begin(), shape.begin() + i, shape[i]) != shape.begin() + i)
       report(*owner, DiagId::MemoryDims, place,
              "memory " + quoted(name) + " has the dimension " + quoted(shape[i]) + " twice in " +
                  quoted(frontend::toString(shape)),
@@ -65,9 +66,10 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
 
 MemoryRef Kernel::allocate(std::string name, std::vector<Expr> dims, ElementType type, Place place) {
   for (Expr dim : dims)
-    if (dim.isDefined() && !dim.isSymbol())
+    if (dim.isDefined() && !dimInfo(dim))
       report(*owner, DiagId::MemoryDims, place,
-             "the shared tile " + quoted(name) + " has the dimension " + quoted(dim) + ", expected a symbol",
+             "the shared tile " + quoted(name) + " has the dimension " + quoted(dim) +
+                 ", expected a symbol or one divided by a number",
              "it holds the tile that a workgroup has of each of its dimensions");
   MemoryRef tile = memory(std::move(name), std::move(dims), shared, type, std::move(place));
   owner->parameters.back().isAllocated = true;
@@ -75,6 +77,11 @@ MemoryRef Kernel::allocate(std::string name, std::vector<Expr> dims, ElementType
 }
 
 void Kernel::barrier(Place place) {
+  if (!owner->lanes.empty() && owner->lanes.back().mask.program()) {
+    report(*owner, DiagId::SimtLane, place, "`barrier` inside `when`, where not all lanes come",
+           "put it between two `when`");
+    return;
+  }
   Tracer("barrier", std::move(place), {}, owner).recordEffect({.kind = OpKind::barrier});
 }
 
@@ -136,7 +143,9 @@ static bool checkLoop(Tracer &tracer, Expr axis, const std::optional<Expr> &coun
                    "split the dimension into two symbols", {{program.regions[region].place, "the outer loop"}});
       return false;
     }
-  if (count || program.findFor<TilingConstraint>(axis) || program.find<SymbolicAlias>([&](const SymbolicAlias &alias) {
+  // Groups of elements are walked with the elements.
+  bool isTiled = program.find<TilingConstraint>([&](const TilingConstraint &each) { return each.dim == axis; });
+  if ((count && axis.isSymbol()) || isTiled || program.find<SymbolicAlias>([&](const SymbolicAlias &alias) {
         return alias.source == axis && program.findFor<TilingConstraint>(alias.target);
       }))
     return true;
@@ -243,8 +252,13 @@ std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32
   }
   for (const Value &value : yields)
     owner->regions[body].yields.push_back(value.id());
+  std::optional<Expr> count = options.count;
+  // A dimension that was set has as many tiles as it says.
+  const TilingConstraint *tiling = owner->findFor<TilingConstraint>(axis);
+  if (std::optional<Expr> number = owner->numberOf(axis); number && !count && tiling && !tiling->options.iters)
+    count = sym::ceildiv(*number, tiling->tile);
   uint32_t index =
-      tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .count = options.count, .body = body}, options.tag);
+      tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .count = count, .body = body}, options.tag);
   for (const Value &init : inits) {
     TileInfo tile = owner->values[init.id()].tile;
     ValueId id = addValue(

@@ -33,6 +33,9 @@ public:
   /// nothing until it is written; barriers and waits are derived.
   MemoryRef allocate(std::string name, std::vector<Expr> dims, ElementType type,
                      Place place = std::source_location::current());
+  /// An array of these extents in the workgroup's shared memory, which lanes reach by its places (Simt.h).
+  MemoryRef shared_array(std::string name, std::vector<Expr> extents, ElementType type,
+                         Place place = std::source_location::current());
   /// All waves of the workgroup have come here, and see what the others have done, before one goes on. Only a schedule
   /// or a reader needs to be told: the compiler puts barriers wherever memory asks for them.
   void barrier(Place place = std::source_location::current());
@@ -48,6 +51,10 @@ public:
   /// Each element's own index along `dim`.
   Value self_index(Expr dim, ElementType type = i32, OpOptions options = {},
                    Place place = std::source_location::current());
+
+  /// What an expression is for each lane (Simt.h): `kernel.per_lane(thread_id() % 32)`.
+  Value per_lane(Expr expr, ElementType type = i32, OpOptions options = {},
+                 Place place = std::source_location::current());
 
   /// A loop over `axis` that carries one value from iteration to iteration; the result is the last one.
   template <typename Body>

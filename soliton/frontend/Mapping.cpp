@@ -46,7 +46,7 @@ public:
 private:
   std::optional<ResolvedMapping> identity() {
     for (size_t i = 0; i != memory.shape.size(); ++i)
-      if (!memory.shape[i].isSymbol())
+      if (!dimInfo(memory.shape[i]))
         return fail(DiagId::MemoryDims,
                     "dimension " + std::to_string(i) + " of " + quoted(memory.name) + " is " + quoted(memory.shape[i]) +
                         ", which names no dimension of a tile",
@@ -83,6 +83,13 @@ private:
     for (Expr entry : memory.shape) {
       auto found =
           std::find_if(memorySide.begin(), memorySide.end(), [&](const auto &pair) { return pair.first == entry; });
+      if (found == memorySide.end() && dimInfo(entry)) {
+        // Of `K/32` by the name of `K` the iterators count places of the memory, so the tile's are its.
+        Expr base = baseOf(entry);
+        found =
+            std::find_if(memorySide.begin(), memorySide.end(), [&](const auto &pair) { return pair.first == base; });
+        std::replace(result.dims.begin(), result.dims.end(), base, entry);
+      }
       if (found == memorySide.end())
         return failDims(memorySide);
       written.push_back(found->second);
@@ -235,5 +242,7 @@ private:
 
 std::optional<ResolvedMapping> frontend::resolveMapping(Program &program, const Parameter &memory,
                                                         const AccessOptions &options, bool isRead, const Place &place) {
+  if (options.places)
+    return *options.places;
   return MappingResolver(program, memory, options, isRead, place).run();
 }

@@ -23,13 +23,13 @@ static bool checkInsideLoops(Tracer &tracer, const std::vector<Expr> &dims) {
       continue;
     bool inside = false;
     for (RegionId region = program.current; region != 0; region = program.regions[region].parent)
-      inside |= program.regions[region].axis == dim;
+      inside |= program.regions[region].axis == baseOf(dim);
     if (inside)
       continue;
     tracer.error(DiagId::TilingOutsideLoop,
                  "`" + tracer.what() + "` of " + quoted(dim) +
                      " outside a loop over it, but its tiling constraint says that a loop walks it",
-                 "move it into `iterate(" + sym::toString(dim) + ", …)`, or remove the tiling constraint",
+                 "move it into `iterate(" + sym::toString(baseOf(dim)) + ", …)`, or remove the tiling constraint",
                  {{tiling->place, "the tiling constraint"}});
     return false;
   }
@@ -200,7 +200,7 @@ void lang::write(const Value &value, const MemoryRef &memory, AccessOptions opti
 
 /// `kind`: the dialect's word.
 static Value atomic(const char *name, std::string_view kind, const Value &value, const MemoryRef &memory,
-                    const AccessOptions &options, Place place) {
+                    const AccessOptions &options, const Place &place, const Value *expected = nullptr) {
   Tracer tracer(name, place, operandsOfAccess(&value, options), memory.program());
   OpRecord op{.kind = OpKind::atomic, .function = kind};
   // A mapping says where an element is read; `target` where it is written.
@@ -210,7 +210,7 @@ static Value atomic(const char *name, std::string_view kind, const Value &value,
   const Parameter &parameter = tracer.program().parameters[memory.id()];
   ElementType type = parameter.type;
   bool isWide = type == i32 || type == i64 || type == f32 || type == f64;
-  bool isBitwise = kind.starts_with("bit_");
+  bool isBitwise = kind.starts_with("bit_") || kind == "cas";
   if (!(isWide && !(isBitwise && isFloat(type))) && !(kind == "add" && (type == f16 || type == bf16))) {
     tracer.error(DiagId::AtomicType,
                  "`" + tracer.what() + "` on " + quoted(parameter.name) + ", which holds " +
@@ -223,8 +223,22 @@ static Value atomic(const char *name, std::string_view kind, const Value &value,
     return tracer.poison();
   }
   std::vector<Expr> dims = tracer.tile(0).dims;
-  return Tracer(name, place, operandsOfAccess(&store->value, options), memory.program())
-      .record(std::move(store->op), {dims, type}, options.tag);
+  std::vector<Value> operands = operandsOfAccess(&store->value, options);
+  if (expected) {
+    operands.insert(operands.begin() + 1, *expected);
+    store->op.firstDynamic = 2;
+  }
+  Tracer whole(name, place, std::move(operands), memory.program());
+  if (!whole.ok())
+    return whole.poison();
+  if (expected && whole.tile(1) != whole.tile(0)) {
+    whole.error(DiagId::AtomicType,
+                quoted(name) + " expects " + quoted(frontend::toString(whole.tile(1))) + " where the value is " +
+                    quoted(frontend::toString(whole.tile(0))),
+                "give both the memory's type and the same dimensions", {whole.noteOn(0), whole.noteOn(1)});
+    return whole.poison();
+  }
+  return whole.record(std::move(store->op), {dims, type}, options.tag);
 }
 
 #define SOLITON_ATOMIC(NAME, KIND)                                                                                     \
@@ -239,6 +253,55 @@ SOLITON_ATOMIC(atomic_and, bit_and)
 SOLITON_ATOMIC(atomic_or, bit_or)
 SOLITON_ATOMIC(atomic_xor, bit_xor)
 #undef SOLITON_ATOMIC
+
+Value lang::atomic_cas(const Value &expected, const Value &value, const MemoryRef &memory, AccessOptions options,
+                       Place place) {
+  return atomic("atomic_cas", "cas", value, memory, options, place, &expected);
+}
+
+void lang::scatter_add(const Value &values, const Value &indices, Expr dim, const MemoryRef &memory, OpOptions options,
+                       Place place) {
+  Tracer tracer("scatter_add", place, {values, indices}, memory.program());
+  if (!checkMemory(memory, tracer) || !tracer.ok())
+    return;
+  const std::vector<Expr> &dims = tracer.tile(0).dims, shape = tracer.program().parameters[memory.id()].shape;
+  IndexMapping mapping{.num_iterators = static_cast<int>(dims.size())};
+  for (size_t k = 0; k != dims.size(); ++k)
+    mapping.outputs.emplace_back(dims[k], IndexMapping::iterator(static_cast<int>(k)));
+  // A dimension that the values lack is left to the mapping's own checks.
+  for (Expr each : shape) {
+    auto at = std::find(dims.begin(), dims.end(), each);
+    if (each == dim)
+      mapping.inputs.emplace_back(each, IndexMapping::dynamic_val(0));
+    else if (at != dims.end())
+      mapping.inputs.emplace_back(each, IndexMapping::iterator(static_cast<int>(at - dims.begin())));
+  }
+  if (!hasDim(shape, dim)) {
+    const Parameter &parameter = tracer.program().parameters[memory.id()];
+    tracer.error(DiagId::MappingDims,
+                 "`scatter_add` along " + quoted(dim) + " of " + quoted(parameter.name) +
+                     ", which has the dimensions " + quoted(frontend::toString(shape)),
+                 "", {{parameter.place, quoted(parameter.name) + " is declared here"}});
+    return;
+  }
+  AccessOptions access{.mapping = std::move(mapping), .mapping_dynamic_vals = {tracer.operand(1)}, .tag = options.tag};
+  atomic("scatter_add", "add", tracer.operand(0), memory, access, place);
+}
+
+void lang::prefetch(const MemoryRef &memory, AccessOptions options, Place place) {
+  Tracer tracer("prefetch", place, operandsOfAccess(nullptr, options), memory.program());
+  if (!checkMemory(memory, tracer) || !tracer.ok() || !checkExpressions(tracer, options))
+    return;
+  Program &program = tracer.program();
+  auto mapping = resolveMapping(program, program.parameters[memory.id()], options, /*isRead=*/true, place);
+  if (!mapping || !checkInsideLoops(tracer, mapping->dims))
+    return;
+  // What goes through shared memory, or where data say, has no place of its own to be fetched from.
+  if (!mapping->dynamicValues.empty() || program.parameters[memory.id()].isAllocated)
+    return;
+  OpRecord op{.kind = OpKind::prefetch, .memory = memory.id(), .indices = mapping->indices, .dims = mapping->dims};
+  tracer.recordEffect(std::move(op), options.tag);
+}
 
 //===- Matrices --------------------------------------------------------------------------===//
 
@@ -304,6 +367,60 @@ Value lang::mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions
   return tracer.record(std::move(op), tracer.tile(2), options.tag);
 }
 
+static constexpr int64_t kScaleBlock = 32;
+
+/// One scale for 32 elements along the contracted dimension of operand `which`, as operand `scale`.
+static bool checkScales(Tracer &tracer, size_t which, size_t scale) {
+  const TileInfo &operand = tracer.tile(which), &found = tracer.tile(scale);
+  const std::vector<Expr> &other = tracer.tile(1 - which).dims, &acc = tracer.tile(2).dims;
+  std::vector<Expr> expected = operand.dims;
+  for (Expr &dim : expected)
+    if (hasDim(other, dim) && !hasDim(acc, dim))
+      dim = dim / kScaleBlock;
+  const char *side = which == 0 ? "left" : "right";
+  if (found.type != f8e8m0fnu) {
+    tracer.error(DiagId::ScaleType,
+                 std::string("the scales of the ") + side + " operand of `scaled_mma` are " +
+                     quoted(lang::toString(found.type)) + ", expected `f8e8m0fnu`",
+                 bits(found.type.resolve()) == 8 ? "use `bitcast(scales, f8e8m0fnu)`" : "", {tracer.noteOn(scale)});
+    return false;
+  }
+  if (found.dims.size() == expected.size() && isSubset(found.dims, expected))
+    return true;
+  tracer.error(DiagId::ScaleDims,
+               std::string("the scales of the ") + side + " operand of `scaled_mma` have the dimensions " +
+                   quoted(frontend::toString(found.dims)) + ", expected " + quoted(frontend::toString(expected)),
+               "there is one scale for 32 elements along the contracted dimension",
+               {tracer.noteOn(which), tracer.noteOn(scale)});
+  return false;
+}
+
+/// Elements that instructions scale: floats of 8 bits or fewer that are no scales themselves.
+static bool checkScaledTypes(Tracer &tracer) {
+  auto fits = [](ElementType type) { return isFloat(type) && bits(type.resolve()) <= 8 && type != f8e8m0fnu; };
+  ElementType lhs = tracer.tile(0).type, rhs = tracer.tile(1).type, acc = tracer.tile(2).type;
+  if (fits(lhs) && fits(rhs) && acc == f32)
+    return true;
+  tracer.error(DiagId::MmaOperandTypes,
+               "`scaled_mma` of " + quoted(lang::toString(lhs)) + " and " + quoted(lang::toString(rhs)) + " into " +
+                   quoted(lang::toString(acc)) + ", expected floats of 8, 6 or 4 bits into `f32`",
+               isInteger(lhs) ? "use `bitcast(a, f4e2m1fn)` for two of them in a byte" : "",
+               {tracer.noteOn(0), tracer.noteOn(1), tracer.noteOn(2)});
+  return false;
+}
+
+Value lang::scaled_mma(const Value &lhs, const Value &lhs_scale, const Value &rhs, const Value &rhs_scale,
+                       const Value &acc, MmaOptions options, Place place) {
+  Tracer tracer("scaled_mma", place, {lhs, rhs, acc, lhs_scale, rhs_scale});
+  if (!tracer.ok() || !checkMmaDims(tracer) || !checkScaledTypes(tracer) || !checkScales(tracer, 0, 3) ||
+      !checkScales(tracer, 1, 4))
+    return tracer.poison();
+  OpRecord op{.kind = OpKind::mma};
+  if (options.mma_type)
+    op.mma = options.mma_type->name;
+  return tracer.record(std::move(op), tracer.tile(2), options.tag);
+}
+
 //===- Types and dimensions -------------------------------------------------------------------===//
 
 Value lang::cast(const Value &value, ElementType type, OpOptions options, Place place) {
@@ -319,7 +436,7 @@ Value lang::cast(const Value &value, ElementType type, OpOptions options, Place 
     return tracer.poison();
   }
   for (ElementType side : {tile.type, type})
-    if (side == f4e2m1fn || side == f6e2m3fn || side == f8e8m0fnu || side == i4) {
+    if (side == f4e2m1fn || side == f6e2m3fn || side == f8e8m0fnu) {
       tracer.error(DiagId::CastImpossible,
                    "`cast` from " + quoted(lang::toString(tile.type)) + " to " + quoted(lang::toString(type)) + "; " +
                        quoted(lang::toString(side)) +
@@ -329,6 +446,24 @@ Value lang::cast(const Value &value, ElementType type, OpOptions options, Place 
   return tracer.record({.kind = OpKind::cast}, {tile.dims, type}, options.tag);
 }
 
+/// The dimensions of the same bits in elements of another type: of wider ones the last counts groups.
+static std::optional<std::vector<Expr>> regrouped(const TileInfo &tile, ElementType type) {
+  int from = bits(tile.type.resolve()), to = bits(type.resolve()), wide = std::max(from, to),
+      narrow = std::min(from, to);
+  if (wide % 8 != 0 || wide % narrow != 0)
+    return std::nullopt;
+  int64_t many = wide / narrow;
+  if (many == 1)
+    return tile.dims;
+  std::optional<DimInfo> last = tile.dims.empty() ? std::nullopt : dimInfo(tile.dims.back());
+  if (!last || (from > to && last->divisor % many != 0))
+    return std::nullopt;
+  last->divisor = from > to ? last->divisor / many : last->divisor * many;
+  std::vector<Expr> dims = tile.dims;
+  dims.back() = last->expr();
+  return hasDim(tile.dims, dims.back()) ? std::nullopt : std::optional(dims);
+}
+
 Value lang::bitcast(const Value &value, ElementType type, OpOptions options, Place place) {
   Tracer tracer("bitcast", place, {value});
   if (!tracer.ok())
@@ -336,17 +471,18 @@ Value lang::bitcast(const Value &value, ElementType type, OpOptions options, Pla
   const TileInfo &tile = tracer.tile(0);
   if (tile.type == type)
     return value;
-  if (bits(tile.type.resolve()) != bits(type.resolve()) || bits(type.resolve()) % 8 != 0) {
-    auto widthOf = [](ElementType each) {
-      return quoted(lang::toString(each)) + " of " + std::to_string(bits(each.resolve())) + " bits";
-    };
-    tracer.error(DiagId::CastImpossible,
-                 "`bitcast` from " + widthOf(tile.type) + " to " + widthOf(type) +
-                     ", expected types of the same number of whole bytes",
-                 "use `cast` to convert numbers", {tracer.noteOn(0)});
-    return tracer.poison();
-  }
-  return tracer.record({.kind = OpKind::bitcast}, {tile.dims, type}, options.tag);
+  if (std::optional<std::vector<Expr>> dims = regrouped(tile, type))
+    return tracer.record({.kind = OpKind::bitcast}, {*dims, type}, options.tag);
+  auto widthOf = [](ElementType each) {
+    return quoted(lang::toString(each)) + " of " + std::to_string(bits(each.resolve())) + " bits";
+  };
+  tracer.error(DiagId::CastImpossible,
+               "`bitcast` from " + widthOf(tile.type) + " in " + quoted(frontend::toString(tile.dims)) + " to " +
+                   widthOf(type) +
+                   ", expected types of the same number of whole bytes, or one that is a whole number of the other and "
+                   "a last dimension that can be counted in them",
+               "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`", {tracer.noteOn(0)});
+  return tracer.poison();
 }
 
 Value lang::broadcast(const Value &value, std::vector<Expr> dims, OpOptions options, Place place) {
@@ -377,28 +513,6 @@ Value lang::permute(const Value &value, std::vector<Expr> dims, OpOptions option
     return tracer.poison();
   }
   return tracer.record({.kind = OpKind::permute}, {std::move(dims), tile.type}, options.tag);
-}
-
-Expr lang::index_of(const Value &value, OpOptions options, Place place) {
-  Tracer given("index_of", place, {value});
-  if (!given.ok())
-    return 0;
-  if (!given.tile(0).dims.empty() || isFloat(given.tile(0).type) || given.tile(0).type == i1) {
-    given.error(DiagId::IndexOfTile,
-                "`index_of` takes " + quoted(frontend::toString(given.tile(0))) + ", expected one integer",
-                given.tile(0).dims.empty() ? "cast it to `i32` first" : "read one element, or reduce the tile to one",
-                {given.noteOn(0)});
-    return 0;
-  }
-  // A parameter is no tile.
-  bool isParameter = given.info(0).parameter.has_value();
-  Value tile = isParameter ? given.record({.kind = OpKind::splat}, given.tile(0)) : value;
-  Tracer tracer("index_of", place, {tile});
-  Program &program = tracer.program();
-  Expr number = Expr::symbol(program.numberPrefix() + std::to_string(program.numbers.size()));
-  program.numbers.emplace_back(place, program.current);
-  tracer.recordEffect({.kind = OpKind::indexOf, .expr = number}, options.tag);
-  return number;
 }
 
 Value lang::apply_expr(const Value &value, const ExprFunction &function, OpOptions options, Place place) {

@@ -47,11 +47,27 @@ Value atomic_or(const Value &value, const MemoryRef &memory, AccessOptions optio
 Value atomic_xor(const Value &value, const MemoryRef &memory, AccessOptions options = {},
                  Place place = std::source_location::current());
 
+/// Where `memory` holds `expected` it becomes `value`, in one step; gives what was there. Of `i32` or `i64`.
+Value atomic_cas(const Value &expected, const Value &value, const MemoryRef &memory, AccessOptions options = {},
+                 Place place = std::source_location::current());
+/// Adds each element of `values` to the element of `memory` that lies at `indices` along `dim` and at its own place
+/// along the other dimensions, which both have; elements that meet add up. It is an `atomic_add` with that mapping.
+void scatter_add(const Value &values, const Value &indices, Expr dim, const MemoryRef &memory, OpOptions options = {},
+                 Place place = std::source_location::current());
+/// A hint that `memory` will be read soon, as `read` with these options reads it. Results are the same without.
+void prefetch(const MemoryRef &memory, AccessOptions options = {}, Place place = std::source_location::current());
+
 //===- Matrices, and what goes along a dimension --------------------------------===//
 
 /// acc[…, M, N] + the sum over K of lhs[…, M, K] · rhs[…, N, K].
 Value mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions options = {},
           Place place = std::source_location::current());
+
+/// The same on elements times a power of two that 32 neighbours along K share: lhs_scale[…, M, K/32] and
+/// rhs_scale[…, N, K/32] are `f8e8m0fnu`, the elements floats of 8, 6 or 4 bits, the accumulator `f32`. Targets without
+/// such an instruction multiply in `bf16`.
+Value scaled_mma(const Value &lhs, const Value &lhs_scale, const Value &rhs, const Value &rhs_scale, const Value &acc,
+                 MmaOptions options = {}, Place place = std::source_location::current());
 
 // Each combines along `dim`, which the result lacks; the second form starts from `init`. What lies beyond the end of
 // the dimension does not count: of nothing, `sum` is 0, `prod` 1, `any` false, `all` true, `max` the lowest number.
@@ -92,6 +108,32 @@ Extreme argmax(const Value &source, const Extreme &init, Expr dim, ReduceOptions
 Extreme argmin(const Value &source, const Extreme &init, Expr dim, ReduceOptions options = {},
                Place place = std::source_location::current());
 
+/// Rows in order: the elements, and the index that each had along the whole dimension, as `i32`.
+struct Sorted {
+  Value value, index;
+};
+struct SortOptions {
+  bool descending = false;
+  std::string tag = {};
+};
+/// The elements of each row along `dim` from the least to the largest (or the other way round). Of equal elements the
+/// one with the lower index comes first; NaN is larger than any number. `auto [value, index] = sort(x, N)`.
+Sorted sort(const Value &source, Expr dim, SortOptions options = {}, Place place = std::source_location::current());
+/// `keys` in order, and with them what they carry: `std::vector<Value> r = sort_by(keys, {a, b}, N)` are the keys, a,
+/// b.
+std::vector<Value> sort_by(const Value &keys, const std::vector<Value> &payloads, Expr dim, SortOptions options = {},
+                           Place place = std::source_location::current());
+struct TopkOptions {
+  /// Otherwise the smallest, from the least on.
+  bool largest = true;
+  std::string tag = {};
+};
+/// The first elements of `sort`, from the largest on, as many as a tile of `k_dim` has; 0 where the row has fewer.
+Sorted topk(const Value &source, Expr k_dim, Expr dim, TopkOptions options = {},
+            Place place = std::source_location::current());
+std::vector<Value> topk_by(const Value &keys, const std::vector<Value> &payloads, Expr k_dim, Expr dim,
+                           TopkOptions options = {}, Place place = std::source_location::current());
+
 //===- Types and dimensions ----------------------------------------------------===//
 
 /// Converts every element: floats round to nearest even, float to integer towards zero, integers wrap.
@@ -109,6 +151,32 @@ Value broadcast(const Value &value, std::vector<Expr> dims, OpOptions options = 
 Value permute(const Value &value, std::vector<Expr> dims, OpOptions options = {},
               Place place = std::source_location::current());
 
+/// The same elements in the same order, last dimension fastest, under other dimensions: `reshape(x, {H, D})` of a tile
+/// `[N]`. Both tiles have as many elements.
+Value reshape(const Value &value, std::vector<Expr> dims, OpOptions options = {},
+              Place place = std::source_location::current());
+struct SliceOptions {
+  /// The first element, counted from the beginning of the tile: sizes, `iteration`, `index_of`, …
+  Expr start = 0;
+  Expr stride = 1;
+  std::string tag = {};
+};
+/// Some of the elements along `dim`, as many as a tile of `into` has, which takes its place: `slice(x, N, H, {.start =
+/// 16})`. What is not in the tile is 0.
+Value slice(const Value &value, Expr dim, Expr into, SliceOptions options = {},
+            Place place = std::source_location::current());
+/// The elements at one place along `dim`, counted from the beginning of the tile; the result lacks it.
+Value extract(const Value &value, Expr dim, Expr at, OpOptions options = {},
+              Place place = std::source_location::current());
+/// A tile, and the dimension along which others follow it.
+struct Piece {
+  Value value;
+  Expr dim;
+};
+/// Tiles one behind the other along `into`: `concatenate({{a, N1}, {b, N2}}, N)`. Their extents add up to its.
+Value concatenate(const std::vector<Piece> &pieces, Expr into, OpOptions options = {},
+                  Place place = std::source_location::current());
+
 /// Evaluates an index expression on the elements of integer tiles: `apply_expr(x, [](Expr x) { return 2 * x + 1; })`.
 Value apply_expr(const Value &value, const ExprFunction &function, OpOptions options = {},
                  Place place = std::source_location::current());
@@ -118,6 +186,10 @@ Value apply_expr(const std::vector<Value> &values, const std::function<Expr(cons
 /// The one integer of a tile without dimensions (or of a scalar parameter), as a number that expressions may speak of:
 /// counts of loops, conditions, mappings, bounds. It is the same for the whole workgroup.
 Expr index_of(const Value &value, OpOptions options = {}, Place place = std::source_location::current());
+/// From here on, to the end of the loop's body or branch that this stands in, expressions mean by `symbol` the one
+/// integer of `value` (`index_of`). It may be set again. A dimension that is set keeps its strides and its tiles; loops
+/// over it and the bounds of reads and writes follow.
+void set_symbol(Expr symbol, const Value &value, OpOptions options = {}, Place place = std::source_location::current());
 
 //===- Element-wise: operators ---------------------------------------------------===//
 
@@ -193,6 +265,26 @@ struct SoftsignOptions {
 };
 /// x / (1 + |x / cap|).
 Value softsign(const Value &operand, SoftsignOptions options = {}, Place place = std::source_location::current());
+
+//===- Looking inside ----------------------------------------------------------------===//
+
+/// A dimension of a log that counts the iterations of a loop: what comes behind the last place is written to it.
+struct LoggedLoop {
+  Expr dim, axis;
+};
+struct DebugLogOptions {
+  std::vector<LoggedLoop> loops = {};
+  std::string tag = {};
+};
+/// Writes the tile to a tensor of its own, at the places of its elements: a parameter called `label` (or
+/// `debug_log_output_<n>`) behind those that the kernel has so far, with the dimensions of the tile, behind those of
+/// `loops`. What nobody logs stays as the caller made it.
+MemoryRef debug_log(const Value &value, std::string label = {}, DebugLogOptions options = {},
+                    Place place = std::source_location::current());
+/// On the emulator: prints every element with its label, place, workgroup, wave and lane. Gives the tile. Targets that
+/// run on a GPU refuse it.
+Value debug_print(const Value &value, std::string label, OpOptions options = {},
+                  Place place = std::source_location::current());
 
 //===- Annotations -------------------------------------------------------------------===//
 

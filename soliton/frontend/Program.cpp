@@ -15,6 +15,30 @@ bool Program::encloses(RegionId outer, RegionId inner) const {
   return true;
 }
 
+std::optional<DimInfo> frontend::dimInfo(Expr dim) {
+  if (dim.isSymbol())
+    return DimInfo{dim};
+  if (dim.kind() != sym::Kind::exactDiv || !dim.operand(0).isSymbol() || !dim.operand(1).isConstant())
+    return std::nullopt;
+  return DimInfo{dim.operand(0), *dim.operand(1).constantValue()};
+}
+
+Expr frontend::baseOf(Expr dim) {
+  std::optional<DimInfo> info = dimInfo(dim);
+  return info ? info->base : dim;
+}
+
+std::optional<Expr> Program::numberOf(Expr symbol) const {
+  for (RegionId region = current;; region = regions[region].parent) {
+    const auto &set = regions[region].set;
+    for (auto entry = set.rbegin(); entry != set.rend(); ++entry)
+      if (entry->first == symbol)
+        return entry->second;
+    if (region == 0)
+      return std::nullopt;
+  }
+}
+
 std::string frontend::toString(const std::vector<Expr> &dims) {
   std::string text = "[";
   for (Expr dim : dims)
@@ -74,8 +98,10 @@ std::string frontend::describe(const Program &program, ValueId id) {
     return "the result of `cum" + std::string(op.function) + "`";
   case OpKind::argReduce:
     return std::string(id == op.results[0] ? "the value" : "the index") + " of `arg" + std::string(op.function) + "`";
+  case OpKind::sort:
+    return std::string(id == op.results[0] ? "the keys" : "what goes with the keys") + " of a `sort`";
   case OpKind::mma:
-    return "the result of `mma`";
+    return op.operands.size() > 3 ? "the result of `scaled_mma`" : "the result of `mma`";
   case OpKind::iterate:
     return "the result of the loop over " + quoted(op.expr);
   case OpKind::conditional:
@@ -154,4 +180,5 @@ SOLITON_CONSTRAINT(SymbolicAlias)
 SOLITON_CONSTRAINT(Assumption)
 SOLITON_CONSTRAINT(IteratorBindings)
 SOLITON_CONSTRAINT(DeviceConstraint)
+SOLITON_CONSTRAINT(Simt)
 #undef SOLITON_CONSTRAINT

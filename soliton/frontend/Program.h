@@ -18,7 +18,7 @@ inline constexpr ValueId kNoValue = ~0u;
 
 using AnyConstraint =
     std::variant<WorkgroupConstraint, TilingConstraint, WaveConstraint, HardwareConstraint, GridConstraint,
-                 ReorderingConstraint, SymbolicAlias, Assumption, IteratorBindings, DeviceConstraint>;
+                 ReorderingConstraint, SymbolicAlias, Assumption, IteratorBindings, DeviceConstraint, Simt>;
 
 /// What a `Constraint` holds.
 struct ConstraintData {
@@ -64,7 +64,13 @@ enum class OpKind : uint8_t {
   applyExpr,
   reduce,
   scan,
+  shuffle,
   argReduce,
+  sort,
+  rearrange,
+  concatenate,
+  print,
+  prefetch,
   indexOf,
   barrier,
   exit,
@@ -79,23 +85,28 @@ struct OpRecord {
   std::vector<std::string> tags = {};
   std::vector<ValueId> operands = {};
   std::vector<ValueId> results = {};
-  /// unary, binary, compare, reduce, scan, argReduce, atomic: which, by the dialect's word.
+  /// unary, binary, compare, reduce, scan, shuffle, argReduce, atomic: which, by the dialect's word.
   std::string_view function = {};
   /// read, write: the parameter.
   uint32_t memory = 0;
   /// read, write: operands from here on are dynamic values.
   size_t firstDynamic = 0;
   std::optional<Expr> elementsPerThread = {};
-  /// read, write: one index per dimension of the memory in `$index<k>`; unset means the dimensions in order.
+  /// read, write, prefetch: one index per dimension of the memory in `$index<k>`; unset means the dimensions in order.
+  /// rearrange: one per dimension of the operand.
   std::optional<std::vector<Expr>> indices = {};
   /// read, write: one bound per dimension of the tile; an unset entry is not checked.
   std::optional<std::vector<std::optional<Expr>>> bounds = {};
-  /// fill.
+  /// fill; shuffle: the offset.
   std::variant<int64_t, double> constant = int64_t(0);
   /// mma.
   std::optional<std::string> mma = {};
-  /// reduce, scan, argReduce, selfIndex, iterate: the dimension. applyExpr: the expression. conditional, exit: the
-  /// condition. indexOf: the symbol that it becomes.
+  /// concatenate: the dimension of each piece. sort: the dimension of the results. prefetch: those of the tile.
+  std::vector<Expr> dims = {};
+  /// print.
+  std::string label = {};
+  /// reduce, scan, shuffle, argReduce, sort, concatenate, selfIndex, iterate: the dimension. applyExpr: the expression.
+  /// conditional, exit: the condition. indexOf: the symbol that it becomes.
   Expr expr = {};
   /// iterate, where the author says it.
   std::optional<Expr> count = {};
@@ -115,6 +126,8 @@ struct Region {
   /// The dimension of the loop; unset for the kernel's own region and the branches of conditionals.
   std::optional<Expr> axis = {};
   Place place = {};
+  /// What `set_symbol` says here, the latest last: a symbol and the number that it stands for.
+  std::vector<std::pair<Expr, Expr>> set = {};
 };
 
 struct Parameter {
@@ -131,6 +144,16 @@ struct Parameter {
   ValueId value = kNoValue;
 };
 
+/// `K` of `K/32`; any other expression itself.
+Expr baseOf(Expr dim);
+
+/// Whose ops those of one lane are: an element of a tile of these dimensions.
+struct LaneScope {
+  std::vector<Expr> dims;
+  /// `i1`: which of them are there; unset means all.
+  lang::Value mask;
+};
+
 struct Program {
   std::string name;
   Place place;
@@ -143,6 +166,10 @@ struct Program {
   std::vector<std::pair<Place, RegionId>> numbers;
   RegionId current = 0;
   std::vector<Diagnostic> diagnostics;
+  /// The lanes spoken of here, innermost last; none in a kernel of tiles.
+  std::vector<LaneScope> lanes;
+  /// Sizes that the program itself names: of vectors, and of arrays in shared memory.
+  DimMap ownSizes;
 
   /// The first constraint of that kind for which `matches` holds, or null.
   template <typename C, typename Predicate>
@@ -152,21 +179,32 @@ struct Program {
         return each;
     return nullptr;
   }
+  /// That of `K` for `K/32` too.
   template <typename C>
   const C *findFor(Expr dim) const {
-    return find<C>([&](const C &each) { return each.dim == dim; });
+    return find<C>([&](const C &each) { return each.dim == baseOf(dim); });
   }
   template <typename C>
   const C *findAny() const {
     return find<C>([](const C &) { return true; });
   }
 
+  /// The number that `set_symbol` gave a symbol at the current place.
+  std::optional<Expr> numberOf(Expr symbol) const;
   /// How the symbols of such numbers begin; the number in `numbers` follows.
   std::string numberPrefix() const { return "$DATA_" + name + "_"; }
   /// Whether `inner` is `outer` or nested in it.
   bool encloses(RegionId outer, RegionId inner) const;
 };
 
+/// A dimension of a tile: `K`, or `K/32`, which has a place for 32 elements of it.
+struct DimInfo {
+  Expr base;
+  int64_t divisor = 1;
+  Expr expr() const { return base / divisor; }
+};
+/// Nothing for an expression that names no dimension.
+std::optional<DimInfo> dimInfo(Expr dim);
 /// `[M, N]`, for messages.
 std::string toString(const std::vector<Expr> &dims);
 /// `f16[M, K]`, for messages.

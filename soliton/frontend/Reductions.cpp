@@ -30,11 +30,14 @@ static std::optional<TileInfo> checkAlong(Tracer &tracer, Expr dim) {
   }
   rest.dims.erase(at);
   bool ofTruths = tracer.what() == "any" || tracer.what() == "all";
-  if ((rest.type == i1) != ofTruths) {
+  if ((rest.type == i1) != ofTruths || rest.type == f8e8m0fnu) { // scales have neither 0 nor a sign
     tracer.error(DiagId::ElementwiseType,
                  quoted(tracer.what()) + " of " + quoted(lang::toString(rest.type)) + ", expected " +
                      (ofTruths ? "`i1`" : "numbers"),
-                 ofTruths ? "compare first, e.g. `x != 0`" : "cast to `i32` first", {tracer.noteOn(0)});
+                 ofTruths                 ? "compare first, e.g. `x != 0`"
+                 : rest.type == f8e8m0fnu ? "it is a format of scales"
+                                          : "cast to `i32` first",
+                 {tracer.noteOn(0)});
     return std::nullopt;
   }
   return rest;

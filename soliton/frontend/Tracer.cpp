@@ -1,4 +1,4 @@
-#include "soliton/frontend/Tracer.h"
+#include "soliton/frontend/SimtTracing.h"
 
 #include "soliton/support/Float.h"
 
@@ -135,9 +135,75 @@ void Tracer::checkNumbers(const OpRecord &op) {
     for (Expr symbol : sym::symbolsOf(expr))
       if (symbol.symbolName().starts_with("$DATA_"))
         checkNumber(std::string(symbol.symbolName()));
+      else if (isLaneSymbol(symbol))
+        return error(DiagId::SimtLane,
+                     quoted(this->op) + " takes an expression of a lane's own id, but says one thing for all lanes",
+                     "`when` takes conditions of each lane, `load` and `store` its places; "
+                     "`kernel.per_lane(expr)` is the lane's value");
+}
+
+/// Whether the op's `expr` is a dimension that it goes along, not an expression to be evaluated.
+static bool goesAlong(OpKind kind) {
+  return kind == OpKind::reduce || kind == OpKind::scan || kind == OpKind::argReduce || kind == OpKind::sort;
+}
+
+/// What `set_symbol` has said holds for the expressions of the op, for the bounds of its tile and for its iterations.
+void Tracer::useSetSymbols(OpRecord &op) {
+  auto anySet = [&](RegionId region) { return !owner->regions[region].set.empty(); };
+  bool isSet = anySet(0);
+  for (RegionId region = owner->current; region != 0; region = owner->regions[region].parent)
+    isSet |= anySet(region);
+  if (!isSet)
+    return;
+  auto replace = [&](Expr &expr) {
+    sym::Substitution numbers;
+    for (Expr symbol : sym::symbolsOf(expr))
+      if (std::optional<Expr> number = owner->numberOf(symbol))
+        numbers.set(symbol, *number);
+    expr = sym::substitute(expr, numbers);
+  };
+  if (op.kind == OpKind::applyExpr || op.kind == OpKind::exit || op.kind == OpKind::conditional)
+    replace(op.expr);
+  if (op.count)
+    replace(*op.count);
+  if (op.indices)
+    std::for_each(op.indices->begin(), op.indices->end(), replace);
+  bool isAccess = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::atomic;
+  if (isAccess && op.bounds) {
+    for (std::optional<Expr> &bound : *op.bounds)
+      if (bound)
+        replace(*bound);
+  } else if (isAccess) {
+    useSetBounds(op);
+  }
+  bool isAlongSet = goesAlong(op.kind) && owner->numberOf(op.expr);
+  if (op.kind == OpKind::mma)
+    for (Expr dim : tile(0).dims)
+      isAlongSet |= hasDim(tile(1).dims, dim) && !hasDim(tile(2).dims, dim) && owner->numberOf(dim);
+  if (isAlongSet)
+    error(DiagId::SetSymbol,
+          quoted(this->op) + " goes along a dimension that `set_symbol` has set, which changes no tile",
+          "set a symbol that is no dimension, and say what counts with `bounds`, `count` or `select`");
+}
+
+/// Automatic bounds follow a dimension that was set.
+void Tracer::useSetBounds(OpRecord &op) {
+  if (owner->parameters[op.memory].isAllocated)
+    return;
+  const std::vector<Expr> &dims = op.kind == OpKind::read ? resultDims : tile(0).dims;
+  std::vector<std::optional<Expr>> bounds;
+  bool isSet = false;
+  for (Expr dim : dims) {
+    std::optional<Expr> number = owner->numberOf(dim);
+    isSet |= number.has_value();
+    bounds.push_back(number ? sym::min(*number, dim) : dim);
+  }
+  if (isSet)
+    op.bounds = std::move(bounds);
 }
 
 uint32_t Tracer::append(OpRecord record, const std::string &tag) {
+  useSetSymbols(record);
   checkNumbers(record);
   record.place = place;
   if (!tag.empty())
@@ -151,6 +217,7 @@ uint32_t Tracer::append(OpRecord record, const std::string &tag) {
 }
 
 std::vector<Value> Tracer::recordAll(OpRecord op, std::vector<TileInfo> results, const std::string &tag) {
+  resultDims = results.empty() ? std::vector<Expr>() : results[0].dims;
   uint32_t index = append(std::move(op), tag);
   std::vector<Value> values;
   for (TileInfo &result : results) {
@@ -263,7 +330,7 @@ bool frontend::checkDims(Program &program, DiagId id, const std::string &what, c
   for (size_t i = 0; i != dims.size(); ++i) {
     if (!checkDefined(program, "a dimension of " + what, dims[i], place))
       return false;
-    if (!dims[i].isSymbol()) {
+    if (!dimInfo(dims[i])) {
       report(program, id, place, what + " has the dimension " + quoted(dims[i]) + ", which is no symbol",
              "dimensions are symbols; bind them to numbers in `subs`");
       return false;

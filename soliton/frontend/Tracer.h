@@ -50,12 +50,16 @@ private:
   void checkOperand(const Value &operand);
   void checkNumbers(const OpRecord &op);
   void checkNumber(const std::string &name);
+  void useSetSymbols(OpRecord &op);
+  void useSetBounds(OpRecord &op);
   uint32_t append(OpRecord op, const std::string &tag);
 
   std::string op;
   Place place;
   std::shared_ptr<Program> owner;
   std::vector<Value> operands;
+  /// The dimensions of what is being recorded.
+  std::vector<Expr> resultDims;
   bool good = true;
 };
 

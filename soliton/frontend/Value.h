@@ -19,6 +19,7 @@ namespace soliton {
 namespace frontend {
 class Tracer;
 struct Program;
+struct ResolvedMapping;
 } // namespace frontend
 
 inline namespace lang {
@@ -44,6 +45,8 @@ private:
   uint32_t number = 0;
 };
 
+struct Element;
+
 /// A tensor parameter of the kernel that made it.
 class MemoryRef {
 public:
@@ -53,6 +56,10 @@ public:
   std::vector<Expr> shape() const;
   ElementType type() const;
   std::string name() const;
+
+  /// The element there, as a lane names it (Simt.h): `x(row, column)`, each an expression or a lane's own integer.
+  template <typename... Index>
+  Element operator()(const Index &...index) const;
 
   const std::shared_ptr<frontend::Program> &program() const { return owner; }
   uint32_t id() const { return number; }
@@ -109,6 +116,17 @@ struct IndexEntry {
   IndexEntry(Value value) : value(std::move(value)) {}
 };
 
+/// A place of a memory that a lane names.
+struct Element {
+  MemoryRef memory;
+  std::vector<IndexEntry> at;
+};
+
+template <typename... Index>
+Element MemoryRef::operator()(const Index &...index) const {
+  return {*this, {IndexEntry(index)...}};
+}
+
 /// Options of `read` and `write`.
 struct AccessOptions {
   /// Elements that a lane takes at a time; unset means the compiler's choice.
@@ -122,6 +140,8 @@ struct AccessOptions {
   std::vector<IndexEntry> source = {};
   std::vector<IndexEntry> target = {};
   std::string tag = {};
+  /// What the places of lanes have become; `load` and `store` set it.
+  std::shared_ptr<const frontend::ResolvedMapping> places = {};
 };
 
 struct OpOptions {

@@ -173,10 +173,64 @@ static int64_t fromBits(DType type, uint64_t bits, int64_t) {
   return wrap(type, static_cast<int64_t>(bits));
 }
 
+/// The bits of every element, as integers of the same places.
+static Tile bitTile(const Tile &tile) {
+  Tile result;
+  result.domain = tile.domain;
+  result.type = DType::i64;
+  std::vector<int64_t> bits;
+  byKind(tile.type, [&](auto zero) {
+    for (auto value : tile.as<decltype(zero)>())
+      bits.push_back(static_cast<int64_t>(bitsOf(tile.type, value)));
+  });
+  result.values = std::move(bits);
+  return result;
+}
+
+static uint64_t lowBits(int count) {
+  return count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
+}
+
+/// Elements of other widths: a wide one has the bits of its group, the first of which is the lowest.
+static Tile regroup(BitcastOp op, const Tile &operand, DType type, const Domain &result) {
+  ScaledDim groups = *op.getGroups();
+  Tile source = bitTile(operand), tile(result, type), bits = source;
+  int narrow = std::min(soliton::bits(type), soliton::bits(operand.type));
+  if (op.isGrouping()) {
+    bits = Tile(result, DType::i64);
+    for (int64_t i = 0; i < groups.divisor; ++i) {
+      Domain elements = result;
+      elements.dims.back() = groups.base;
+      for (int64_t &place : elements.places.back())
+        place = place * groups.divisor + i;
+      Tile part = reindex(op, source, elements);
+      for (size_t at = 0; at < result.size(); ++at)
+        bits.as<int64_t>()[at] |= (part.as<int64_t>()[at] & static_cast<int64_t>(lowBits(narrow))) << (narrow * i);
+    }
+  } else {
+    Domain wide = result;
+    wide.dims.back() = groups.dim();
+    for (int64_t &place : wide.places.back())
+      place /= groups.divisor;
+    bits = reindex(op, source, wide);
+    const Places &places = result.places.back();
+    for (size_t at = 0; at < result.size(); ++at)
+      bits.as<int64_t>()[at] >>= narrow * (places[at % places.size()] % groups.divisor);
+  }
+  byKind(type, [&](auto to) {
+    auto &target = tile.as<decltype(to)>();
+    for (size_t at = 0; at < result.size(); ++at)
+      target[at] = fromBits(type, static_cast<uint64_t>(bits.as<int64_t>()[at]) & lowBits(soliton::bits(type)), to);
+  });
+  return tile;
+}
+
 Tile bitcast(BitcastOp op, const Tile &operand, DType type, const Domain &result) {
+  if (op.getGroups())
+    return regroup(op, operand, type, result);
   Tile tile(result, type);
   Alignment from = aligned(op, operand, result);
-  const uint64_t mask = bits(type) == 64 ? ~uint64_t(0) : (uint64_t(1) << bits(type)) - 1;
+  const uint64_t mask = lowBits(bits(type));
   byKind(operand.type, [&](auto from_) {
     byKind(type, [&](auto to) {
       const auto &source = operand.as<decltype(from_)>();

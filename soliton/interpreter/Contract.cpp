@@ -85,7 +85,22 @@ static Tile mmaInto(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc,
   return result;
 }
 
-Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, llvm::function_ref<bool(int64_t)> isInside) {
+/// Each element times the scale of its block: exact in f64, whose exponents have room for both.
+static Tile timesScale(MmaOp op, const Tile &operand, const Tile &scale) {
+  Tile result = operand;
+  result.type = DType::f64;
+  Tile factors = reindex(op, scale, operand.domain);
+  std::vector<double> &values = result.as<double>();
+  const std::vector<double> &by = factors.as<double>();
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] *= by[i];
+  return result;
+}
+
+Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, const std::vector<const Tile *> &scales,
+         llvm::function_ref<bool(int64_t)> isInside) {
+  if (!scales.empty())
+    return mma(op, timesScale(op, lhs, *scales[0]), timesScale(op, rhs, *scales[1]), acc, {}, isInside);
   // An accumulator [N, M] is the transposed product: rows are then the other operand's.
   if (dimOf(op.getRowDim()) == acc.domain.dims.back())
     return mmaInto(op, rhs, lhs, acc, isInside);

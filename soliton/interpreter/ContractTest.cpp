@@ -74,6 +74,41 @@ TEST_F(Reference, ExchangedOperandsGiveTheSameProduct) {
             product(s, a, b));
 }
 
+TEST_F(Reference, ScaledProductsHaveOneScaleFor32Neighbours) {
+  const char *text = R"mlir(
+wave.kernel @scaled attributes {arg_names = ["a", "s", "b", "t", "c"], constraints = [#wave.tiling<dim = "K", tile = <"64">>],
+    subs = {M = 3 : i64, N = 2 : i64, K = 96 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M", "K"], f8E4M3FN, global>, %s: !wave.memory<["M", "K/32"], f8E8M0FNU, global>,
+     %b: !wave.memory<["N", "K"], f8E4M3FN, global>, %t: !wave.memory<["N", "K/32"], f8E8M0FNU, global>, %c: !wave.memory<["M", "N"], f32, global>):
+  %zero = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %sum = wave.iterate "K" (%zero) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb0(%acc: !wave.tile<[M, N], f32>):
+    %0 = wave.read %a : !wave.memory<["M", "K"], f8E4M3FN, global> -> !wave.tile<[M, K], f8E4M3FN>
+    %1 = wave.read %b : !wave.memory<["N", "K"], f8E4M3FN, global> -> !wave.tile<[N, K], f8E4M3FN>
+    %2 = wave.read %s : !wave.memory<["M", "K/32"], f8E8M0FNU, global> -> !wave.tile<[M, "K/32"], f8E8M0FNU>
+    %3 = wave.read %t : !wave.memory<["N", "K/32"], f8E8M0FNU, global> -> !wave.tile<[N, "K/32"], f8E8M0FNU>
+    %4 = wave.mma %0, %1, %acc scaled %2, %3 : !wave.tile<[M, "K/32"], f8E8M0FNU>, !wave.tile<[N, "K/32"], f8E8M0FNU> : !wave.tile<[M, K], f8E4M3FN>, !wave.tile<[N, K], f8E4M3FN>, !wave.tile<[M, N], f32>
+    wave.yield %4 : !wave.tile<[M, N], f32>
+  }
+  wave.write %sum, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+})mlir";
+  Size s{3, 2, 96};
+  std::vector<double> a = integers(s.m * s.k, 1), b = integers(s.n * s.k, 2);
+  // Far from 1 on both sides, and near it together.
+  std::vector<double> left = {0x1p100, 0x1p-127, 1, 0x1p101, 0x1p-126, 2, 0x1p99, 0x1p-127, 4},
+                      right = {0x1p-100, 0x1p127, 0.5, 0x1p-99, 0x1p126, 1};
+  std::vector<double> scaledA = a, scaledB = b;
+  for (size_t i = 0; i < a.size(); ++i)
+    scaledA[i] *= left[i / 32];
+  for (size_t i = 0; i < b.size(); ++i)
+    scaledB[i] *= right[i / 32];
+  EXPECT_EQ(output(text, DType::f32,
+                   {{encodeAll(DType::f8e4m3fn, a), encodeAll(DType::f8e8m0fnu, left), encodeAll(DType::f8e4m3fn, b),
+                     encodeAll(DType::f8e8m0fnu, right), encodeAll(DType::f32, std::vector<double>(6, kNaN))},
+                    {}}),
+            product(s, scaledA, scaledB));
+}
+
 TEST_F(Reference, GemmOfBytesIsExact) {
   Size s{40, 20, 19};
   std::vector<double> a = integers(s.m * s.k, 1, -128, 127), b = integers(s.n * s.k, 2, -128, 127);

@@ -6,6 +6,7 @@
 #include "soliton/interpreter/Compute.h"
 #include "soliton/interpreter/Failure.h"
 #include "soliton/interpreter/Numbers.h"
+#include "soliton/ir/Rearrange.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -204,7 +205,7 @@ private:
       return geometry.extent(Dim(sym::toString(extent)), op.getLoc());
     const std::vector<DimExtent> &dims = type.getMap().getValue().dims;
     for (const DimExtent &each : dims)
-      if (each.dim.name() == extent.symbolName())
+      if (each.dim.name() == sym::toString(extent))
         return each.extent;
     return dims[index].extent;
   }
@@ -244,6 +245,8 @@ private:
     Memory &memory = memoryOf(op, op.getMemory());
     const Tile &value = tile(op.getValue());
     Tile old(value.domain, memory.type());
+    // A value lies where its own says, which has the same type.
+    const Tile *expected = op.getExpected() ? &tile(op.getExpected()) : nullptr;
     Access access(op, memory, global.count(op.getMemory()), value.domain, tilesOf(op.getDynamicValues()), geometry);
     std::visit(
         [&]<typename T>(const std::vector<T> &values) {
@@ -252,7 +255,8 @@ private:
               fail(op.getLoc(), DiagId::ReferenceUndefined,
                    "changes an element of shared memory that was never written");
             T found = old.as<T>()[position] = memory.load<T>(element);
-            memory.store(element, updated(op.getKind(), memory.type(), found, values[position]));
+            if (!expected || expected->as<T>()[position] == found)
+              memory.store(element, updated(op.getKind(), memory.type(), found, values[position]));
           });
         },
         value.values);
@@ -354,6 +358,39 @@ private:
     return [=](int64_t place) { return place < extent && first + place >= 0 && first + place < size; };
   }
 
+  void rearrange(RearrangeOp op) {
+    std::vector<sym::Expr> indices;
+    if (op.getIndices())
+      for (sym::Expr index : exprsOf(*op.getIndices()))
+        indices.push_back(geometry.bind(index, op.getLoc()));
+    std::vector<int64_t> extents;
+    std::vector<std::function<bool(int64_t)>> inside;
+    for (auto [k, name] : llvm::enumerate(op.getOperand().getType().getDims())) {
+      Dim dim(name.str());
+      extents.push_back(geometry.extent(dim, op.getLoc()));
+      inside.push_back(staysInPlace(op, k) ? [](int64_t) { return true; }
+                                           : insideOf(op, dim, Form::Indexed, std::nullopt));
+    }
+    define(op.getResult(),
+           interp::rearrange(op, tile(op.getOperand()), indices, extents, inside, domainOf(op.getResult())));
+  }
+
+  void concatenate(ConcatenateOp op) {
+    std::vector<std::function<bool(int64_t)>> inside;
+    for (mlir::StringAttr name : op.getAlong().getAsRange<mlir::StringAttr>())
+      inside.push_back(insideOf(op, Dim(name.str()), Form::Indexed, std::nullopt));
+    Domain result = domainOf(op.getResult());
+    size_t dim = *result.find(Dim(op.getDim().str()));
+    define(op.getResult(), interp::concatenate(tilesOf(op.getPieces()), dim, inside, result));
+  }
+
+  void sort(SortOp op) {
+    std::vector<Tile> sorted = interp::sort(op, tilesOf(op.getOperands()), domainOf(op.getResult(0)),
+                                            insideOf(op, Dim(op.getDim().str()), Form::Indexed, std::nullopt));
+    for (auto [result, rows] : llvm::zip(op.getResults(), sorted))
+      define(result, std::move(rows));
+  }
+
   void argReduce(ArgReduceOp op) {
     Dim dim(op.getDim().str());
     Extremes before;
@@ -387,7 +424,11 @@ private:
         .Case<YieldOp, BarrierOp, CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>([](auto) {})
         .Case([&](FillOp each) { fill(each); })
         .Case([&](SelfIndexOp each) { selfIndex(each); })
-        .Case<SplatOp, BroadcastOp, PermuteOp, ConvertOp, SliceOp>([&](auto each) {
+        .Case([&](PrefetchOp) {}) // changes nothing
+        .Case([&](RearrangeOp each) { rearrange(each); })
+        .Case([&](ConcatenateOp each) { concatenate(each); })
+        .Case([&](SortOp each) { sort(each); })
+        .Case<SplatOp, BroadcastOp, PermuteOp, ConvertOp, SliceOp, PrintOp>([&](auto each) {
           define(each.getResult(), reindex(op, tile(op->getOperand(0)), domainOf(each.getResult())));
         })
         .Default([&](mlir::Operation *) { compute(op); });
@@ -425,13 +466,19 @@ private:
           define(each.getResult(), join(each, tilesOf(each.getPieces()), domainOf(each.getResult())));
         })
         .Case([&](MmaOp each) {
-          define(each.getResult(), mma(each, tile(each.getLhs()), tile(each.getRhs()), tile(each.getAcc()),
-                                       insideOf(op, Dim(each.getContractedDim().str()), Form::Placed, std::nullopt)));
+          define(each.getResult(),
+                 mma(each, tile(each.getLhs()), tile(each.getRhs()), tile(each.getAcc()), tilesOf(each.getScales()),
+                     insideOf(op, Dim(each.getContractedDim().str()), Form::Placed, std::nullopt)));
         })
         .Case([&](ReduceOp each) {
           define(each.getResult(), reduce(each, tile(each.getSource()),
                                           each.getInit() ? &tile(each.getInit()) : nullptr, domainOf(each.getResult()),
                                           insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
+        })
+        .Case([&](ShuffleOp each) {
+          define(each.getResult(),
+                 shuffle(each, tile(each.getSource()), each.getIndex() ? &tile(each.getIndex()) : nullptr,
+                         domainOf(each.getResult())));
         })
         .Case([&](ScanOp each) {
           define(each.getResult(),

@@ -281,6 +281,20 @@ wave.kernel @bits attributes {arg_names = ["a", "b"], constraints = [], subs = {
   EXPECT_EQ(output(text, DType::bf16, {{encodeAll(DType::f16, in), Bytes(8)}, {}}), expected);
 }
 
+TEST_F(Reference, BitcastsToNarrowerElementsSpreadGroupsTheLowestBitsFirst) {
+  const char *text = R"mlir(
+wave.kernel @bits attributes {arg_names = ["a", "b"], constraints = [], subs = {M = 2 : i64, K = 4 : i64}, dynamic = [], form = 0 : i32} {
+^bb0(%a: !wave.memory<["M", "K/2"], i16, global>, %b: !wave.memory<["M", "K"], i8, global>):
+  %0 = wave.read %a : !wave.memory<["M", "K/2"], i16, global> -> !wave.tile<[M, "K/2"], i16>
+  %1 = wave.bitcast %0 : !wave.tile<[M, "K/2"], i16> -> !wave.tile<[M, K], i8>
+  %2 = wave.bitcast %1 : !wave.tile<[M, K], i8> -> !wave.tile<[M, "K/4"], i32>
+  %3 = wave.bitcast %2 : !wave.tile<[M, "K/4"], i32> -> !wave.tile<[M, K], i8>
+  wave.write %3, %b : !wave.tile<[M, K], i8>, !wave.memory<["M", "K"], i8, global>
+})mlir";
+  EXPECT_EQ(output(text, DType::i8, {{encodeAll(DType::i16, {0x0201, 0x0403, 0x0605, -1}), Bytes(8)}, {}}),
+            (std::vector<double>{1, 2, 3, 4, 5, 6, -1, -1}));
+}
+
 std::string elementwise(const std::string &type, const std::string &body) {
   return R"mlir(
 wave.kernel @each attributes {arg_names = ["a", "b", "c"], constraints = [], subs = {M = 8 : i64}, dynamic = [], form = 0 : i32} {

@@ -278,6 +278,7 @@ int64_t updated(AtomicKind kind, DType type, int64_t old, int64_t value) {
   case AtomicKind::max:
     return std::max(old, value);
   case AtomicKind::exchange:
+  case AtomicKind::cas: // where the old one was expected
     return value;
   case AtomicKind::bit_and:
     return old & value;

@@ -105,6 +105,42 @@ Tile scan(ScanOp op, const Tile &source, const Tile *init, const Tile *totals, c
   return reindex(op, sums, result);
 }
 
+//===-- shuffle ---------------------------------------------------------------===//
+
+/// Which element of its row the `d`-th becomes; itself where there is none.
+static size_t sourceOf(ShuffleOp op, int64_t d, int64_t index, size_t extent) {
+  auto offset = static_cast<int64_t>(op.getOffset().value_or(0));
+  int64_t from = op.getMode() == ShuffleMode::bfly   ? d ^ offset
+                 : op.getMode() == ShuffleMode::up   ? d - offset
+                 : op.getMode() == ShuffleMode::down ? d + offset
+                                                     : index;
+  return static_cast<size_t>(from >= 0 && from < static_cast<int64_t>(extent) ? from : d);
+}
+
+Tile shuffle(ShuffleOp op, const Tile &source, const Tile *index, const Domain &result) {
+  Dim dim(op.getDim().str());
+  const Places &along = placesAlong(source, dim);
+  Domain rows = rowsOf(source.domain, dim, &along);
+  Tile each = reindex(op, source, rows), moved(rows, source.type), from;
+  if (index)
+    from = reindex(op, *index, rows);
+  size_t extent = along.size();
+  auto move = [&](auto zero) {
+    const auto &values = each.as<decltype(zero)>();
+    auto &target = moved.as<decltype(zero)>();
+    for (size_t at = 0; at < target.size(); ++at) {
+      size_t row = at / extent * extent;
+      int64_t said = index ? from.as<int64_t>()[at] : 0;
+      target[at] = values[row + sourceOf(op, static_cast<int64_t>(at - row), said, extent)];
+    }
+  };
+  if (isFloat(source.type))
+    move(double());
+  else
+    move(int64_t());
+  return reindex(op, moved, result);
+}
+
 //===-- arg_reduce ------------------------------------------------------------===//
 
 static bool isNan(double value) {

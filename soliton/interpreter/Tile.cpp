@@ -46,18 +46,35 @@ Tile::Tile(Domain domain, DType type) : domain(std::move(domain)), type(type) {
     values = std::vector<int64_t>(this->domain.size());
 }
 
+namespace {
+/// Where `of` has a dimension: itself, or in groups of so many.
+struct Place {
+  size_t index;
+  int64_t group;
+};
+std::optional<Place> placeOf(const Domain &of, Dim dim) {
+  if (std::optional<size_t> at = of.find(dim))
+    return Place{*at, 1};
+  for (size_t i = 0; i < of.rank(); ++i)
+    if (ScaledDim groups = scaledDim(of.dims[i]); groups.isScaled() && groups.base == dim)
+      return Place{i, groups.divisor};
+  return std::nullopt;
+}
+} // namespace
+
 std::optional<Alignment> align(const Domain &of, const Domain &from) {
   Alignment result;
   for (size_t d = 0; d < from.rank(); ++d) {
     std::vector<size_t> steps(from.places[d].size(), 0);
-    if (std::optional<size_t> at = of.find(from.dims[d])) {
+    if (std::optional<Place> at = placeOf(of, from.dims[d])) {
       size_t stride = 1;
-      for (size_t later = *at + 1; later < of.rank(); ++later)
+      for (size_t later = at->index + 1; later < of.rank(); ++later)
         stride *= of.places[later].size();
-      const Places &known = of.places[*at];
+      const Places &known = of.places[at->index];
       for (size_t i = 0; i < steps.size(); ++i) {
-        auto found = std::ranges::lower_bound(known, from.places[d][i]);
-        if (found == known.end() || *found != from.places[d][i])
+        int64_t wanted = from.places[d][i] / at->group;
+        auto found = std::ranges::lower_bound(known, wanted);
+        if (found == known.end() || *found != wanted)
           return std::nullopt;
         steps[i] = static_cast<size_t>(found - known.begin()) * stride;
       }

@@ -54,7 +54,8 @@ struct Tile {
 };
 
 /// Where the numbers of one tile lie for the places of another: per dimension of `from`, the offset that each place
-/// adds. A dimension that `of` lacks adds nothing. Nothing if a place of `from` is not covered.
+/// adds. A dimension that `of` lacks adds nothing; of one that it has in groups, `K/32`, each element is where its
+/// group is. Nothing if a place of `from` is not covered.
 struct Alignment {
   llvm::SmallVector<std::vector<size_t>, 4> steps;
 };

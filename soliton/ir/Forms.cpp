@@ -174,7 +174,7 @@ static void addSharedStrides(MemoryType memory, llvm::MutableArrayRef<sym::Expr>
   int64_t stride = 1;
   for (const DimExtent &each : llvm::reverse(map.dims)) {
     for (auto [index, extent] : llvm::enumerate(memory.getShape()))
-      if (extent.getValue().symbolName() == each.dim.name())
+      if (extent.getValue() == sizeSymbol(each.dim.name()))
         strides[index] = stride;
     if (!isPlain)
       return;

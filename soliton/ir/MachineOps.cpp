@@ -89,7 +89,21 @@ llvm::LogicalResult AtomicOp::verify() {
   if (getValue().getType() != getResult().getType())
     return emitOpError() << "combines " << getValue().getType() << " into " << getResult().getType()
                          << ", expected one type";
+  if ((getKind() == AtomicKind::cas) != static_cast<bool>(getExpected()))
+    return emitOpError() << "is `" << stringifyAtomicKind(getKind()) << "` " << (getExpected() ? "with" : "without")
+                         << " an expected value, which `cas` alone has";
+  if (getExpected() && getExpected().getType() != getValue().getType())
+    return emitOpError() << "expects " << getExpected().getType() << ", expected " << getValue().getType();
   return verifyLane(*this, getLane(), getBuffer(), getUniform());
+}
+
+llvm::LogicalResult PrintOp::verify() {
+  // print_c1
+  if (getValue().getType().getNumElements() != 1 || getDims().size() != getPlaces().size())
+    return emitOpError() << "prints " << getValue().getType().getNumElements() << " elements at " << getPlaces().size()
+                         << " places of " << getDims().size()
+                         << " dimensions, expected one element and a place for each dimension";
+  return mlir::success();
 }
 
 llvm::LogicalResult CopyAsyncOp::verify() {
@@ -101,6 +115,22 @@ llvm::LogicalResult CopyAsyncOp::verify() {
 }
 
 //===-- Matrices ------------------------------------------------------------===//
+
+llvm::LogicalResult MmaOp::verify() {
+  // mma_c1
+  auto holds = [](mlir::Value scales, int64_t byte) {
+    auto type = llvm::cast<mlir::VectorType>(scales.getType());
+    return llvm::isa<mlir::Float8E8M0FNUType>(type.getElementType()) && type.getNumElements() <= 4 && byte >= 0 &&
+           byte < type.getNumElements();
+  };
+  bool fits = getScales().size() == getScaleBytes().size() && (getScales().empty() || getScales().size() == 2);
+  for (size_t i = 0; fits && i < getScales().size(); ++i)
+    fits = holds(getScales()[i], getScaleBytes()[i]);
+  if (fits)
+    return mlir::success();
+  return emitOpError() << "has " << getScales().size() << " scales and bytes " << getScaleBytes()
+                       << ", expected none, or one of four or fewer f8E8M0FNU for each factor";
+}
 
 llvm::LogicalResult MmaAsyncOp::verify() {
   // mma_async_c1

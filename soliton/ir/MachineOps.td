@@ -20,7 +20,7 @@ class Machine_Enum<string name, string summary, list<string> cases>
 def Machine_Id : Machine_Enum<"IdKind", "which number", ["lane", "wave", "workgroup0", "workgroup1", "workgroup2"]>;
 def Machine_Counter : Machine_Enum<"Counter", "what is counted", ["vm", "shared", "cp_async", "bulk", "mma"]>;
 def Machine_AtomicKind : Machine_Enum<"AtomicKind", "read-modify-write",
-    ["add", "min", "max", "umin", "umax", "exchange", "bit_and", "bit_or", "bit_xor"]>;
+    ["add", "min", "max", "umin", "umax", "exchange", "bit_and", "bit_or", "bit_xor", "cas"]>;
 def Machine_ShuffleMode : Machine_Enum<"ShuffleMode", "how the source lane is named", ["bfly", "up", "down", "idx"]>;
 def Machine_FenceSpace : Machine_Enum<"FenceSpace", "what is ordered", ["shared_async", "global", "shared"]>;
 
@@ -158,10 +158,10 @@ def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWr
   let summary = "one atomic read-modify-write a lane; the result is the old value";
   let description = [{
     `result = memory[a]; memory[a] = kind(memory[a], value)` without interruption, in lanes where `mask` is set; 0 in others. Addresses as for `load`.
-    `umin` and `umax` compare integers without sign.
+    `umin` and `umax` compare integers without sign. `cas` writes the value where memory held `expected`.
 
     Constraints:
-      * (C1) value and result have one type.
+      * (C1) value and result have one type; `cas`, and only it, has `expected`, of that type.
       * (C2) a 64-bit lane offset is of a buffer, without `uniform`.
 
     Example:
@@ -169,10 +169,10 @@ def Machine_AtomicOp : Machine_MemoryOp<"atomic", [MemoryEffects<[MemRead, MemWr
     %1 = machine.atomic add %v, %buffer [%lane] : vector<1xf32> -> vector<1xf32>
     ```
   }];
-  let arguments = (ins Machine_AtomicKind:$kind, Machine_Vector:$value, Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane,
+  let arguments = (ins Machine_AtomicKind:$kind, Machine_Vector:$value, Optional<Machine_Vector>:$expected, Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane,
                        Optional<I32>:$uniform, Optional<I1>:$mask, DefaultValuedAttr<I64Attr, "0">:$immediate);
   let results = (outs Machine_Vector:$result);
-  let assemblyFormat = "$kind $value `,` ($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value) `->` type($result)";
+  let assemblyFormat = "$kind $value (`expecting` $expected^ `:` type($expected))? `,` ($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($value) `->` type($result)";
   let hasVerifier = 1; // atomic_c1, atomic_c2
 }
 
@@ -244,16 +244,31 @@ def Machine_MmaOp : Machine_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> 
   let summary = "one matrix instruction";
   let description = [{
     `result = acc + lhs · rhs` on the fragments of the target's native instruction `kind`; all lanes of the wave take part.
+    An instruction that scales takes for each factor a register of up to four scales, of which `scale_bytes` says the one that
+    is meant: lane `l` has that of row (or column) `l mod m` and of block `l div m` of the instruction's K.
     AMD: mfma. NVIDIA: mma.sync.
+
+    Constraints:
+      * (C1) there are no scales, or two of one to four `f8E8M0FNU`, and a byte of each.
 
     Example:
     ```mlir
     %d = machine.mma "mfma_f32_16x16x16_f16" %a, %b, %c : vector<4xf16>, vector<4xf16>, vector<4xf32>
+    %e = machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" %x, %y, %c scaled %s, %t bytes [1, 0] : vector<2xf8E8M0FNU>, vector<1xf8E8M0FNU>
+           : vector<32xf4E2M1FN>, vector<32xf4E2M1FN>, vector<4xf32>
     ```
   }];
-  let arguments = (ins StrAttr:$kind, Machine_Vector:$lhs, Machine_Vector:$rhs, Machine_Vector:$acc);
+  let arguments = (ins StrAttr:$kind, Machine_Vector:$lhs, Machine_Vector:$rhs, Machine_Vector:$acc, Variadic<Machine_Vector>:$scales,
+                       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scale_bytes);
   let results = (outs Machine_Vector:$result);
-  let assemblyFormat = "$kind $lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "::llvm::StringRef":$kind, "::mlir::Value":$lhs, "::mlir::Value":$rhs, "::mlir::Value":$acc),
+              [{ build($_builder, $_state, result, kind, lhs, rhs, acc, ::mlir::ValueRange(), $_builder.getDenseI64ArrayAttr({})); }]>
+  ];
+  let assemblyFormat = [{
+    $kind $lhs `,` $rhs `,` $acc (`scaled` $scales^ `bytes` $scale_bytes `:` type($scales))? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1; // mma_c1
 }
 
 def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, Machine_ReadAndTick, AllTypesMatch<["acc", "result"]>]> {
@@ -432,6 +447,25 @@ def Machine_RegistersOp : Machine_Op<"registers", [MemoryEffects<[MemRead, MemWr
   let summary = "this warpgroup's register budget from here on (setmaxnreg)";
   let arguments = (ins I64Attr:$count, UnitAttr:$increase);
   let assemblyFormat = "$count attr-dict";
+}
+
+
+def Machine_PrintOp : Machine_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one line a lane: label, place, element, workgroup, wave, lane";
+  let description = [{
+    Only the emulator has it.
+
+    Constraints:
+      * (C1) one element, and a name in `dims` for each of `places`.
+
+    Example:
+    ```mlir
+    machine.print "x" %v at (%m, %n) {dims = ["M", "N"]} : vector<1xf32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$label, Machine_Vector:$value, Variadic<I32>:$places, StrArrayAttr:$dims);
+  let assemblyFormat = "$label $value `at` `(` $places `)` attr-dict `:` type($value)";
+  let hasVerifier = 1; // print_c1
 }
 
 #endif

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/layout/Grouped.h"
 #include "soliton/layout/Layout.h"
 #include "soliton/layout/Shared.h"
 #include "soliton/support/DType.h"
@@ -40,6 +41,7 @@ enum class TileWork {
   contract,  ///< by matrix instructions
   reduce,    ///< elements of one tile are combined
   scan,      ///< each element is combined with those before it
+  exchange,  ///< lanes get each other's elements, register by register
   access,    ///< memory (AccessOpInterface)
   region     ///< what its blocks do
 };
@@ -50,6 +52,12 @@ struct LayoutRelations {
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> alike;
   /// A tile, and one that has further dimensions: the first lies as the second does without them.
   llvm::SmallVector<std::pair<mlir::Value, mlir::Value>> parts;
+  /// A tile of groups and one of their elements: who holds a group holds its elements, side by side.
+  struct Groups {
+    mlir::Value groups, elements;
+    ScaledDim dim;
+  };
+  llvm::SmallVector<Groups, 1> groups;
 };
 
 /// What an op does to one memory.
@@ -83,6 +91,12 @@ namespace soliton::wave {
 
 /// The text that stands in `bounds` for a dimension that needs no check.
 inline constexpr llvm::StringLiteral kUnbounded = "unbounded";
+
+/// Elements of the contracted dimension that have a scale in common, for a scaled `mma`.
+inline constexpr int64_t kScaleBlock = 32;
+
+/// The size of a dimension as an expression: `K`, or `K/32`.
+sym::Expr sizeSymbol(llvm::StringRef dim);
 
 /// How many dimensions a grid of workgroups may have.
 inline constexpr int64_t kMaxGridDims = 5;

@@ -164,7 +164,9 @@ def Wave_ComparePredicate : Wave_Enum<"ComparePredicate", "ordered comparison (s
 def Wave_ReduceKind : Wave_Enum<"ReduceKind", "how a reduction combines", ["sum", "max", "min", "prod", "any", "all"]>;
 def Wave_ExtremeKind : Wave_Enum<"ExtremeKind", "which element of a row is looked for", ["max", "min"]>;
 def Wave_AtomicKind : Wave_Enum<"AtomicKind", "how an atomic changes what it finds",
-    ["add", "min", "max", "exchange", "bit_and", "bit_or", "bit_xor"]>;
+    ["add", "min", "max", "exchange", "bit_and", "bit_or", "bit_xor", "cas"]>;
+def Wave_SortOrder : Wave_Enum<"SortOrder", "what comes first", ["ascending", "descending"]>;
+def Wave_ShuffleMode : Wave_Enum<"ShuffleMode", "which element of a row each one becomes", ["bfly", "up", "down", "idx"]>;
 
 /// How a `wave.convert` moves data; decided once, by comparing digits.
 def Wave_ConvertPlan : Wave_Enum<"ConvertPlanKind", "how data moves between two layouts", ["rename", "shuffle", "shared"]>;

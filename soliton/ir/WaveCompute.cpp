@@ -20,6 +20,10 @@ static bool isWithin(TileType part, TileType whole) {
   return llvm::all_of(part.getDims(), [&](mlir::StringAttr dim) { return whole.hasDim(dim); });
 }
 
+static ScaledDim scaledDimOf(mlir::StringAttr name) {
+  return scaledDim(Dim(name.getValue().str()));
+}
+
 /// Fails unless the operands' dimensions are those of the result, some operands lacking some.
 static llvm::LogicalResult verifyBroadcast(mlir::Operation *op, llvm::ArrayRef<TileType> operands, TileType result) {
   for (TileType operand : operands)
@@ -90,6 +94,24 @@ mlir::StringAttr MmaOp::getColumnDim() {
   return isTransposed(*this) ? dims.drop_back().back() : dims.back();
 }
 
+ScaledDim MmaOp::getScaleDim() {
+  return {Dim(getContractedDim().getValue().str()), kScaleBlock};
+}
+
+/// Fails unless the scales are those of `operand`: its dimensions, with one place for a block of the contracted one.
+static llvm::LogicalResult verifyMmaScales(MmaOp op, llvm::StringRef name, TileType scales, TileType operand) {
+  std::string block = op.getScaleDim().dim().name();
+  bool fits = scales.getRank() == operand.getRank() && scales.hasDim(block) &&
+              llvm::all_of(operand.getDims(), [&](mlir::StringAttr dim) {
+                return dim == op.getContractedDim() ? !scales.hasDim(dim) : scales.hasDim(dim);
+              });
+  if (fits && dtypeOf(scales.getElementType()) == DType::f8e8m0fnu)
+    return mlir::success();
+  return op.emitOpError() << "has scales of `" << name << "` with dimensions " << dimsText(scales) << " of "
+                          << scales.getElementType() << ", expected `" << block << "` in place of `"
+                          << op.getContractedDim().getValue() << "` in " << dimsText(operand) << ", of f8E8M0FNU";
+}
+
 /// Fails unless `operand` has the batches of the accumulator, `kept` and `contracted`, in any order.
 static llvm::LogicalResult verifyMmaOperand(MmaOp op, llvm::StringRef name, TileType operand, mlir::StringAttr kept,
                                             mlir::StringAttr contracted) {
@@ -117,6 +139,14 @@ llvm::LogicalResult MmaOp::verify() {
                          << ", all of which the accumulator has";
   if (failed(verifyMmaOperand(*this, "lhs", getLhs().getType(), getRowDim(), contracted)) ||
       failed(verifyMmaOperand(*this, "rhs", getRhs().getType(), getColumnDim(), contracted)))
+    return mlir::failure();
+  // mma_c3
+  if (!isScaled())
+    return mlir::success();
+  if (getScales().size() != 2)
+    return emitOpError() << "has " << getScales().size() << " scales, expected none or one for each operand";
+  if (failed(verifyMmaScales(*this, "lhs", llvm::cast<TileType>(getScales()[0].getType()), getLhs().getType())) ||
+      failed(verifyMmaScales(*this, "rhs", llvm::cast<TileType>(getScales()[1].getType()), getRhs().getType())))
     return mlir::failure();
   return mlir::success();
 }
@@ -171,15 +201,36 @@ llvm::LogicalResult CastOp::verify() {
   return mlir::success();
 }
 
+/// The dimension of `groups` that counts groups of the last one of `elements`, all others being the same.
+static std::optional<ScaledDim> groupsOf(TileType groups, TileType elements) {
+  if (groups.getRank() != elements.getRank() || groups.getRank() == 0 ||
+      groups.getDims().drop_back() != elements.getDims().drop_back())
+    return std::nullopt;
+  ScaledDim wide = scaledDimOf(groups.getDims().back()), narrow = scaledDimOf(elements.getDims().back());
+  if (wide.base != narrow.base || wide.divisor <= narrow.divisor || wide.divisor % narrow.divisor != 0)
+    return std::nullopt;
+  return ScaledDim{narrow.dim(), wide.divisor / narrow.divisor};
+}
+
+bool BitcastOp::isGrouping() {
+  return groupsOf(getResult().getType(), getOperand().getType()).has_value();
+}
+std::optional<ScaledDim> BitcastOp::getGroups() {
+  TileType operand = getOperand().getType(), result = getResult().getType();
+  return isGrouping() ? groupsOf(result, operand) : groupsOf(operand, result);
+}
+
 llvm::LogicalResult BitcastOp::verify() {
   TileType operand = getOperand().getType(), result = getResult().getType();
   // bitcast_c1
-  if (!sameDims(operand, result))
+  std::optional<ScaledDim> groups = getGroups();
+  if (!groups && !sameDims(operand, result))
     return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
-                         << ", expected the same";
+                         << ", expected the same, or groups along the last";
   // bitcast_c2
-  std::optional<DType> from = dtypeOf(operand.getElementType()), to = dtypeOf(result.getElementType());
-  if (!from || !to || bits(*from) != bits(*to) || bits(*from) % 8 != 0)
+  TileType narrow = isGrouping() ? operand : result, wide = isGrouping() ? result : operand;
+  std::optional<DType> few = dtypeOf(narrow.getElementType()), many = dtypeOf(wide.getElementType());
+  if (!few || !many || bits(*few) * (groups ? groups->divisor : 1) != bits(*many) || bits(*many) % 8 != 0)
     return emitOpError() << "reads the bits of " << operand.getElementType() << " as " << result.getElementType()
                          << ", expected types of the same number of whole bytes";
   return mlir::success();
@@ -211,7 +262,10 @@ llvm::LogicalResult BroadcastOp::verify() {
   // broadcast_c1
   if (failed(verifyElementTypes(*this, operand, result)))
     return mlir::failure();
-  if (!isWithin(operand, result))
+  bool fits = llvm::all_of(operand.getDims(), [&](mlir::StringAttr dim) {
+    return result.hasDim(dim) || result.hasDim(scaledDimOf(dim).base.name());
+  });
+  if (!fits)
     return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
                          << ", expected the result to have all of the operand's";
   return mlir::success();
@@ -334,6 +388,29 @@ llvm::LogicalResult ArgReduceOp::verify() {
   return mlir::success();
 }
 
+llvm::LogicalResult ShuffleOp::verify() {
+  TileType source = getSource().getType(), result = getResult().getType();
+  // shuffle_c1
+  if (!source.hasDim(getDim()))
+    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its source " << dimsText(source);
+  // shuffle_c2
+  if (!sameDims(source, result))
+    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
+                         << ", expected the same";
+  if (failed(verifyElementTypes(*this, source, result)))
+    return mlir::failure();
+  // shuffle_c3
+  bool takesIndex = getMode() == ShuffleMode::idx;
+  if (takesIndex != bool(getIndex()) || takesIndex == bool(getOffset()) ||
+      (getOffset() && getOffsetAttr().getInt() < 0))
+    return emitOpError() << "`" << stringifyShuffleMode(getMode()) << "` takes "
+                         << (takesIndex ? "an index and no offset" : "an offset that is not negative, and no index");
+  if (getIndex() && (!sameDims(source, getIndex().getType()) || !getIndex().getType().getElementType().isInteger(32)))
+    return emitOpError() << "has an index of type " << getIndex().getType() << ", expected i32 with the dimensions "
+                         << dimsText(source);
+  return mlir::success();
+}
+
 llvm::LogicalResult ScanOp::verify() {
   TileType source = getSource().getType(), result = getResult().getType();
   // scan_c1
@@ -362,6 +439,98 @@ llvm::LogicalResult ScanOp::verify() {
                            << ", expected those of its source";
     return verifyElementTypes(*this, source, totals.getType());
   }
+  return mlir::success();
+}
+
+//===-- Rows and rearrangements -----------------------------------------------===//
+
+llvm::LogicalResult RearrangeOp::verify() {
+  // rearrange_c1
+  TileType operand = getOperand().getType();
+  if (failed(verifyElementTypes(*this, operand, getResult().getType())))
+    return mlir::failure();
+  // rearrange_c2
+  if (!getIndices())
+    return mlir::success();
+  if (getIndices()->size() != operand.getDims().size())
+    return emitOpError() << "has " << getIndices()->size() << " entries in `indices`, the operand has "
+                         << operand.getDims().size() << " dimensions";
+  if (!llvm::all_of(*getIndices(), llvm::IsaPred<ExprAttr>))
+    return emitOpError() << "has an entry in `indices` that is no expression";
+  return mlir::success();
+}
+
+/// The tile's dimensions with another one in the place of `dim`.
+static llvm::SmallVector<mlir::StringAttr> dimsWith(TileType tile, mlir::StringAttr dim, mlir::StringAttr other) {
+  return llvm::map_to_vector(tile.getDims(), [&](mlir::StringAttr each) { return each == dim ? other : each; });
+}
+
+llvm::LogicalResult ConcatenateOp::verify() {
+  TileType result = getResult().getType();
+  // concatenate_c1
+  if (getPieces().empty() || getPieces().size() != getAlong().size())
+    return emitOpError() << "has " << getPieces().size() << " pieces along " << getAlong().size()
+                         << " dimensions, expected as many, and at least one";
+  // concatenate_c2
+  if (!result.hasDim(getDim()))
+    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its result " << dimsText(result);
+  for (auto [piece, along] : llvm::zip(getPieces(), getAlong().getAsRange<mlir::StringAttr>())) {
+    auto type = llvm::cast<TileType>(piece.getType());
+    if (type.getDims() != llvm::ArrayRef(dimsWith(result, getDimAttr(), along)))
+      return emitOpError() << "has a piece of dimensions " << dimsText(type) << ", expected those of its result "
+                           << dimsText(result) << " with `" << along.getValue() << "` for `" << getDim() << "`";
+    if (failed(verifyElementTypes(*this, type, result)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
+static bool isSortable(mlir::Type element) {
+  return element.isFloat() ? element.getIntOrFloatBitWidth() % 8 == 0
+                           : element.isInteger() && element.getIntOrFloatBitWidth() >= 8;
+}
+
+llvm::LogicalResult SortOp::verify() {
+  TileType keys = getKeys().getType();
+  // sort_c1
+  if (!keys.hasDim(getDim()))
+    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its keys " << dimsText(keys);
+  if (!isSortable(keys.getElementType()))
+    return emitOpError() << "orders " << keys.getElementType() << ", expected numbers of whole bytes";
+  // sort_c2
+  for (mlir::Value payload : getPayloads()) {
+    auto type = llvm::cast<TileType>(payload.getType());
+    if (!sameDims(type, keys))
+      return emitOpError() << "carries a tile of dimensions " << dimsText(type) << ", expected those of its keys "
+                           << dimsText(keys);
+    mlir::Type element = type.getElementType();
+    if (!element.isInteger(1) && !element.isIndex() && !isSortable(element))
+      return emitOpError() << "carries " << element << ", expected elements of whole bytes or i1";
+  }
+  // sort_c3
+  if (getResults().size() != getPayloads().size() + 1)
+    return emitOpError() << "has " << getResults().size() << " results for " << getPayloads().size() + 1 << " tiles";
+  for (auto [operand, result] : llvm::zip(getOperands(), getResults())) {
+    auto from = llvm::cast<TileType>(operand.getType()), to = llvm::cast<TileType>(result.getType());
+    if (to.getDims() != llvm::ArrayRef(dimsWith(from, getDimAttr(), getIntoAttr())))
+      return emitOpError() << "turns dimensions " << dimsText(from) << " into " << dimsText(to) << ", expected `"
+                           << getInto() << "` for `" << getDim() << "`";
+    if (failed(verifyElementTypes(*this, from, to)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
+llvm::LogicalResult PrintOp::verify() {
+  // print_c1
+  if (getOperand().getType() != getResult().getType())
+    return emitOpError() << "gives " << getResult().getType() << " for " << getOperand().getType()
+                         << ", expected the same";
+  // print_c2
+  if (getStarts() && (getStarts()->size() != getOperand().getType().getDims().size() ||
+                      !llvm::all_of(*getStarts(), llvm::IsaPred<ExprAttr>)))
+    return emitOpError() << "has " << getStarts()->size() << " starts for " << getOperand().getType().getDims().size()
+                         << " dimensions, expected an expression for each";
   return mlir::success();
 }
 

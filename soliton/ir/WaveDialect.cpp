@@ -11,6 +11,11 @@
 
 namespace soliton::wave {
 
+sym::Expr sizeSymbol(llvm::StringRef dim) {
+  ScaledDim scaled = scaledDim(Dim(dim.str()));
+  return sym::Expr::symbol(scaled.base.name()) / scaled.divisor;
+}
+
 void WaveDialect::initialize() {
   registerWaveAttributes();
   registerWaveTypes();

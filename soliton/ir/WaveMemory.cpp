@@ -40,6 +40,7 @@ bool hasAtomic(AtomicKind kind, mlir::Type type) {
   case AtomicKind::bit_and:
   case AtomicKind::bit_or:
   case AtomicKind::bit_xor:
+  case AtomicKind::cas:
     return isWide && type.isInteger();
   }
   return false;
@@ -93,14 +94,41 @@ llvm::LogicalResult AtomicOp::verify() {
   // atomic_c1
   mlir::Type type = getValue().getType().getElementType();
   if (!hasAtomic(getKind(), type))
-    return emitOpError() << "is `" << stringifyAtomicKind(getKind()) << "` of " << type
-                         << " elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits of integers only)";
+    return emitOpError()
+           << "is `" << stringifyAtomicKind(getKind()) << "` of " << type
+           << " elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits and `cas` of integers only)";
   if (failed(verifyAccess(*this, getValue().getType(), "value")))
     return mlir::failure();
   // atomic_c6
   TileType value = getValue().getType(), result = getResult().getType();
   if (value.getDims() != result.getDims() || value.getElementType() != result.getElementType())
     return emitOpError() << "gives " << result << " for the value " << value << ", expected the same";
+  // atomic_c7
+  if ((getKind() == AtomicKind::cas) != static_cast<bool>(getExpected()))
+    return emitOpError() << "is `" << stringifyAtomicKind(getKind()) << "` " << (getExpected() ? "with" : "without")
+                         << " an expected value, which `cas` alone has";
+  if (getExpected() && (getExpected().getType().getDims() != value.getDims() ||
+                        getExpected().getType().getElementType() != value.getElementType()))
+    return emitOpError() << "expects " << getExpected().getType() << " where the value is " << value
+                         << ", expected the same";
+  return mlir::success();
+}
+
+llvm::LogicalResult PrefetchOp::verify() {
+  auto tile = llvm::cast<TileType>(getTile());
+  MemoryType memory = getMemory().getType();
+  // prefetch_c1
+  if (memory.isShared() || memory.getElementType() != tile.getElementType())
+    return emitOpError() << "fetches " << tile.getElementType() << " elements of a "
+                         << stringifyAddressSpace(memory.getSpace()) << " memory of " << memory.getElementType()
+                         << ", expected global memory of one type";
+  // prefetch_c2
+  if (failed(verifyCount(*this, "indices", getIndices(), memory.getRank(), "memory")) ||
+      failed(verifyExprs(*this, "indices", getIndices())))
+    return mlir::failure();
+  if (!getIndices() && memory.getRank() != tile.getRank())
+    return emitOpError() << "has a tile of " << tile.getRank() << " dimensions, the memory has " << memory.getRank()
+                         << " and there are no `indices`";
   return mlir::success();
 }
 
@@ -117,8 +145,7 @@ llvm::LogicalResult CopyOp::verify() {
   // copy_c2
   bool same = destination.getRank() == tile.getRank();
   for (size_t k = 0; same && k < tile.getDims().size(); ++k)
-    same = destination.getShape()[k].getValue().isSymbol() &&
-           destination.getShape()[k].getValue().symbolName() == std::string_view(tile.getDims()[k].getValue());
+    same = destination.getShape()[k].getValue() == sizeSymbol(tile.getDims()[k].getValue());
   if (!same)
     return emitOpError() << "moves a tile whose dimensions are not those of the shared memory in order";
   // copy_c3

@@ -211,26 +211,28 @@ def Wave_AtomicOp : Wave_Op<"atomic", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<
     Coordinates that meet at one place change it one after the other, in an order that is not said; so do atomics of one kind by
     different waves and workgroups. Any other two accesses of a workgroup to the same place keep the order of the program.
     Of floats, `min` and `max` leave a place as it is where the value is NaN, and want no NaN there.
+    `cas` compares and swaps: the place becomes `value[c]` where it held `expected[c]`, and stays otherwise.
 
     Constraints:
       * (C1) the element types of value, memory and result agree: `i32`, `i64`, `f32` or `f64`; `add` may have `f16` or `bf16`, the
-        bitwise kinds have integers.
+        bitwise kinds and `cas` have integers.
       * (C2) to (C5) as for `wave.write`.
       * (C6) value and result have the same dimensions.
+      * (C7) `cas`, and only it, has `expected`, of the value's type.
 
     Example:
     ```mlir
     %old = wave.atomic add %0, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
     ```
   }];
-  let arguments = (ins Wave_AtomicKind:$kind, Wave_Tile:$value, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
+  let arguments = (ins Wave_AtomicKind:$kind, Wave_Tile:$value, Optional<Wave_Tile>:$expected, Wave_Memory:$memory, Variadic<Wave_Tile>:$dynamicValues,
                        Variadic<Index>:$symbols, OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
                        OptionalAttr<Wave_ExprAttr>:$buffer);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = [{ $kind $value `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) `->` type($result) }];
-  let hasVerifier = 1; // atomic_c1 … atomic_c6
+  let assemblyFormat = [{ $kind $value (`expecting` $expected^ `:` type($expected))? `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) `->` type($result) }];
+  let hasVerifier = 1; // atomic_c1 … atomic_c7
   let extraClassDeclaration = [{
     ::mlir::Value getIndexedMemory() { return getMemory(); }
     TileType getMovedTile() { return getValue().getType(); }
@@ -259,6 +261,27 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
   let results = (outs Wave_Memory:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
   let hasVerifier = 1; // allocate_c1, allocate_c2
+}
+
+def Wave_PrefetchOp : Wave_Op<"prefetch", [Wave_IndexedOp, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "a memory will be read soon";
+  let description = [{
+    A hint: the tile of `memory` that a `wave.read` with these `indices` gives at this place. It changes no value. `wave-decompose-ops` leaves
+    it out for targets that have no such instruction; it is not there from the form `Indexed` on.
+
+    Constraints:
+      * (C1) the memory is global, and the tile has its element type.
+      * (C2) `indices`, if there, has as many entries, expressions, as the memory has dimensions; otherwise the ranks agree.
+
+    Example:
+    ```mlir
+    wave.prefetch %a : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
+    ```
+  }];
+  let arguments = (ins Wave_Memory:$memory, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, OptionalAttr<ArrayAttr>:$indices,
+                       OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "$memory (`[` $symbols^ `]`)? attr-dict `:` type($memory) `->` $tile";
+  let hasVerifier = 1; // prefetch_c1, prefetch_c2
 }
 
 def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork"]>, MemoryEffects<[MemRead, MemWrite]>]> {
@@ -347,21 +370,31 @@ def Wave_MmaOp : Wave_ComputeOp<"mma", [Wave_Says<["getWork", "relateLayouts"]>,
     `Placed` on, over all of them: what is out of bounds was read as 0). The sum is taken in f64 (integers: exactly) and rounded once. `M` and
     `N` are the last two dimensions of `acc`, in either order: `lhs` has the rows, and an accumulator `[N, M]` is the same one. Dimensions
     before them are batches that all operands share. `kind` names the matrix instruction; absent means the kernel's.
+    With `scales`, one for 32 neighbouring elements of `K` on each side, the products are those of
+    `lhs[m, k] * scales[0][m, k/32]` and `rhs[n, k] * scales[1][n, k/32]`.
 
     Constraints:
       * (C1) `lhs` has `M` and a dimension `K` that `acc` lacks; `rhs` has `N` and the same `K`.
       * (C2) `acc` has at least two dimensions.
+      * (C3) there are no scales, or two of `f8E8M0FNU` with the dimensions of `lhs` and `rhs` but `K/32` for `K`.
 
     Example:
     ```mlir
     %d = wave.mma %a, %b, %c : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
+    %e = wave.mma %x, %y, %c scaled %s, %t : !wave.tile<[M, "K/32"], f8E8M0FNU>, !wave.tile<[N, "K/32"], f8E8M0FNU>
+           : !wave.tile<[M, K], f4E2M1FN>, !wave.tile<[N, K], f4E2M1FN>, !wave.tile<[M, N], f32>
     ```
   }];
-  let arguments = !con((ins Wave_Tile:$lhs, Wave_Tile:$rhs, Wave_Tile:$acc, OptionalAttr<StrAttr>:$kind), common);
+  let arguments = !con((ins Wave_Tile:$lhs, Wave_Tile:$rhs, Wave_Tile:$acc, Variadic<Wave_Tile>:$scales, OptionalAttr<StrAttr>:$kind), common);
   let results = (outs Wave_Tile:$result);
-  let assemblyFormat = "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)";
-  let hasVerifier = 1; // mma_c1, mma_c2
+  let assemblyFormat = [{
+    $lhs `,` $rhs `,` $acc (`scaled` $scales^ `:` type($scales))? attr-dict `:` type($lhs) `,` type($rhs) `,` type($acc)
+  }];
+  let hasVerifier = 1; // mma_c1 … mma_c3
   let extraClassDeclaration = [{
+    bool isScaled() { return !getScales().empty(); }
+    /// The dimension of the scales: one place for a block of the contracted one.
+    ::soliton::ScaledDim getScaleDim();
     /// The contracted dimension: in both operands, not in the accumulator.
     ::mlir::StringAttr getContractedDim();
     ::mlir::StringAttr getRowDim();
@@ -471,37 +504,48 @@ def Wave_CastOp : Wave_ComputeOp<"cast", [Wave_TileOp]> {
   let hasVerifier = 1; // cast_c1
 }
 
-def Wave_BitcastOp : Wave_ComputeOp<"bitcast", [Wave_TileOp]> {
-  let summary = "read the bits of every element as another type";
+def Wave_BitcastOp : Wave_ComputeOp<"bitcast", [Wave_Says<["getWork", "relateLayouts"]>]> {
+  let summary = "read the bits of the elements as another type";
   let description = [{
-    `result[c]` is the number whose bits are those of `operand[c]`. Which NaN a NaN is, is not said.
+    `result[c]` is the number whose bits are those of `operand[c]`. Which NaN a NaN is, is not said. Of elements `n` times as wide, each
+    is a group of `n` narrow ones, the first of which has its lowest bits: along the last dimension `K`, which the wide ones have as
+    `K/n`, `wide[k]` has the bits of `narrow[n*k] … narrow[n*k + n - 1]`.
 
     Constraints:
-      * (C1) operand and result have the same dimensions.
-      * (C2) both element types have the same number of bits, a multiple of 8.
+      * (C1) operand and result have the same dimensions, but the last one of the wider elements counts groups of the other's.
+      * (C2) the wider element type has whole bytes and is as wide as the elements of a group.
 
     Example:
     ```mlir
     %1 = wave.bitcast %0 : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], i32>
+    %2 = wave.bitcast %a : !wave.tile<[M, "K/2"], i8> -> !wave.tile<[M, K], f4E2M1FN>
     ```
   }];
   let arguments = !con((ins Wave_Tile:$operand), common);
   let results = (outs Wave_Tile:$result);
   let assemblyFormat = "$operand attr-dict `:` type($operand) `->` type($result)";
   let hasVerifier = 1; // bitcast_c1, bitcast_c2
+  let extraClassDeclaration = [{
+    /// Which dimension counts groups of narrow elements; nothing where both have one width.
+    std::optional<::soliton::ScaledDim> getGroups();
+    /// Of two widths: whether the result has the wider elements.
+    bool isGrouping();
+  }];
 }
 
 def Wave_BroadcastOp : Wave_ComputeOp<"broadcast", [Wave_Says<["getWork", "relateLayouts"]>]> {
   let summary = "repeat a tile along further dimensions";
   let description = [{
-    `result[c] = operand[c restricted to its dimensions]`.
+    `result[c] = operand[c restricted to its dimensions]`. Where the operand has `K/n` and the result `K`, each of its elements
+    stands for `n` neighbouring ones: `operand[k / n]`.
 
     Constraints:
-      * (C1) the dimensions of the operand are among those of the result; element types agree.
+      * (C1) the dimensions of the operand are among those of the result, or count groups of them; element types agree.
 
     Example:
     ```mlir
     %1 = wave.broadcast %0 : !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
+    %2 = wave.broadcast %s : !wave.tile<[M, "K/32"], f32> -> !wave.tile<[M, K], f32>
     ```
   }];
   let arguments = !con((ins Wave_Tile:$operand), common);
@@ -655,6 +699,127 @@ def Wave_ScanOp : Wave_ComputeOp<"scan", [Wave_Says<["getWork", "relateLayouts",
     `:` type($source) `->` type($result)
   }];
   let hasVerifier = 1; // scan_c1 … scan_c4
+}
+
+def Wave_ShuffleOp : Wave_ComputeOp<"shuffle", [Wave_Says<["getWork", "relateLayouts", "getPricedTile"]>]> {
+  let summary = "each element becomes another one of its row";
+  let description = [{
+    `result[c, d] = source[c, s]`, where `s` along `dim` is `d xor offset` (`bfly`), `d − offset` (`up`), `d + offset` (`down`) or `index[c, d]`
+    (`idx`). Where `s` is no place of the row, which has as many elements as a wave has lanes, the element keeps its value.
+
+    Constraints:
+      * (C1) `dim` is a dimension of the source.
+      * (C2) source and result have the same dimensions and element types.
+      * (C3) `idx` has an `index`, a tile of `i32` of the source's dimensions; the others have an `offset` that is not negative.
+
+    Example:
+    ```mlir
+    %1 = wave.shuffle bfly %0 along "LANES" {offset = 16 : i64} : !wave.tile<[WAVES, LANES], f32> -> !wave.tile<[WAVES, LANES], f32>
+    %3 = wave.shuffle idx %0 from %2 : !wave.tile<[LANES], i32> along "LANES" : !wave.tile<[LANES], f32> -> !wave.tile<[LANES], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_ShuffleMode:$mode, Wave_Tile:$source, Optional<Wave_Tile>:$index, OptionalAttr<I64Attr>:$offset,
+                            StrAttr:$dim), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = [{
+    $mode $source (`from` $index^ `:` type($index))? `along` $dim attr-dict `:` type($source) `->` type($result)
+  }];
+  let hasVerifier = 1; // shuffle_c1 … shuffle_c3
+}
+
+def Wave_RearrangeOp : Wave_ComputeOp<"rearrange", [Wave_IndexedOp]> {
+  let summary = "the elements of a tile, elsewhere";
+  let description = [{
+    `result[c] = operand[indices(c)]`: `indices` has one expression per dimension of the operand in `$index<k>`, the coordinate along the k-th
+    dimension of the result, both counted from the beginning of the workgroup's tile. Without `indices` the elements keep their row-major order:
+    the l-th element of the result is the l-th of the operand. What is not in the operand's tile is 0, and so is what lies beyond
+    the end of a dimension of the operand that the result lacks.
+    `wave-decompose-ops` says it by a tile in shared memory, written and read; it is not there from the form `Indexed` on.
+
+    Constraints:
+      * (C1) the element types agree.
+      * (C2) `indices`, if there, has as many entries, expressions, as the operand has dimensions.
+      * (C3) without `indices`, both tiles have as many elements, once their extents are known.
+
+    Example:
+    ```mlir
+    %1 = wave.rearrange %0 {indices = [#wave.expr<"$index0">, #wave.expr<"$index1 + 16">]} : !wave.tile<[M, N], f32> -> !wave.tile<[M, H], f32>
+    ```
+  }];
+  let arguments = !con((ins Wave_Tile:$operand, Variadic<Index>:$symbols, OptionalAttr<ArrayAttr>:$indices), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$operand (`[` $symbols^ `]`)? attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // rearrange_c1, rearrange_c2
+}
+
+def Wave_ConcatenateOp : Wave_ComputeOp<"concatenate"> {
+  let summary = "tiles one behind the other along a dimension";
+  let description = [{
+    The k-th piece has the dimension `along[k]` where the result has `dim`. With `b_k` the sum of the extents of the pieces before it,
+    `result[…, b_k + i, …] = piece_k[…, i, …]`, counted from the beginning of the workgroup's tiles. What lies beyond the end of its dimension
+    `along[k]` is 0. `wave-decompose-ops` says it by a tile in shared memory; it is not there from the form `Indexed` on.
+
+    Constraints:
+      * (C1) there is at least one piece, and an entry of `along` for each.
+      * (C2) each piece has the result's dimensions, with `along[k]` in the place of `dim`, and its element type.
+      * (C3) the extents of the pieces add up to that of `dim`, once they are known.
+
+    Example:
+    ```mlir
+    %2 = wave.concatenate %0, %1 along ["A", "B"] into "N" : (!wave.tile<[M, A], f32>, !wave.tile<[M, B], f32>) -> !wave.tile<[M, N], f32>
+    ```
+  }];
+  let arguments = !con((ins Variadic<Wave_Tile>:$pieces, StrArrayAttr:$along, StrAttr:$dim), common);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$pieces `along` $along `into` $dim attr-dict `:` functional-type($pieces, $result)";
+  let hasVerifier = 1; // concatenate_c1, concatenate_c2
+}
+
+def Wave_SortOp : Wave_ComputeOp<"sort"> {
+  let summary = "rows in order, or the first of them";
+  let description = [{
+    The in-bounds elements along `dim` in `order`: `results[0][c, i]` is the element of which `i` others of `keys[c, ·]` come before.
+    Of equal elements the one with the lower place comes first; NaN is larger than any number, and equal to NaN. The k-th of `payloads` is
+    rearranged in the same way and becomes `results[k + 1]`. The results have `into` in the place of `dim`: the first elements
+    of the row, as many as the tile has along `into`; where the row has fewer, 0.
+    `wave-decompose-ops` says it by counting which elements come before each; it is not there from the form `Indexed` on.
+
+    Constraints:
+      * (C1) `dim` is a dimension of the keys, which are integers of 8 bits or more or floats of 8 bits or more.
+      * (C2) payloads have the dimensions of the keys, in order, and elements of whole bytes or `i1`.
+      * (C3) there is a result for the keys and one for each payload, of the same element type and dimensions, with `into` in the place of `dim`.
+
+    Example:
+    ```mlir
+    %v, %i = wave.sort descending %0 with %1 along "N" into "K" : (!wave.tile<[M, N], f32>, !wave.tile<[M, N], i32>) -> (!wave.tile<[M, K], f32>, !wave.tile<[M, K], i32>)
+    ```
+  }];
+  let arguments = !con((ins Wave_SortOrder:$order, Wave_Tile:$keys, Variadic<Wave_Tile>:$payloads, StrAttr:$dim, StrAttr:$into), common);
+  let results = (outs Variadic<Wave_Tile>:$results);
+  let assemblyFormat = "$order $keys (`with` $payloads^)? `along` $dim `into` $into attr-dict `:` functional-type(operands, $results)";
+  let hasVerifier = 1; // sort_c1 … sort_c3
+}
+
+def Wave_PrintOp : Wave_Op<"print", [Wave_TileOp, Wave_IndexedOp, MemoryEffects<[MemWrite]>]> {
+  let summary = "show the elements of a tile, and who holds them";
+  let description = [{
+    `result[c] = operand[c]`, and each element is printed with its label, its place in the whole tensor, workgroup, wave and lane. `starts` has
+    one expression per dimension; it is absent before the form `Indexed`. Only the emulator prints: other back ends refuse it.
+
+    Constraints:
+      * (C1) operand and result have the same type.
+      * (C2) `starts`, if there, has an expression for each dimension.
+
+    Example:
+    ```mlir
+    %1 = wave.print "x" %0 : !wave.tile<[M], f32> -> !wave.tile<[M], f32>
+    ```
+  }];
+  let arguments = (ins StrAttr:$label, Wave_Tile:$operand, Variadic<Index>:$symbols, OptionalAttr<ArrayAttr>:$starts,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin);
+  let results = (outs Wave_Tile:$result);
+  let assemblyFormat = "$label $operand (`[` $symbols^ `]`)? attr-dict `:` type($operand) `->` type($result)";
+  let hasVerifier = 1; // print_c1, print_c2
 }
 
 def Wave_ConvertOp : Wave_ComputeOp<"convert", [Wave_Says<["getWork"]>]> {

@@ -41,6 +41,9 @@ TileWork SliceOp::getWork() {
 TileWork JoinOp::getWork() {
   return TileWork::rename;
 }
+TileWork BitcastOp::getWork() {
+  return getGroups() ? TileWork::rename : TileWork::pointwise;
+}
 TileWork BroadcastOp::getWork() {
   return TileWork::move;
 }
@@ -55,6 +58,9 @@ TileWork ReduceOp::getWork() {
 }
 TileWork ScanOp::getWork() {
   return TileWork::scan;
+}
+TileWork ShuffleOp::getWork() {
+  return TileWork::exchange;
 }
 TileWork ReadOp::getWork() {
   return TileWork::access;
@@ -87,6 +93,16 @@ void PermuteOp::relateLayouts(LayoutRelations &relations) {
   relations.alike.emplace_back(getResult(), getOperand());
 }
 
+void BitcastOp::relateLayouts(LayoutRelations &relations) {
+  std::optional<ScaledDim> dim = getGroups();
+  if (!dim)
+    relations.alike.emplace_back(getResult(), getOperand());
+  else if (isGrouping())
+    relations.groups.push_back({getResult(), getOperand(), *dim});
+  else
+    relations.groups.push_back({getOperand(), getResult(), *dim});
+}
+
 void MmaOp::relateLayouts(LayoutRelations &relations) {
   relations.alike.emplace_back(getResult(), getAcc());
 }
@@ -101,6 +117,12 @@ void ScanOp::relateLayouts(LayoutRelations &relations) {
   relations.alike.emplace_back(getResult(), getSource());
   if (getInit())
     relations.parts.emplace_back(getInit(), getSource());
+}
+
+void ShuffleOp::relateLayouts(LayoutRelations &relations) {
+  relations.alike.emplace_back(getResult(), getSource());
+  if (getIndex())
+    relations.alike.emplace_back(getResult(), getIndex());
 }
 
 void BroadcastOp::relateLayouts(LayoutRelations &relations) {
@@ -123,6 +145,8 @@ void WriteOp::relateLayouts(LayoutRelations &relations) {
 void AtomicOp::relateLayouts(LayoutRelations &relations) {
   relateAccess(*this, relations);
   relations.alike.emplace_back(getResult(), getValue());
+  if (getExpected())
+    relations.alike.emplace_back(getExpected(), getValue());
 }
 
 void IterateOp::relateLayouts(LayoutRelations &relations) {
@@ -146,6 +170,9 @@ Value ReduceOp::getPricedTile() {
 }
 Value ScanOp::getPricedTile() {
   return getSource();
+}
+Value ShuffleOp::getPricedTile() {
+  return getResult();
 }
 Value ReadOp::getPricedTile() {
   return getResult();

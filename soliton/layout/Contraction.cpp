@@ -108,6 +108,28 @@ ContractionOrder packedOrder(const Layout &fragment, Dim k, int64_t tile, int64_
   return order;
 }
 
+ContractionOrder blockOrder(int64_t native, int64_t block, int64_t tile, int64_t together) {
+  ContractionOrder order;
+  // By twos, so that each digit of a fragment is a number of them.
+  for (int64_t place = 1; place < native; place *= 2)
+    order.places.push_back({2, place, place < block ? place : place * together});
+  if (together > 1)
+    order.steps.push_back({together, block});
+  if (tile > native * together)
+    order.steps.push_back({tile / (native * together), native * together});
+  return order;
+}
+
+ContractionOrder orderOfBlocks(const ContractionOrder &order, int64_t block) {
+  ContractionOrder blocks;
+  for (const ContractionOrder::Place &place : order.places)
+    if (place.native >= block)
+      blocks.places.push_back({place.extent, place.native / block, place.stride / block});
+  for (const ContractionOrder::Step &step : order.steps)
+    blocks.steps.push_back({step.extent, step.stride / block});
+  return blocks;
+}
+
 std::optional<ContractionOrder> orderAsHeld(const Layout &fragment, Dim k, const Layout &held) {
   if (fragment.lanes() != held.lanes() || extentAlong(held.wave, k) > 1)
     return std::nullopt;

@@ -43,6 +43,13 @@ ContractionOrder nativeOrder(const Layout &fragment, Dim k, int64_t tile);
 /// lanes.
 ContractionOrder packedOrder(const Layout &fragment, Dim k, int64_t tile, int64_t together);
 
+/// Blocks of `block` neighbouring elements stay together and in their order inside; of `together` instructions, each of
+/// `native` elements, a lane's blocks lie side by side. For 16x16x128 with blocks of 32 and two instructions together
+/// the first has blocks 0, 2, 4, 6 and the second 1, 3, 5, 7.
+ContractionOrder blockOrder(int64_t native, int64_t block, int64_t tile, int64_t together);
+/// An order of whole blocks as an order of what there is one of for each: their scales.
+ContractionOrder orderOfBlocks(const ContractionOrder &order, int64_t block);
+
 /// The order in which a value that is `held` so is an operand as it stands; nothing where its lanes hold other things
 /// than the fragment's. The dims of both are named alike.
 std::optional<ContractionOrder> orderAsHeld(const Layout &fragment, Dim k, const Layout &held);

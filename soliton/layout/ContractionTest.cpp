@@ -73,4 +73,24 @@ TEST(Contraction, EveryOrderGivesBothOperandsTheSameKAtEachPlace) {
     EXPECT_EQ(a.extent(K), 128) << order.str();
   }
 }
+TEST(Contraction, BlocksStayTogetherWhoeverHoldsTheirElements) {
+  // 16x16x128 with scales for 32: lanes have whole blocks of 4-bit elements, halves of those of bytes.
+  Layout f4({{32, Dim("K"), 1}}, {{16, Dim("M"), 1}, {4, Dim("K"), 32}});
+  Layout f8({{16, Dim("K"), 1}, {2, Dim("K"), 64}}, {{16, Dim("M"), 1}, {4, Dim("K"), 16}});
+  Layout scale({}, {{16, Dim("M"), 1}, {4, Dim("K/32"), 1}});
+  ContractionOrder order = blockOrder(128, 32, 256, 2), blocks = orderOfBlocks(order, 32);
+  Layout held = inOrder(f4, Dim("K"), order), bytes = inOrder(f8, Dim("K"), order);
+  Layout scales = inOrder(scale, Dim("K/32"), blocks);
+  EXPECT_EQ(held.str(), "reg = (64 K 1), lane = (16 M 1)(4 K 64)");
+  EXPECT_EQ(scales.str(), "reg = (2 K/32 1), lane = (16 M 1)(4 K/32 2)");
+  // Instruction i takes block b of its own K from the same place of the tile in both, and that block's scale.
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t k = 0; k < 128; ++k) {
+      int64_t fromF4 = held.coordinate(Dim("K"), 32 * i + k % 32, 16 * (k / 32), 0);
+      int64_t fromF8 = bytes.coordinate(Dim("K"), 32 * i + 16 * (k / 64) + k % 16, 16 * (k % 64 / 16), 0);
+      EXPECT_EQ(fromF4, fromF8) << i << " " << k;
+      EXPECT_EQ(fromF4 / 32, scales.coordinate(Dim("K/32"), i, 16 * (k / 32), 0)) << i << " " << k;
+    }
+}
+
 } // namespace

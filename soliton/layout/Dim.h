@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -32,8 +33,21 @@ private:
   const std::string *text;
 };
 
+/// What a *scaled* dimension counts: `K/32` has one place for 32 neighbouring elements of `K`, from a multiple of 32
+/// on. Every other dimension counts its own elements.
+struct ScaledDim {
+  Dim base;
+  int64_t divisor = 1;
+
+  bool isScaled() const { return divisor > 1; }
+  /// `K/32`, or `K` where the divisor is 1. Twos of `K/2` are `K/4`.
+  Dim dim() const;
+};
+/// `K/32` is {K, 32}; `K` is {K, 1}.
+ScaledDim scaledDim(Dim dim);
+
 /// True for a name that the text form of layouts can hold: a letter, `_` or `$`, then letters, digits, `_`, `$`; not
-/// `_` alone, which says replication.
+/// `_` alone, which says replication. A scaled one goes on with `/` and a number.
 bool isDimName(std::string_view name);
 
 } // namespace soliton

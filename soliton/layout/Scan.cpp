@@ -61,6 +61,20 @@ Layout orderedAlong(const Layout &layout, Dim dim) {
   return ordered;
 }
 
+Layout oneElementPerLane(const Layout &layout, Dim dim) {
+  int64_t lanes = layout.lanes();
+  if (canonical(layout.lane) == Digits{Digit(lanes, dim, 1)} && !layout.offset.contains(dim))
+    return layout;
+  Layout own({}, {Digit(lanes, dim, 1)}, {}, layout.offset);
+  for (const Digits *digits : {&layout.reg, &layout.lane})
+    for (const Digit &digit : *digits)
+      if (digit.dim && digit.dim != dim)
+        own.reg.push_back(digit);
+  for (const Digit &digit : layout.wave)
+    own.wave.push_back(digit.dim == dim ? Digit(digit.extent) : digit);
+  return own;
+}
+
 ScanPlan planScan(const Layout &layout, Dim dim) {
   Layout from = layout.canonical();
   ScanPlan plan;

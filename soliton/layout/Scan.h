@@ -43,6 +43,10 @@ bool isOrderedAlong(const Layout &layout, Dim dim);
 /// registers, where a wave is follows both.
 Layout orderedAlong(const Layout &layout, Dim dim);
 
+/// Lane `l` of a wave has the elements `l` along `dim`, which has as many as there are lanes; registers have what lanes
+/// had of other dimensions, and waves what they had: how lanes hold rows whose elements they exchange.
+Layout oneElementPerLane(const Layout &layout, Dim dim);
+
 /// Of a layout that isOrderedAlong().
 ScanPlan planScan(const Layout &layout, Dim dim);
 

@@ -44,6 +44,20 @@ TEST(Scan, ARoundAboveWavesIsPutBelowThem) {
   EXPECT_TRUE(ordered.isBijectiveUpToReplication());
 }
 
+/// Each lane has one element of the row, and every element is where it was in the others' eyes.
+TEST(Scan, LanesThatExchangeHaveOneElementEach) {
+  Layout own = layout("reg = (4 M 1), lane = (64 N 1), wave = (2 M 4)");
+  EXPECT_EQ(oneElementPerLane(own, N), own);
+  for (const char *text : {"reg = (8 N 1), lane = (8 N 8)(8 M 1)", "reg = (4 M 1)(4 M 4), lane = (32 N 1)(2 N 32)",
+                           "reg = (2 N 32), lane = (64 _ 0), wave = (2 M 1)(32 N 1)"}) {
+    Layout held = layout(text), dealt = oneElementPerLane(held, N);
+    EXPECT_EQ(canonical(dealt.lane), (Digits{Digit(64, N, 1)})) << text;
+    EXPECT_TRUE(dealt.isBijectiveUpToReplication()) << text;
+    EXPECT_EQ(dealt.extent(M), held.extent(M)) << text;
+    EXPECT_EQ(dealt.waves(), held.waves()) << text;
+  }
+}
+
 /// The sum up to each place, made as the plan says, is the sum up to it: every digit adds what lies before it.
 TEST(Scan, WhatLiesBeforeADigitIsWhatLiesBeforeItInTheRow) {
   for (const char *text : {"reg = (4 N 1), lane = (64 N 4)", "reg = (4 N 1)(2 N 256), lane = (64 N 4)",

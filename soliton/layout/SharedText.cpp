@@ -95,7 +95,8 @@ private:
 
   std::string_view word() {
     auto isWordLetter = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
+      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
+             c == '/';
     };
     size_t begin = at;
     while (at < text.size() && isWordLetter(text[at]))

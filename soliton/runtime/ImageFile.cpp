@@ -84,6 +84,8 @@ Json toJson(const SymbolSpec &symbol) {
     object["dim"] = symbol.dim;
     if (symbol.less != 0)
       object["less"] = symbol.less;
+    if (symbol.factor != 1)
+      object["factor"] = symbol.factor;
   }
   return object;
 }
@@ -269,6 +271,8 @@ SymbolSpec readSymbol(const Json &object) {
     symbol.dim = readUnsigned(field(object, "dim"), "dim");
     if (object.contains("less"))
       symbol.less = readInteger(field(object, "less"), "less", INT32_MIN, INT32_MAX);
+    if (object.contains("factor"))
+      symbol.factor = readUnsigned(field(object, "factor"), "factor");
   }
   return symbol;
 }

@@ -61,9 +61,13 @@ struct SymbolSpec {
   uint32_t dim = 0;
   /// The extent less this is its value: 1 where the argument has `B + 1` elements.
   int64_t less = 0;
+  /// The extent times this is its value: 32 where the argument has `K/32` elements.
+  uint32_t factor = 1;
 
   /// Its value, where the extent is that.
-  int64_t valueOf(int64_t extent) const { return extent - less; }
+  int64_t valueOf(int64_t extent) const {
+    return extent > INT32_MAX ? extent : extent * factor - less; // what is beyond is refused as it is
+  }
   bool operator==(const SymbolSpec &) const = default;
 };
 

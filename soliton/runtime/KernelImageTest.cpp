@@ -221,6 +221,15 @@ TEST(KernelImage, DamagedFilesNeverCrash) {
   EXPECT_GT(refused, 1000);
 }
 
+TEST(KernelImage, FactorsOfSymbolsAreReadBack) {
+  KernelImage image = fullImage();
+  image.symbols[0].factor = 32;
+  std::filesystem::path path = std::filesystem::path(testing::TempDir()) / "soliton-factor.image";
+  writeImage(path, image);
+  EXPECT_EQ(readImage(path), image);
+  std::filesystem::remove(path);
+}
+
 TEST(KernelImage, FilesAreWrittenWholeAndReadBack) {
   std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "soliton-image-test";
   std::filesystem::remove_all(folder);

@@ -58,6 +58,17 @@ TEST(LaunchPlan, WritesTheBlockInTheStatedOrder) {
   EXPECT_FALSE(s.launch.needsStaging);
 }
 
+TEST(LaunchPlan, ASymbolMayBeAMultipleOfAnExtent) {
+  Scale s;
+  LaunchExpr rows = LaunchExpr::apply(LaunchOp::floordiv, {LaunchExpr::symbol(0), 4});
+  for (size_t i : {0, 1})
+    s.image.arguments[i].shape[0] = rows;
+  s.image.symbols[0].factor = 4;
+  s.prepare();
+  EXPECT_EQ(at<int32_t>(s.launch, 20), 128);
+  EXPECT_EQ(s.launch.grids[0], (std::array<uint32_t, 3>{8, 1, 1}));
+}
+
 TEST(LaunchPlan, ScalarsFollowBuffersAndAreAlignedToTheirSize) {
   KernelImage image = scaleImage();
   auto scalar = [](DType dtype) {

@@ -98,16 +98,46 @@ std::vector<std::string> knownMmaNames() {
   return names;
 }
 
+/// Floats of 8 bits and fewer have at most 4 significant ones, of 8 in bf16, whose exponents are those of f32.
+static bool isExactInBf16(DType type) {
+  return isFloat(type) && (bits(type) <= 8 || type == DType::bf16);
+}
+
+MmaTypes multipliedAs(const Target &target, MmaTypes types) {
+  bool isNative = std::ranges::any_of(target.mmas, [&](const MmaKind &kind) { return fits(kind, types); });
+  if (types.scaled && !isNative && isExactInBf16(types.lhs) && isExactInBf16(types.rhs) && types.acc == DType::f32)
+    return {DType::bf16, DType::bf16, DType::f32};
+  return types;
+}
+
+/// What is scaled behind the instruction are sums over blocks of 32: it contracts a part of one, and hands its sum
+/// over.
+static bool serves(const MmaKind &kind, const Target &target, const MmaTypes &types) {
+  constexpr int64_t kBlock = 32;
+  MmaTypes as = multipliedAs(target, types);
+  return fits(kind, as) && (as.scaled == types.scaled || (!kind.async && kBlock % kind.k == 0));
+}
+
+/// A name that only scaled instructions of other targets have says nothing here.
+static bool namesScaledElsewhere(const Target &target, std::string_view text) {
+  return target.mmasNamed(text).empty() && std::ranges::any_of(allTargets(), [&](const Target *other) {
+           return std::ranges::any_of(other->mmas,
+                                      [&](const MmaKind &kind) { return kind.name == text && kind.scaleBlock; });
+         });
+}
+
 std::vector<const MmaKind *> legalMmas(const Target &target, MmaTypes types) {
   std::vector<const MmaKind *> result;
   for (bool wantDefault : {true, false})
     for (const MmaKind &kind : target.mmas)
-      if (kind.isDefault == wantDefault && fits(kind, types))
+      if (kind.isDefault == wantDefault && serves(kind, target, types))
         result.push_back(&kind);
   return result;
 }
 
 MmaChoice selectMma(const Target &target, std::optional<std::string_view> text, MmaTypes types, const Place &place) {
+  if (multipliedAs(target, types) != types && text && namesScaledElsewhere(target, *text))
+    text.reset();
   if (!text) {
     std::vector<const MmaKind *> legal = legalMmas(target, types);
     if (!legal.empty())
@@ -121,7 +151,7 @@ MmaChoice selectMma(const Target &target, std::optional<std::string_view> text, 
   if (named.empty())
     return {nullptr, unknownName(target, *text, types, place)};
   for (const MmaKind *kind : named)
-    if (fits(*kind, types))
+    if (serves(*kind, target, types))
       return {kind, std::nullopt};
   return {nullptr, wrongTypes(target, named, types, place)};
 }

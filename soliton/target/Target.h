@@ -174,13 +174,18 @@ struct MmaChoice {
 struct MmaTypes {
   DType lhs, rhs, acc;
   bool scaled = false;
+  bool operator==(const MmaTypes &) const = default;
 };
+
+/// What the target's matrix instructions are given for such a product: the same, or `bf16` where it has none that
+/// scales: every element is converted before, and sums over blocks are multiplied by their scales behind.
+MmaTypes multipliedAs(const Target &target, MmaTypes types);
 
 /// Without a name: the target's default for the element types. Errors: `mma-unknown`, `mma-not-on-target`,
 /// `mma-type-mismatch`.
 MmaChoice selectMma(const Target &target, std::optional<std::string_view> name, MmaTypes types,
                     const Place &place = {});
-/// Kinds for these element types, the default first, then the others in table order.
+/// Kinds for what these element types are multiplied as, the default first, then the others in table order.
 std::vector<const MmaKind *> legalMmas(const Target &target, MmaTypes types);
 
 } // namespace soliton

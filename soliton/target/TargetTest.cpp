@@ -277,3 +277,18 @@ TEST(SelectMma, UnknownNameIsGuessed) {
   EXPECT_EQ(errorOf("gfx942", "F32_16x16x16_F15", kHalf), "soliton: error: there is no MMA type `F32_16x16x16_F15` "
                                                           "[mma-unknown]\n  hint: did you mean `F32_16x16x16_F16`?");
 }
+TEST(SelectMma, ScaledProductsAreConvertedWhereNoInstructionScales) {
+  MmaTypes types{DType::f4e2m1fn, DType::f8e5m2, DType::f32, true};
+  EXPECT_EQ(multipliedAs(*findTarget("gfx950"), types), types);
+  EXPECT_NE(selectMma(*findTarget("gfx950"), "F32_16x16x128_F8F6F4", types).kind->scaleBlock, 0);
+  for (const char *name : {"gfx942", "sm_90a"}) {
+    const Target &target = *findTarget(name);
+    EXPECT_EQ(multipliedAs(target, types), (MmaTypes{DType::bf16, DType::bf16, DType::f32}));
+    // A name of another target's scaled instruction says nothing; any other is looked for.
+    EXPECT_EQ(selectMma(target, "F32_16x16x128_F8F6F4", types).kind, legalMmas(target, types).front()) << name;
+    EXPECT_EQ(selectMma(target, "F32_16x16x16_F16", types).kind->name, "F32_16x16x16_F16") << name;
+    EXPECT_EQ(selectMma(target, "F32_16x16x16_F17", types).error->id, DiagId::MmaUnknown) << name;
+  }
+  types.acc = DType::f16;
+  EXPECT_EQ(selectMma(*findTarget("gfx942"), std::nullopt, types).error->id, DiagId::MmaNotOnTarget);
+}

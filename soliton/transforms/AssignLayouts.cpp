@@ -43,6 +43,8 @@ public:
     if (failed(collected))
       return failure();
     problem = &*collected;
+    if (failed(checkShuffles()))
+      return failure();
     decide();
     if (explain)
       explainChoices();
@@ -62,7 +64,10 @@ private:
   void insertConverts();
   void convertMma(MmaOp mma, const MmaWay &way);
   void convertReduce(ReduceOp reduce);
+  void convertGroups(BitcastOp cast);
   void convertScan(ScanOp scan);
+  void convertShuffle(ShuffleOp shuffle);
+  LogicalResult checkShuffles() const;
   void convertAccess(AccessOpInterface access);
   void shareOld(AtomicOp atomic, const Layout &own, const Layout &wanted);
   void setStarts();
@@ -150,14 +155,30 @@ void LayoutAssignment::convertResult(Operation *op, const Layout &own, const Lay
 void LayoutAssignment::convertMma(MmaOp mma, const MmaWay &way) {
   OpBuilder builder(mma);
   Layout wanted = tileType(mma.getResult()).layout();
-  for (int which = 0; which < 3; ++which)
+  for (int which = 0; which < static_cast<int>(mma->getNumOperands()); ++which)
     mma->setOperand(which, converted(builder, mma.getLoc(), mma->getOperand(which), way.operand(which)));
   if (way.exchanged) {
     Value lhs = mma.getLhs();
     mma.getLhsMutable().assign(mma.getRhs());
     mma.getRhsMutable().assign(lhs);
+    if (mma.isScaled())
+      mma.getScalesMutable().assign({mma.getScales()[1], mma.getScales()[0]});
   }
   convertResult(mma, way.acc, wanted);
+}
+
+/// Groups lie so that their elements need no move.
+void LayoutAssignment::convertGroups(BitcastOp cast) {
+  std::optional<ScaledDim> dim = cast.getGroups();
+  if (!dim)
+    return;
+  OpBuilder builder(cast);
+  Layout from = tileType(cast.getOperand()).layout(), to = tileType(cast.getResult()).layout();
+  Layout groups = cast.isGrouping() ? bridge(to, from, *dim) : bridge(from, to, *dim);
+  Layout elements = ungrouped(groups, *dim);
+  cast.getOperandMutable().assign(
+      converted(builder, cast.getLoc(), cast.getOperand(), cast.isGrouping() ? elements : groups));
+  convertResult(cast, cast.isGrouping() ? groups : elements, to);
 }
 
 void LayoutAssignment::convertReduce(ReduceOp reduce) {
@@ -184,6 +205,31 @@ void LayoutAssignment::convertScan(ScanOp scan) {
   convertResult(scan, own, wanted);
 }
 
+/// Lanes exchange what they hold, so each of them has one element of the row.
+LogicalResult LayoutAssignment::checkShuffles() const {
+  bool ok = true;
+  kernel->walk([&](ShuffleOp shuffle) {
+    std::optional<int64_t> extent = geometry[Dim(shuffle.getDim().str())].tile();
+    if (extent == geometry.waveSize())
+      return;
+    auto diagnostic = report(shuffle.getLoc(), DiagId::ShuffleSource).hint("shuffle along a row of that many elements");
+    diagnostic << "a shuffle along `" << shuffle.getDim() << "`, of which a workgroup has " << extent.value_or(0)
+               << " elements, expected " << geometry.waveSize() << ", one for each lane of a wave";
+    ok = false;
+  });
+  return mlir::success(ok);
+}
+
+void LayoutAssignment::convertShuffle(ShuffleOp shuffle) {
+  OpBuilder builder(shuffle);
+  Layout wanted = tileType(shuffle.getResult()).layout();
+  Layout own = oneElementPerLane(wanted, Dim(shuffle.getDim().str()));
+  shuffle.getSourceMutable().assign(converted(builder, shuffle.getLoc(), shuffle.getSource(), own));
+  if (shuffle.getIndex())
+    shuffle.getIndexMutable().assign(converted(builder, shuffle.getLoc(), shuffle.getIndex(), own));
+  convertResult(shuffle, own, wanted);
+}
+
 void LayoutAssignment::convertAccess(AccessOpInterface access) {
   Layout layout = access.getMovedTile().layout(), own = problem->accessLayout(access, layout, staged);
   OpBuilder builder(access);
@@ -197,7 +243,10 @@ void LayoutAssignment::convertAccess(AccessOpInterface access) {
   for (mlir::OpOperand &operand : access->getOpOperands())
     if (operand.get() == access.getMovedValue() && tileType(operand.get()).layout() != own)
       convertOperand(operand);
-  if (auto atomic = dyn_cast<AtomicOp>(access.getOperation()))
+  auto atomic = dyn_cast<AtomicOp>(access.getOperation());
+  if (atomic && atomic.getExpected())
+    atomic.getExpectedMutable().assign(converted(builder, atomic.getLoc(), atomic.getExpected(), own));
+  if (atomic)
     shareOld(atomic, own, layout);
 }
 
@@ -225,10 +274,14 @@ void LayoutAssignment::insertConverts() {
       OpBuilder builder(op);
       Layout wanted = restricted(tileType(broadcast.getResult()).layout(), tileType(broadcast.getOperand()));
       broadcast.getOperandMutable().assign(converted(builder, op->getLoc(), broadcast.getOperand(), wanted));
+    } else if (auto bitcast = dyn_cast<BitcastOp>(op)) {
+      convertGroups(bitcast);
     } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
       convertReduce(reduce);
     } else if (auto scan = dyn_cast<ScanOp>(op)) {
       convertScan(scan);
+    } else if (auto shuffle = dyn_cast<ShuffleOp>(op)) {
+      convertShuffle(shuffle);
     } else if (auto access = dyn_cast<AccessOpInterface>(op)) {
       convertAccess(access);
     }
@@ -248,6 +301,10 @@ void LayoutAssignment::setStarts() {
       SmallVector<sym::Expr> starts =
           llvm::map_to_vector(dimsOf(tileOf(op)), [&](Dim dim) { return soliton::startOf(op, dim, geometry); });
       bindStart(cast<IndexedOpInterface>(op), [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");
+    }
+    if (auto print = dyn_cast<PrintOp>(op)) {
+      SmallVector<sym::Expr> starts = llvm::map_to_vector(dimsOf(print.getOperand().getType()), startOf);
+      bindStart(print, [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");
     }
     StringRef dim = isa<SelfIndexOp>(op) ? cast<SelfIndexOp>(op).getDim()
                     : isa<ReduceOp>(op)  ? cast<ReduceOp>(op).getDim()

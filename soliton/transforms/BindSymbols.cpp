@@ -68,8 +68,9 @@ static int64_t wavePart(StringAttr dim, bool loop, const Geometry &geometry) {
 /// The instruction that was named; otherwise the target's favourite among those that fit the tiles.
 static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, MmaTypes types,
                            const Geometry &geometry) {
-  if (name)
-    return selectMma(geometry.target(), std::string_view(*name), types);
+  MmaChoice named = selectMma(geometry.target(), name ? std::optional<std::string_view>(*name) : std::nullopt, types);
+  if (!named || named.kind->name == name)
+    return named;
   auto fits = [&](const MmaKind *kind) {
     return !kind->async && wavePart(mma.getRowDim(), false, geometry) % kind->m == 0 &&
            wavePart(mma.getColumnDim(), false, geometry) % kind->n == 0 &&
@@ -78,7 +79,7 @@ static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, Mm
   for (const MmaKind *kind : legalMmas(geometry.target(), types))
     if (fits(kind))
       return {kind, std::nullopt};
-  return selectMma(geometry.target(), std::nullopt, types);
+  return named;
 }
 
 /// Chooses the matrix instruction and checks that the waves' tiles are whole numbers of it.
@@ -88,15 +89,12 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   if (!lhs || !rhs || !acc)
     return report(mma.getLoc(), DiagId::MmaTypeMismatch) << "`mma` on elements that no matrix instruction takes";
   std::optional<std::string> name = mma.getKind() ? std::optional(mma.getKind()->str()) : geometry.mmaName();
-  MmaChoice choice = chooseMma(mma, name, {*lhs, *rhs, *acc}, geometry);
+  MmaChoice choice = chooseMma(mma, name, {*lhs, *rhs, *acc, mma.isScaled()}, geometry);
   if (!choice)
     return report(mma.getLoc(), choice.error->id).hint(choice.error->hint) << choice.error->message;
   if (choice.kind->async)
     return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
            << "`" << choice.kind->name << "` takes operands from shared memory asynchronously, which no pass emits yet";
-  if (choice.kind->scaleBlock)
-    return report(mma.getLoc(), DiagId::NotSupportedHere)
-           << "`" << choice.kind->name << "` needs scales, `mma` has none";
 
   auto check = [&](StringAttr dim, int64_t size, bool loop) -> LogicalResult {
     int64_t tile = wavePart(dim, loop, geometry);

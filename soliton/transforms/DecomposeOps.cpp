@@ -8,14 +8,24 @@
 //                                                             %p = wave.select %e, self_index "N", the largest place
 //                                                             %i = wave.reduce min %p along "N"
 //
-// Both reductions then go the ways of all reductions: registers, lanes, waves, bounds.
+// Both reductions then go the ways of all reductions: registers, lanes, waves, bounds. What moves elements is said by
+// tiles in shared memory (Decompose.cpp), what orders them by counting (DecomposeSort.cpp). A hint for which no target
+// has an instruction is left out.
+//
+// A scaled product on a target whose instructions do not scale is one of elements in bf16, in which they are exact; the
+// expansion scales the sums over blocks (ExpandScaled.cpp):
+//
+//   %d = wave.mma %a, %b, %c scaled %s, %t        becomes     %d = wave.mma cast(%a, bf16), cast(%b, bf16), %c scaled
+//   %s, %t
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/transforms/Decompose.h"
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/ir/Forms.h"
 #include "soliton/ir/Names.h"
+#include "soliton/target/Target.h"
 
 namespace soliton {
 #define GEN_PASS_DEF_DECOMPOSEOPSPASS
@@ -72,16 +82,52 @@ private:
   ArrayAttr tags;
 };
 
+/// Whether the target multiplies these elements in another type, without scaling them itself.
+bool isConverted(MmaOp op, const Target &target) {
+  auto element = [](Value value) { return *dtypeOf(llvm::cast<TileType>(value.getType()).getElementType()); };
+  MmaTypes types{element(op.getLhs()), element(op.getRhs()), element(op.getAcc()), true};
+  return op.isScaled() && !multipliedAs(target, types).scaled;
+}
+
+void convertFactors(MmaOp op) {
+  OpBuilder builder(op);
+  for (int which : {0, 1}) {
+    Value factor = op->getOperand(which);
+    auto type = llvm::cast<TileType>(factor.getType());
+    if (!type.getElementType().isBF16())
+      op->setOperand(which, CastOp::create(builder, op.getLoc(), type.withElementType(builder.getBF16Type()), factor,
+                                           op.getTagsAttr(), OriginAttr()));
+  }
+}
+
+/// Calls `decompose` for every op of that kind.
+template <typename Op, typename Decompose>
+LogicalResult forEach(KernelOp kernel, Decompose decompose) {
+  SmallVector<Op> ops;
+  kernel.walk([&](Op op) { ops.push_back(op); });
+  return success(llvm::all_of(ops, [&](Op op) { return succeeded(decompose(op)); }));
+}
+
 struct DecomposeOpsPass final : impl::DecomposeOpsPassBase<DecomposeOpsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    if (failed(requireForm(getOperation(), Form::Traced)))
+    KernelOp kernel = getOperation();
+    FailureOr<Geometry> geometry = Geometry::of(kernel);
+    if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) ||
+        failed(forEach<PrefetchOp>(kernel, [](PrefetchOp op) { return op.erase(), success(); })) ||
+        failed(forEach<RearrangeOp>(kernel, [&](RearrangeOp op) { return decomposeRearrange(op, *geometry); })) ||
+        failed(forEach<ConcatenateOp>(kernel, [&](ConcatenateOp op) { return decomposeConcatenate(op, *geometry); })) ||
+        failed(forEach<SortOp>(kernel, [&](SortOp op) { return decomposeSort(op, *geometry); })) ||
+        failed(
+            forEach<ArgReduceOp>(kernel, [](ArgReduceOp op) { return ArgReduceDecomposition(op).run(), success(); })))
       return signalPassFailure();
-    SmallVector<ArgReduceOp> ops;
-    getOperation().walk([&](ArgReduceOp op) { ops.push_back(op); });
-    for (ArgReduceOp op : ops)
-      ArgReduceDecomposition(op).run();
+    const Target *target = kernel.getTarget() ? findTarget(kernel.getTarget()->str()) : nullptr;
+    (void)forEach<MmaOp>(kernel, [&](MmaOp op) {
+      if (target && isConverted(op, *target))
+        convertFactors(op);
+      return success();
+    });
   }
 };
 } // namespace

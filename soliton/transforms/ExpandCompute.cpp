@@ -17,6 +17,10 @@ static Value cloneOnPiece(OpBuilder &builder, Operation *op, ValueRange operands
   return piece->getResult(0);
 }
 
+static SmallVector<Dim> dimsOf(TileType type) {
+  return llvm::map_to_vector(type.getDims(), [](StringAttr name) { return Dim(name.getValue().str()); });
+}
+
 static bool isTile(Value value) {
   return isa<TileType>(value.getType());
 }
@@ -51,6 +55,21 @@ void Expander::expandElementwise(Operation *op) {
   }
 }
 
+/// The registers of each piece of the operand as those of so many elements, or the other way round.
+void Expander::expandGroups(BitcastOp op) {
+  TileType from = op.getOperand().getType(), type = op.getResult().getType();
+  const Fragment operand = fragment(op.getOperand());
+  int64_t many = op.getGroups()->divisor, granule = operand.granule();
+  bool fits = granule > 0 && from.layout().splits(granule) && (!op.isGrouping() || granule % many == 0);
+  if (!fits)
+    granule = op.isGrouping() ? wholePieces(type.layout(), 4) * many : wholePieces(from.layout(), 4);
+  int64_t made = op.isGrouping() ? granule / many : granule * many;
+  Fragment &result = define(op.getResult());
+  for (auto [i, at] : llvm::enumerate(origins(op, Role::Compute, type.layout(), made)))
+    result.append(cloneOnPiece(builder, op, operand.range(builder, op.getLoc(), i * granule, granule, at),
+                               pieceType(type, i * made, made), at));
+}
+
 void Expander::expandGenerated(Operation *op) {
   auto type = cast<TileType>(op->getResult(0).getType());
   int64_t granule = 0;
@@ -67,6 +86,12 @@ void Expander::expandGenerated(Operation *op) {
     result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule), at));
 }
 
+/// Registers that one instruction takes of an operand; of scales, one.
+static int64_t nativeRegisters(const MmaKind &kind, unsigned operand) {
+  const int64_t registers[] = {kind.lhs.nativeRegs, kind.rhs.nativeRegs, kind.acc.nativeRegs, 1, 1};
+  return registers[operand];
+}
+
 /// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists
 /// of.
 void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
@@ -74,10 +99,7 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
   int64_t granule = naturalGranule(type);
   for (mlir::OpOperand &use : convert.getResult().getUses())
     if (auto mma = dyn_cast<MmaOp>(use.getOwner()))
-      granule = (use.getOperandNumber() == 0   ? kindOf(mma).lhs
-                 : use.getOperandNumber() == 1 ? kindOf(mma).rhs
-                                               : kindOf(mma).acc)
-                    .nativeRegs;
+      granule = nativeRegisters(kindOf(mma), use.getOperandNumber());
   const Fragment from = fragment(convert.getOperand());
   Fragment &result = define(convert.getResult());
   for (auto [piece, at] : llvm::enumerate(origins(convert, Role::Convert, type.layout(), granule))) {
@@ -100,20 +122,18 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
 void Expander::expandBroadcast(BroadcastOp broadcast, ArrayRef<int64_t> registers) {
   TileType type = broadcast.getResult().getType(), narrow = broadcast.getOperand().getType();
   int64_t granule = naturalGranule(type);
+  SmallVector<Dim> dims = dimsOf(narrow);
   const Fragment from = fragment(broadcast.getOperand());
   Fragment &result = define(broadcast.getResult());
   for (auto [piece, at] : llvm::enumerate(origins(broadcast, Role::Compute, type.layout(), granule))) {
     int64_t begin = piece * granule;
     TileType wide = pieceType(type, begin, granule);
-    Layout layout = wide.layout();
-    for (Dim dim : wide.layout().dims())
-      if (!narrow.hasDim(dim.name()))
-        layout = layout.withoutDim(dim);
+    Layout spread = inDimsOf(wide.layout(), dims), layout = restrictedTo(wide.layout(), dims);
     SmallVector<Value> parts;
     for (int64_t i = 0; i < granule; ++i) {
       int64_t position = i;
       bool repeats = false;
-      for (const Digit &digit : wide.layout().reg) {
+      for (const Digit &digit : spread.reg) {
         repeats |= digit.dim && !narrow.hasDim(digit.dim->name()) && position % digit.extent != 0;
         position /= digit.extent;
       }
@@ -129,8 +149,8 @@ void Expander::expandBroadcast(BroadcastOp broadcast, ArrayRef<int64_t> register
 
 void Expander::expandRemap(Operation *op) {
   auto type = cast<TileType>(op->getResult(0).getType());
-  ConvertPlan plan =
-      planConvert(cast<TileType>(op->getOperand(0).getType()).layout(), type.layout(), {.trusted = true});
+  auto source = cast<TileType>(op->getOperand(0).getType());
+  ConvertPlan plan = planConvert(source.layout(), inDimsOf(type.layout(), dimsOf(source)), {.trusted = true});
   if (plan.kind == ConvertKind::rename) {
     if (auto convert = dyn_cast<ConvertOp>(op))
       return expandRename(convert, plan.registers);

@@ -145,8 +145,7 @@ static std::vector<int64_t> placeOf(const Layout &layout, ArrayRef<Dim> dims, in
   return place;
 }
 
-/// Pieces of `size` registers by the coordinates of their first.
-static std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size) {
+std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size) {
   std::map<std::vector<int64_t>, int64_t> pieces;
   for (int64_t begin = 0; begin < layout.regs(); begin += size)
     pieces.emplace(placeOf(layout, dims, begin), begin);
@@ -178,6 +177,9 @@ LogicalResult Expander::expandAtomic(AtomicOp atomic) {
     if (!old)
       old = AtomicOp::create(builder, atomic.getLoc(), pieceType(type, begin, width), atomic.getKind(),
                              fragment(atomic.getValue()).range(builder, atomic.getLoc(), begin, width, piece),
+                             atomic.getExpected()
+                                 ? fragment(atomic.getExpected()).range(builder, atomic.getLoc(), begin, width, piece)
+                                 : Value(),
                              atomic.getMemory(), dynamicPieces(atomic.getDynamicValues(), begin, width, piece),
                              atomic.getSymbols(), mlir::IntegerAttr(), atomic.getIndicesAttr(), atomic.getStartsAttr(),
                              ArrayAttr(), atomic.getGuardsAttr(), atomic.getTagsAttr(), piece, atomic.getBufferAttr());
@@ -196,8 +198,7 @@ void Expander::expandCopy(CopyOp copy) {
   }
 }
 
-/// The dimensions of an operand, the contracted one first.
-static SmallVector<Dim> operandDims(TileType type, Dim contracted) {
+SmallVector<Dim> operandDims(TileType type, Dim contracted) {
   SmallVector<Dim> dims = {contracted};
   for (StringAttr name : type.getDims())
     if (Dim dim(name.getValue().str()); !(dim == contracted))
@@ -205,8 +206,27 @@ static SmallVector<Dim> operandDims(TileType type, Dim contracted) {
   return dims;
 }
 
+/// The scales of one operand by the place of their block and of their row.
+struct Expander::Scales {
+  Fragment fragment;
+  SmallVector<Dim> dims;
+  std::map<std::vector<int64_t>, int64_t> pieces;
+};
+
+std::vector<Expander::Scales> Expander::scalesOf(MmaOp mma) {
+  std::vector<Scales> result;
+  for (Value scale : mma.getScales()) {
+    auto type = cast<TileType>(scale.getType());
+    SmallVector<Dim> dims = operandDims(type, mma.getScaleDim().dim());
+    result.push_back({fragment(scale), dims, piecesByPlace(type.layout(), dims, 1)});
+  }
+  return result;
+}
+
 void Expander::expandMma(MmaOp mma) {
   const MmaKind &kind = kindOf(mma);
+  if (mma.isScaled() && kind.scaleBlock == 0)
+    return expandScaled(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
   Dim k(mma.getContractedDim().getValue().str());
   int64_t lhsRegs = kind.lhs.nativeRegs, rhsRegs = kind.rhs.nativeRegs, accRegs = kind.acc.nativeRegs;
@@ -218,6 +238,7 @@ void Expander::expandMma(MmaOp mma) {
   for (auto &[place, begin] : lhsPieces)
     steps.insert(place.front());
 
+  const std::vector<Scales> allScales = scalesOf(mma);
   Fragment &result = define(mma.getResult());
   const Fragment lhs = fragment(mma.getLhs()), rhs = fragment(mma.getRhs()), acc = fragment(mma.getAcc());
   for (auto [i, place] : llvm::enumerate(origins(mma, Role::Compute, accType.layout(), accRegs))) {
@@ -239,7 +260,12 @@ void Expander::expandMma(MmaOp mma) {
                                       mlir::DictionaryAttr::get(mma.getContext(), piece), 0, place.getTags());
       Value a = lhs.range(builder, mma.getLoc(), lhsPieces.at(pieceAt(lhsDims, step)), lhsRegs, at);
       Value b = rhs.range(builder, mma.getLoc(), rhsPieces.at(pieceAt(rhsDims, step)), rhsRegs, at);
-      sum = MmaOp::create(builder, mma.getLoc(), sum.getType(), a, b, sum, mma.getKindAttr(), mma.getTagsAttr(), at);
+      SmallVector<Value> scales = llvm::map_to_vector(allScales, [&](const Scales &each) {
+        int64_t begin = each.pieces.at(pieceAt(each.dims, step / kScaleBlock));
+        return each.fragment.range(builder, mma.getLoc(), begin, 1, at);
+      });
+      sum = MmaOp::create(builder, mma.getLoc(), sum.getType(), a, b, sum, scales, mma.getKindAttr(), mma.getTagsAttr(),
+                          at);
     }
     result.append(sum);
   }
@@ -356,9 +382,12 @@ LogicalResult Expander::expand(Operation *op) {
   case TileWork::generate:
     return expandGenerated(op), success();
   case TileWork::pointwise:
+  case TileWork::exchange:
     return expandElementwise(op), success();
   case TileWork::rename:
   case TileWork::move:
+    if (auto cast = dyn_cast<BitcastOp>(op))
+      return expandGroups(cast), success();
     // A permutation has one operand and the registers that it had.
     return isa<PermuteOp>(op) ? expandElementwise(op) : expandRemap(op), success();
   case TileWork::contract:

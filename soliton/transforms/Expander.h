@@ -1,12 +1,15 @@
 //===- Expander.h - State of the one expansion ------------------------------------===//
 //
-// Shared by ExpandTiles.cpp (structure, memory, matrices) and ExpandCompute.cpp (everything element by element).
+// Shared by ExpandTiles.cpp (structure, memory, matrices), ExpandScaled.cpp (products whose sums are scaled) and
+// ExpandCompute.cpp (everything element by element).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
 
 #include "soliton/analysis/Access.h"
 #include "soliton/transforms/Fragments.h"
+
+#include <map>
 
 namespace soliton {
 
@@ -33,10 +36,17 @@ private:
   FailureOr<int64_t> accessWidth(Operation *op, const Access &access);
   void expandCopy(wave::CopyOp copy);
   void expandMma(wave::MmaOp mma);
+  struct Scales;
+  std::vector<Scales> scalesOf(wave::MmaOp mma);
+
+  // ExpandScaled.cpp
+  class ScaledSums;
+  void expandScaled(wave::MmaOp mma);
   /// The same registers of each of an access' dynamic values.
   SmallVector<Value> dynamicPieces(ValueRange values, int64_t begin, int64_t count, wave::OriginAttr at);
 
   void expandElementwise(Operation *op);
+  void expandGroups(wave::BitcastOp op);
   void expandGenerated(Operation *op);
   void expandRemap(Operation *op);
   void expandRename(wave::ConvertOp convert, ArrayRef<int64_t> registers);
@@ -62,5 +72,11 @@ private:
   llvm::DenseMap<Value, Fragment> fragments;
   llvm::DenseMap<Operation *, int64_t> numbers;
 };
+
+/// Pieces of `size` registers by the coordinates of their first in lane 0 of wave 0.
+std::map<std::vector<int64_t>, int64_t> piecesByPlace(const Layout &layout, ArrayRef<Dim> dims, int64_t size);
+
+/// The dimensions of an operand, the contracted one first.
+SmallVector<Dim> operandDims(wave::TileType type, Dim contracted);
 
 } // namespace soliton

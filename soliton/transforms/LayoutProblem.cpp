@@ -18,10 +18,12 @@ static Dim dimOf(StringRef name) {
 }
 
 Layout restricted(Layout wide, TileType narrow) {
-  for (Dim dim : wide.dims())
-    if (!narrow.hasDim(dim.name()))
-      wide = wide.withoutDim(dim);
-  return wide;
+  SmallVector<Dim> dims = llvm::map_to_vector(narrow.getDims(), [](StringAttr name) { return dimOf(name.getValue()); });
+  return restrictedTo(std::move(wide), dims);
+}
+
+Layout bridge(const Layout &groups, const Layout &elements, const ScaledDim &dim) {
+  return grouped(elements, dim).value_or(groups);
 }
 
 static bool isShared(Operation *access) {
@@ -62,6 +64,8 @@ void LayoutProblem::joinClasses() {
       join(a, b);
     for (auto [narrow, wide] : relations.parts)
       parts.push_back({narrow, wide, op});
+    for (const LayoutRelations::Groups &tiles : relations.groups)
+      groupings.push_back({tiles, op});
   });
   llvm::DenseMap<void *, size_t> numbers;
   for (Value value : tiles) {
@@ -88,13 +92,24 @@ void LayoutProblem::addCandidate(Value value, Layout layout) {
 /// memory.
 static Layout operandCandidate(MmaOp mma, int which, const MmaWay &way, const Geometry &geometry) {
   Layout layout = way.operand(which);
-  auto read = mma->getOperand(which).getDefiningOp<ReadOp>();
+  Value source = mma->getOperand(which);
+  while (auto cast = source.getDefiningOp<BitcastOp>())
+    source = cast.getOperand();
+  auto read = source.getDefiningOp<ReadOp>();
   if (!read)
     return layout;
   // A parameter in the shared space is stored in the order of the tile's dimensions.
   std::optional<std::vector<DimExtent>> order =
       isShared(read) ? geometry.extents(tileOf(read)) : memoryOrder(read, geometry);
-  return order ? layout.registersAlong(order->back().dim) : layout;
+  if (!order)
+    return layout;
+  // Elements that are read as their groups lie along what these are groups of.
+  Dim along = order->back().dim;
+  return layout.registersAlong(layout.hasDim(along) ? along : scaledDim(along).base);
+}
+
+static auto factorsOf(MmaOp mma) {
+  return mma.isScaled() ? SmallVector<int>{0, 1, 3, 4} : SmallVector<int>{0, 1};
 }
 
 void LayoutProblem::addHeldOrders(Multiplication &mma) {
@@ -119,8 +134,10 @@ void LayoutProblem::collectWays() {
     addHeldOrders(mma);
   for (Multiplication &mma : mmas)
     for (const MmaWay &way : mma.ways)
-      for (int which : {0, 1})
+      for (int which : factorsOf(mma.op))
         addCandidate(mma.op->getOperand(which), operandCandidate(mma.op, which, way, geometry));
+  while (addGroups()) {
+  }
 }
 
 /// Elements of a lane that the author or the instruction wants together; 0: as many as can be moved at once.
@@ -170,9 +187,26 @@ LogicalResult LayoutProblem::collectAccesses() {
   return success();
 }
 
+bool LayoutProblem::addGroups() {
+  bool changed = false;
+  for (const Grouping &each : groupings) {
+    const auto &[groups, elements, dim] = each.tiles;
+    size_t before = classOf(groups).candidates.size() + classOf(elements).candidates.size();
+    const std::vector<Layout> ofElements = classOf(elements).candidates;
+    for (const Layout &layout : ofElements)
+      if (std::optional<Layout> found = grouped(layout, dim))
+        addCandidate(groups, *found);
+    const std::vector<Layout> ofGroups = classOf(groups).candidates;
+    for (const Layout &layout : ofGroups)
+      addCandidate(elements, ungrouped(layout, dim));
+    changed |= classOf(groups).candidates.size() + classOf(elements).candidates.size() != before;
+  }
+  return changed;
+}
+
 void LayoutProblem::addParts() {
   for (bool changed = true; changed;) {
-    changed = false;
+    changed = addGroups();
     for (const Part &part : parts) {
       size_t before = classOf(part.narrow).candidates.size();
       const std::vector<Layout> wide = classOf(part.wide).candidates;
@@ -263,7 +297,7 @@ static int64_t tripsOf(Operation *op, const Geometry &geometry) {
   auto access = dyn_cast<AccessOpInterface>(op);
   if (!access || access.writesIndexed())
     return LayoutCosts::trips(op, geometry);
-  return LayoutCosts::trips(op, geometry, [&](IterateOp loop) { return tileOf(op).hasDim(loop.getAxis()); });
+  return LayoutCosts::trips(op, geometry, [&](IterateOp loop) { return walks(loop, tileOf(op), geometry); });
 }
 
 ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool stage) const {
@@ -276,6 +310,8 @@ ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool
     auto scan = cast<ScanOp>(op);
     return costs.scan(scan.getSource().getType(), layout, dimOf(scan.getDim()));
   }
+  case TileWork::exchange:
+    return costs.exchange(tileType(op->getResult(0)), layout, dimOf(cast<ShuffleOp>(op).getDim()));
   case TileWork::access:
     return accessCost(op, accessLayout(op, layout, stage), layout);
   case TileWork::pointwise:
@@ -315,7 +351,7 @@ static std::vector<ChoiceCost> pairwise(const std::vector<A> &rows, const std::v
 void LayoutProblem::addRelations(ChoiceProblem &problem) const {
   for (const Multiplication &mma : mmas) {
     int64_t trips = LayoutCosts::trips(mma.op, geometry);
-    for (int which : {0, 1, 2}) {
+    for (int which = 0; which < static_cast<int>(mma.op->getNumOperands()); ++which) {
       const ValueClass &operand = classOf(mma.op->getOperand(which));
       TileType type = tileType(mma.op->getOperand(which));
       // An accumulator that lies otherwise is converted to the way's layout and back.
@@ -340,6 +376,21 @@ void LayoutProblem::addRelations(ChoiceProblem &problem) const {
   }
 }
 
+void LayoutProblem::addGroupRelations(ChoiceProblem &problem) const {
+  for (const Grouping &each : groupings) {
+    const LayoutRelations::Groups &tiles = each.tiles;
+    const ValueClass &groups = classOf(tiles.groups), &elements = classOf(tiles.elements);
+    int64_t times = LayoutCosts::trips(each.op, geometry);
+    problem.addRelation(groups.node, elements.node,
+                        pairwise(groups.candidates, elements.candidates, [&](const Layout &a, const Layout &b) {
+                          Layout between = bridge(a, b, tiles.dim);
+                          ChoiceCost cost = costs.convert(tileType(tiles.groups), a, between) +
+                                            costs.convert(tileType(tiles.elements), ungrouped(between, tiles.dim), b);
+                          return times * std::min(cost, kForbidden / times);
+                        }));
+  }
+}
+
 ChoiceProblem LayoutProblem::choices(bool stage) {
   ChoiceProblem problem;
   for (ValueClass &valueClass : all)
@@ -347,6 +398,7 @@ ChoiceProblem LayoutProblem::choices(bool stage) {
   for (Multiplication &mma : mmas)
     mma.node = problem.addNode(std::vector<ChoiceCost>(mma.ways.size(), 0));
   addRelations(problem);
+  addGroupRelations(problem);
   return problem;
 }
 

@@ -9,6 +9,7 @@
 //                is cheaper, an access has this layout and the class another one (a staged access)
 //   reduction,   the narrow tile lies as the wide one without its dimension, or is converted
 //   broadcast
+//   bitcast      of another width: who holds a group has its elements side by side
 //
 // so in `s = mma(q, k); p = exp2(s - max(s)); o = mma(p, v)` one class has s and p, and it is cheapest where both
 // multiplications are transposed: the accumulator of the first is then an operand of the second as it stands.
@@ -28,8 +29,14 @@ struct MmaWay {
   bool exchanged = false;
   ContractionOrder order;
   Layout lhs, rhs, acc;
+  /// Of a scaled product.
+  Layout lhsScale, rhsScale;
 
-  const Layout &operand(int which) const { return which == 0 ? lhs : which == 1 ? rhs : acc; }
+  /// As the op numbers them: both factors, the accumulator, their scales.
+  const Layout &operand(int which) const {
+    const Layout *all[] = {&lhs, &rhs, &acc, &lhsScale, &rhsScale};
+    return *all[which];
+  }
   /// `exchanged, places 4@1 4@4, steps 4@16`.
   std::string str() const { return (exchanged ? "exchanged, " : "straight, ") + order.str(); }
 };
@@ -75,10 +82,12 @@ private:
   void collectWays();
   void addHeldOrders(Multiplication &mma);
   void addParts();
+  bool addGroups();
   LogicalResult addDefaults();
   void addCandidate(Value value, Layout layout);
   std::vector<ChoiceCost> ownCosts(const ValueClass &valueClass, bool stage) const;
   void addRelations(ChoiceProblem &problem) const;
+  void addGroupRelations(ChoiceProblem &problem) const;
   ChoiceCost priceOf(wave::TileOpInterface op, const Layout &layout, bool stage) const;
   /// An access with the conversion between its own layout and its class's.
   ChoiceCost accessCost(Operation *access, const Layout &own, const Layout &layout) const;
@@ -98,13 +107,26 @@ private:
     Operation *op;
   };
   SmallVector<Part> parts;
+  /// Tiles of groups and of their elements, the op between them.
+  struct Grouping {
+    wave::LayoutRelations::Groups tiles;
+    Operation *op;
+  };
+  SmallVector<Grouping> groupings;
   /// Of reads and writes of global memory: consecutive lanes on consecutive addresses, within each wave's part of the
   /// tile, and where it differs, over the whole tile, as a staged access may.
   llvm::DenseMap<Operation *, SmallVector<Layout, 2>> coalescedLayouts;
 };
 
-/// The layout of `wide` without the dimensions that `narrow` lacks.
+/// How the groups of a bitcast lie so that their elements lie as `elements` do; where no lane has whole ones, as
+/// `groups` do.
+Layout bridge(const Layout &groups, const Layout &elements, const ScaledDim &dim);
+
+/// The layout of `wide` without the dimensions that `narrow` lacks, in groups where it has those.
 Layout restricted(Layout wide, wave::TileType narrow);
+
+/// Whether the product's scales multiply sums over blocks, for want of an instruction that takes them.
+bool scalesBehind(wave::MmaOp mma, const Geometry &geometry);
 
 /// All ways to issue the mma that do not depend on how its operands lie.
 std::vector<MmaWay> plainWays(wave::MmaOp mma, const Geometry &geometry);

@@ -182,6 +182,8 @@ OpKind ProblemBuilder::kindOf(Operation *op) const {
     return exchangesLanes(cast<ReduceOp>(op)) ? OpKind::Shuffle : OpKind::Valu;
   case TileWork::scan:
     return scanPlan(cast<ScanOp>(op)).crossesLanes() ? OpKind::Shuffle : OpKind::Valu;
+  case TileWork::exchange:
+    return OpKind::Shuffle;
   case TileWork::pointwise:
   case TileWork::generate:
   case TileWork::constant:
@@ -234,7 +236,9 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
       busy = plan.combinations() + plan.exchanges();
       return {valu, busy, busy + plan.exchanges() * cycles(costs.shuffleLatency)};
     }
-    if (!isa<ReduceOp>(op)) {
+    if (isa<ShuffleOp>(op)) {
+      busy = registersOf(cast<TileType>(op->getResult(0).getType()));
+    } else if (!isa<ReduceOp>(op)) {
       auto from = cast<TileType>(op->getOperand(0).getType());
       ShuffleWork work =
           workOf(movePlan(op), from.layout().regs(), static_cast<int>(elementBits(from.getElementType())));

@@ -34,13 +34,16 @@ static machine::AtomicKind machineKind(AtomicKind kind) {
     return machine::AtomicKind::bit_or;
   case AtomicKind::bit_xor:
     return machine::AtomicKind::bit_xor;
+  case AtomicKind::cas:
+    return machine::AtomicKind::cas;
   }
   llvm_unreachable("no such kind");
 }
 
-Value MachineLowering::atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc) {
-  return machine::AtomicOp::create(builder, loc, value.getType(), kind, value, at.buffer, at.lane, at.uniform, mask,
-                                   at.immediate);
+Value MachineLowering::atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc,
+                                Value expected) {
+  return machine::AtomicOp::create(builder, loc, value.getType(), kind, value, expected, at.buffer, at.lane, at.uniform,
+                                   mask, at.immediate);
 }
 
 Value MachineLowering::atomicByBits(AtomicKind kind, Value value, const Address &at, Location loc) {
@@ -85,7 +88,8 @@ LogicalResult MachineLowering::lowerAtomic(AtomicOp atomic) {
   AtomicKind kind = atomic.getKind();
   bool byBits = isa<mlir::FloatType>(type.getElementType()) && (kind == AtomicKind::min || kind == AtomicKind::max);
   define(atomic.getResult(), byBits ? atomicByBits(kind, value, *at, atomic.getLoc())
-                                    : atomicAt(machineKind(kind), value, *at, at->mask, atomic.getLoc()));
+                                    : atomicAt(machineKind(kind), value, *at, at->mask, atomic.getLoc(),
+                                               atomic.getExpected() ? vector(atomic.getExpected()) : Value()));
   return success();
 }
 

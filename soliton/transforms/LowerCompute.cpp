@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace soliton {
@@ -205,6 +206,14 @@ void MachineLowering::lowerBitcast(BitcastOp op) {
   define(op.getResult(), mlir::vector::BitCastOp::create(builder, op.getLoc(), to, vector(op.getOperand())));
 }
 
+/// The `bf16` whose bits are the upper half of each f32: what that is equal to, if the lower half is 0.
+static Value upperHalf(OpBuilder &builder, Location loc, Value x, mlir::VectorType to) {
+  Value bits = mlir::vector::BitCastOp::create(builder, loc, to.clone(builder.getI32Type()), x);
+  Value upper = arith::ShRUIOp::create(builder, loc, bits, splat(builder, loc, bits.getType(), 16));
+  Value half = arith::TruncIOp::create(builder, loc, to.clone(builder.getI16Type()), upper);
+  return mlir::vector::BitCastOp::create(builder, loc, to, half);
+}
+
 LogicalResult MachineLowering::lowerCast(CastOp op) {
   Location loc = op.getLoc();
   Value x = vector(op.getOperand());
@@ -216,6 +225,7 @@ LogicalResult MachineLowering::lowerCast(CastOp op) {
     return success();
   }
   // Small floats convert to and from f32 only; other types meet them there.
+  bool wasSmall = isSmallFloat(from);
   if (isSmallFloat(from) || isSmallFloat(element)) {
     mlir::VectorType middle = withElement(builder.getF32Type());
     if (isSmallFloat(from)) {
@@ -230,6 +240,10 @@ LogicalResult MachineLowering::lowerCast(CastOp op) {
     from = builder.getF32Type();
     if (isSmallFloat(element)) {
       define(op.getResult(), machine::ConvertOp::create(builder, loc, to, x, false));
+      return success();
+    }
+    if (wasSmall && element.isBF16()) {
+      define(op.getResult(), upperHalf(builder, loc, x, to));
       return success();
     }
   }
@@ -303,6 +317,35 @@ void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
   define(op.getResult(), fromI32(builder, op.getLoc(), places, type));
 }
 
+/// A line for each element that is within its dimensions.
+void MachineLowering::lowerPrint(PrintOp op) {
+  TileType tile = op.getOperand().getType();
+  Location loc = op.getLoc();
+  Value elements = vector(op.getOperand());
+  SmallVector<sym::Expr> starts = geometry.named(*op.getStarts(), op.getSymbols());
+  SmallVector<Attribute> dims(tile.getDims().begin(), tile.getDims().end());
+  for (int64_t reg = 0; reg < tile.layout().regs(); ++reg) {
+    sym::Expr inside = 1;
+    SmallVector<Value> places;
+    for (auto [name, start] : llvm::zip(tile.getDims(), starts)) {
+      Dim dim(name.str());
+      sym::Expr coordinate = coordinateExpr(tile.layout(), dim, reg, laneSymbol(), waveSymbol());
+      sym::Expr place = sym::simplify(start + coordinate, geometry.factsAt(op));
+      places.push_back(exprs.emitI32(place, loc));
+      inside = sym::logicalAnd(inside, sym::lt(place, geometry[dim].size));
+    }
+    Value one = slice(elements, reg, 1, loc);
+    inside = sym::simplify(inside, geometry.factsAt(op));
+    OpBuilder::InsertionGuard guard(builder);
+    if (!inside.isConstant(1)) {
+      auto branch = mlir::scf::IfOp::create(builder, loc, exprs.emitI1(inside, loc), /*withElseRegion=*/false);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    machine::PrintOp::create(builder, loc, op.getLabelAttr(), one, places, builder.getArrayAttr(dims));
+  }
+  define(op.getResult(), elements);
+}
+
 LogicalResult MachineLowering::lowerApplyExpr(ApplyExprOp op) {
   Location loc = op.getLoc();
   mlir::VectorType type = vectorType(op.getResult().getType());
@@ -354,11 +397,35 @@ void MachineLowering::lowerJoin(JoinOp op) {
   define(op.getResult(), result);
 }
 
+/// The register that has a scale among its bytes, and which of them it is.
+std::pair<Value, int64_t> MachineLowering::scaleByte(Value scale, Location loc) {
+  constexpr int64_t kBytes = 4;
+  auto slice = scale.getDefiningOp<SliceOp>();
+  if (!slice)
+    return {vector(scale), 0};
+  Value held = vector(slice.getOperand());
+  auto first = static_cast<int64_t>(slice.getFirst());
+  int64_t count = cast<mlir::VectorType>(held.getType()).getNumElements();
+  if (count > kBytes) {
+    int64_t begin = first / kBytes * kBytes;
+    held = this->slice(held, begin, std::min(kBytes, count - begin), loc);
+  }
+  return {held, first % kBytes};
+}
+
 void MachineLowering::lowerMma(MmaOp op) {
   const MmaKind &kind = mmaKindOf(op, geometry.target());
   Value acc = vector(op.getAcc());
-  define(op.getResult(), machine::MmaOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction,
-                                                vector(op.getLhs()), vector(op.getRhs()), acc));
+  SmallVector<Value> scales;
+  SmallVector<int64_t> bytes;
+  for (Value scale : op.getScales()) {
+    auto [held, byte] = scaleByte(scale, op.getLoc());
+    scales.push_back(held);
+    bytes.push_back(byte);
+  }
+  define(op.getResult(),
+         machine::MmaOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, vector(op.getLhs()),
+                                vector(op.getRhs()), acc, scales, builder.getDenseI64ArrayAttr(bytes)));
 }
 
 Value MachineLowering::combine(ReduceKind kind, Value a, Value b, Location loc) {

@@ -54,6 +54,10 @@ Value MachineLowering::laneFunction(const LaneFunction &function, Location loc) 
   return exprs.emitI32(sym::simplify(value, geometry.facts()), loc);
 }
 
+static SmallVector<Dim> dimsOf(TileType type) {
+  return llvm::map_to_vector(type.getDims(), [](StringAttr name) { return Dim(name.getValue().str()); });
+}
+
 /// One of several registers (or groups of them), chosen by a number that differs between lanes.
 static Value choose(OpBuilder &builder, Location loc, ArrayRef<Value> options, Value which) {
   Value chosen = options.front();
@@ -70,7 +74,7 @@ LogicalResult MachineLowering::lowerRemap(Operation *op) {
   auto from = cast<TileType>(op->getOperand(0).getType()), to = cast<TileType>(op->getResult(0).getType());
   // Pieces of a tile are no whole boxes; the tile was checked when its movement was planned.
   ConvertPlan plan =
-      planConvert(from.layout(), to.layout(),
+      planConvert(from.layout(), inDimsOf(to.layout(), dimsOf(from)),
                   {.elementBits = static_cast<int>(elementBits(from.getElementType())), .trusted = true});
   Value source = vector(op->getOperand(0));
   if (mlir::DenseElementsAttr same; matchPattern(source, mlir::m_Constant(&same)) && same.isSplat()) {

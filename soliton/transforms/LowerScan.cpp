@@ -124,6 +124,24 @@ Value MachineLowering::wavesBefore(ScanOp op) {
   return before;
 }
 
+/// Lane by lane, and register by register: each has an element of its own row.
+void MachineLowering::lowerShuffle(ShuffleOp op) {
+  Location loc = op.getLoc();
+  SmallVector<Value> elements;
+  for (int64_t reg = 0; reg < op.getResult().getType().layout().regs(); ++reg) {
+    Value source = registerOf(op.getSource(), reg, loc);
+    Value index;
+    if (op.getIndex())
+      index = mlir::vector::ExtractOp::create(builder, loc, registerOf(op.getIndex(), reg, loc), 0);
+    Value moved = machine::ShuffleOp::create(builder, loc, source.getType(),
+                                             *machine::symbolizeShuffleMode(stringifyShuffleMode(op.getMode())), source,
+                                             index, op.getOffsetAttr());
+    elements.push_back(mlir::vector::ExtractOp::create(builder, loc, moved, 0));
+  }
+  define(op.getResult(),
+         mlir::vector::FromElementsOp::create(builder, loc, vectorType(op.getResult().getType()), elements));
+}
+
 void MachineLowering::lowerScan(ScanOp op) {
   Location loc = op.getLoc();
   const Layout &layout = op.getSource().getType().layout();

@@ -46,7 +46,7 @@ machine::KernelOp MachineLowering::makeKernel() {
   for (bool memories : {true, false}) {
     for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
       if (isa<MemoryType>(argument.getType()) == memories) {
-        types.push_back(memories ? Type(machine::PtrType::get(context)) : argument.getType());
+        types.push_back(memories ? Type(machine::PtrType::get(context)) : registerType(argument.getType()));
         locations.push_back(argument.getLoc());
         names.push_back(name);
         order.push_back(argument);
@@ -320,10 +320,12 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<CompareOp>([&](CompareOp compare) { return lowerCompare(compare), success(); })
       .Case<FillOp>([&](FillOp fill) { return lowerFill(fill), success(); })
       .Case<SelfIndexOp>([&](SelfIndexOp index) { return lowerSelfIndex(index), success(); })
+      .Case<PrintOp>([&](PrintOp print) { return lowerPrint(print), success(); })
       .Case<JoinOp>([&](JoinOp join) { return lowerJoin(join), success(); })
       .Case<MmaOp>([&](MmaOp mma) { return lowerMma(mma), success(); })
       .Case<ReduceOp>([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
       .Case<ScanOp>([&](ScanOp scan) { return lowerScan(scan), success(); })
+      .Case<ShuffleOp>([&](ShuffleOp shuffle) { return lowerShuffle(shuffle), success(); })
       .Case<SelectOp>([&](SelectOp select) {
         define(select.getResult(), arith::SelectOp::create(builder, op->getLoc(), vector(select.getCondition()),
                                                            vector(select.getIfTrue()), vector(select.getIfFalse())));

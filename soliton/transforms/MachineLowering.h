@@ -62,7 +62,8 @@ private:
 
   // LowerAtomic.cpp
   LogicalResult lowerAtomic(wave::AtomicOp atomic);
-  Value atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc);
+  Value atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc,
+                 Value expected = {});
   /// The least or largest of floats, by the order of their bits.
   Value atomicByBits(wave::AtomicKind kind, Value value, const Address &at, Location loc);
 
@@ -98,6 +99,7 @@ private:
   void lowerSelfIndex(wave::SelfIndexOp op);
   void lowerJoin(wave::JoinOp op);
   void lowerMma(wave::MmaOp op);
+  std::pair<Value, int64_t> scaleByte(Value scale, Location loc);
   Value combine(wave::ReduceKind kind, Value a, Value b, Location loc);
 
   // LowerMovement.cpp
@@ -111,7 +113,9 @@ private:
   Value slice(Value whole, int64_t first, int64_t count, Location loc);
 
   // LowerScan.cpp
+  void lowerPrint(wave::PrintOp op);
   void lowerScan(wave::ScanOp op);
+  void lowerShuffle(wave::ShuffleOp op);
   Value wavesBefore(wave::ScanOp op);
 
   mlir::VectorType vectorType(wave::TileType type);

@@ -190,10 +190,17 @@ static bool isPermutation(ReadOp read) {
   });
 }
 
-/// Whether elements of `value` outside of `dim` are 0: read as such, and only moved since.
+/// Whether elements of `value` outside of `dim` are 0: read as such, and only moved since. Of scales, which have no 0,
+/// the bits, which make a finite number.
 static bool isZeroOutside(Value value, Dim dim) {
   Operation *op = value.getDefiningOp();
-  while (op && isa<ConvertOp, CastOp, PermuteOp>(op))
+  auto keepsZeros = [](Operation *op) {
+    auto cast = dyn_cast<CastOp>(op);
+    bool keeps = cast && !isa<mlir::Float8E8M0FNUType>(cast.getOperand().getType().getElementType()) &&
+                 !isa<mlir::Float8E8M0FNUType>(cast.getResult().getType().getElementType());
+    return keeps || isa<ConvertOp, PermuteOp, BitcastOp>(op);
+  };
+  while (op && keepsZeros(op))
     op = op->getOperand(0).getDefiningOp();
   auto read = dyn_cast_or_null<ReadOp>(op);
   if (!read)
@@ -222,19 +229,27 @@ static void maskCombined(Op op, const Geometry &geometry) {
   op.getSourceMutable().assign(selectInside(builder, op.getLoc(), op.getSource(), part, outside, geometry));
 }
 
-static void maskContraction(MmaOp mma, const Geometry &geometry) {
-  Dim dim(mma.getContractedDim().getValue().str());
+/// An operand of the product with `outside` where its dimension `dim` ends, if it may hold anything there.
+static void maskFactor(MmaOp mma, int which, Dim dim, double outside, const Geometry &geometry) {
   Part part{dim, geometry.start(dim, mma), geometry.factsAt(mma)};
-  if (part.isInside(geometry))
+  Value operand = mma->getOperand(which);
+  if (part.isInside(geometry) || isZeroOutside(operand, dim))
     return;
   OpBuilder builder(mma);
-  for (int which : {0, 1}) {
-    Value operand = mma->getOperand(which);
-    if (isZeroOutside(operand, dim))
-      continue;
-    mlir::TypedAttr zero = builder.getZeroAttr(cast<TileType>(operand.getType()).getElementType());
-    mma->setOperand(which, selectInside(builder, mma.getLoc(), operand, part, zero, geometry));
-  }
+  Type element = cast<TileType>(operand.getType()).getElementType();
+  mlir::TypedAttr fill = builder.getZeroAttr(element);
+  if (outside != 0)
+    fill = builder.getFloatAttr(element, outside);
+  mma->setOperand(which, selectInside(builder, mma.getLoc(), operand, part, fill, geometry));
+}
+
+/// Elements outside are 0; scales outside are some number, for there may be no NaN beside the 0.
+static void maskContraction(MmaOp mma, const Geometry &geometry) {
+  Dim contracted(mma.getContractedDim().getValue().str()), block = mma.getScaleDim().dim();
+  for (int which : {0, 1})
+    maskFactor(mma, which, contracted, 0, geometry);
+  for (int which = 3; which < static_cast<int>(mma->getNumOperands()); ++which)
+    maskFactor(mma, which, block, 1, geometry);
 }
 
 namespace {

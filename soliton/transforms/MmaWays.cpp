@@ -2,7 +2,7 @@
 //
 // acc[M, N] += lhs[M, K] * rhs[N, K] is also acc^T += rhs * lhs^T: with its operands exchanged the same instruction
 // leaves the accumulator transposed, which is often how the next op wants it. And K may be walked in any order that
-// both operands share.
+// both operands share; where blocks of it are scaled, in any order of the blocks.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,6 +15,7 @@ namespace {
 /// What one logical instruction holds, over the dimensions of the op.
 struct MmaFragments {
   Layout lhs, rhs, acc;
+  Layout lhsScale = {}, rhsScale = {};
 };
 } // namespace
 
@@ -25,11 +26,14 @@ static Dim dimOf(StringAttr name) {
 static MmaFragments fragmentsOf(MmaOp mma, const MmaKind &kind, bool exchanged) {
   Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
                               depth = dimOf(mma.getContractedDim());
+  Dim block = mma.getScaleDim().dim();
   if (exchanged)
     return {kind.rhs.layout.renamed({{n, row}, {k, depth}}), kind.lhs.layout.renamed({{m, column}, {k, depth}}),
-            kind.acc.layout.renamed({{m, column}, {n, row}})};
+            kind.acc.layout.renamed({{m, column}, {n, row}}), kind.rhsScale.renamed({{n, row}, {k, block}}),
+            kind.lhsScale.renamed({{m, column}, {k, block}})};
   return {kind.lhs.layout.renamed({{m, row}, {k, depth}}), kind.rhs.layout.renamed({{n, column}, {k, depth}}),
-          kind.acc.layout.renamed({{m, row}, {n, column}})};
+          kind.acc.layout.renamed({{m, row}, {n, column}}), kind.lhsScale.renamed({{m, row}, {k, block}}),
+          kind.rhsScale.renamed({{n, column}, {k, block}})};
 }
 
 /// Elements of the dimension that one wave has.
@@ -58,10 +62,16 @@ static Layout tiled(Layout layout, ArrayRef<Dim> dims, const Geometry &geometry)
   return layout;
 }
 
+bool scalesBehind(MmaOp mma, const Geometry &geometry) {
+  return mma.isScaled() && mmaKindOf(mma, geometry.target()).scaleBlock == 0;
+}
+
 static MmaWay wayOf(MmaOp mma, bool exchanged, const ContractionOrder &order, const Geometry &geometry) {
   MmaFragments fragments = fragmentsOf(mma, mmaKindOf(mma, geometry.target()), exchanged);
   Dim k = dimOf(mma.getContractedDim());
-  MmaWay way{exchanged, order, {}, {}, {}};
+  MmaWay way;
+  way.exchanged = exchanged;
+  way.order = order;
   way.lhs = tiled(inOrder(fragments.lhs, k, order), dimsOf(mma.getLhs().getType()), geometry);
   way.rhs = tiled(inOrder(fragments.rhs, k, order), dimsOf(mma.getRhs().getType()), geometry);
   // Instructions follow each other along their rows first: the operand of the columns is used again at once.
@@ -69,15 +79,40 @@ static MmaWay wayOf(MmaOp mma, bool exchanged, const ContractionOrder &order, co
   if (exchanged)
     std::swap(dims.back(), dims[dims.size() - 2]);
   way.acc = tiled(fragments.acc, dims, geometry);
+  if (mma.isScaled()) {
+    Dim block = mma.getScaleDim().dim();
+    ContractionOrder blocks = orderOfBlocks(order, kScaleBlock);
+    auto scales = [&](const Layout &fragment, Value tile) {
+      auto type = cast<TileType>(tile.getType());
+      // Behind the instruction they multiply what the accumulator's registers hold, block by block.
+      Layout one = scalesBehind(mma, geometry) ? restricted(way.acc, type) : inOrder(fragment, block, blocks);
+      return tiled(std::move(one), dimsOf(type), geometry);
+    };
+    way.lhsScale = scales(fragments.lhsScale, mma.getScales()[0]);
+    way.rhsScale = scales(fragments.rhsScale, mma.getScales()[1]);
+  }
   return way;
 }
 
-/// Instructions whose elements of K a lane has side by side, so that they are one wide access in memory.
+/// Bits of an element as it lies in memory: what is converted before is read as what it was.
+static int64_t storedBits(Value operand, bool isConverted) {
+  auto element = [](Value value) { return cast<TileType>(value.getType()).getElementType(); };
+  if (!isConverted)
+    return 8 * elementBytes(element(operand));
+  while (auto cast = operand.getDefiningOp<CastOp>())
+    operand = cast.getOperand();
+  return elementBits(element(operand));
+}
+
+/// Instructions whose elements of K a lane has side by side, so that they are one wide access in memory. Where sums
+/// over blocks are scaled, those of one block at most.
 static int64_t stepsTogether(MmaOp mma, const MmaKind &kind, int64_t depth, const Geometry &geometry) {
-  int64_t bytes = elementBytes(mma.getLhs().getType().getElementType()), perLane = 1, together = 1;
+  bool behind = scalesBehind(mma, geometry);
+  int64_t bits = storedBits(mma.getLhs(), behind), perLane = 1, together = 1, most = behind ? kScaleBlock : depth;
   for (const Digit &digit : kind.lhs.layout.reg)
     perLane *= digit.dim == Dim("K") ? digit.extent : 1;
-  while (depth / kind.k % (together * 2) == 0 && together * 2 * perLane * bytes <= geometry.maxBytesPerAccess())
+  while (depth / kind.k % (together * 2) == 0 && together * 2 * kind.k <= most &&
+         together * 2 * perLane * bits <= 8 * geometry.maxBytesPerAccess())
     together *= 2;
   return together;
 }
@@ -90,8 +125,26 @@ static SmallVector<bool> exchanges(MmaOp mma, const MmaKind &kind, const Geometr
   return possible ? SmallVector<bool>{false, true} : SmallVector<bool>{false};
 }
 
+/// Scales belong to blocks of the instruction's own K: what is walked in another order are whole blocks. Those that
+/// follow each other in a lane have their scales side by side, up to the bytes of a register.
+static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
+  constexpr int64_t kMostTogether = 4;
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  int64_t depth = wavePart(dimOf(mma.getContractedDim()), geometry), steps = depth / kind.k, together = 1;
+  while (together < kMostTogether && steps % (together * 2) == 0)
+    together *= 2;
+  std::vector<MmaWay> ways;
+  for (bool exchanged : exchanges(mma, kind, geometry))
+    for (int64_t each = together; each > 0; each = each > 1 ? 1 : 0)
+      ways.push_back(wayOf(mma, exchanged, blockOrder(kind.k, kScaleBlock, depth, each), geometry));
+  return ways;
+}
+
 std::vector<MmaWay> plainWays(MmaOp mma, const Geometry &geometry) {
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  bool behind = scalesBehind(mma, geometry);
+  if (mma.isScaled() && !behind)
+    return scaledWays(mma, geometry);
   Dim k = dimOf(mma.getContractedDim());
   int64_t depth = wavePart(k, geometry);
   bool bothRead =
@@ -100,7 +153,7 @@ std::vector<MmaWay> plainWays(MmaOp mma, const Geometry &geometry) {
   std::vector<MmaWay> ways;
   for (bool exchanged : exchanges(mma, kind, geometry)) {
     const Layout fragment = fragmentsOf(mma, kind, exchanged).lhs;
-    if (bothRead)
+    if (bothRead || behind)
       ways.push_back(
           wayOf(mma, exchanged, packedOrder(fragment, k, depth, stepsTogether(mma, kind, depth, geometry)), geometry));
     ContractionOrder native = nativeOrder(fragment, k, depth);
@@ -111,6 +164,8 @@ std::vector<MmaWay> plainWays(MmaOp mma, const Geometry &geometry) {
 }
 
 std::vector<MmaWay> waysAsHeld(MmaOp mma, int which, const Layout &held, const Geometry &geometry) {
+  if (mma.isScaled()) // whose blocks an accumulator does not hold together
+    return {};
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
   Dim k = dimOf(mma.getContractedDim());
   std::vector<MmaWay> ways;

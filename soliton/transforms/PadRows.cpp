@@ -43,10 +43,14 @@ static std::optional<int64_t> rowUnit(BlockArgument argument, const Geometry &ge
   if (sym::divisorOf(row, geometry.facts()) % kWideBytes == 0)
     return std::nullopt;
   int64_t unit = kRowBytes * 8 / bits;
+  LayoutCosts costs(geometry);
   for (Operation *user : argument.getUsers()) {
     auto read = dyn_cast<ReadOp>(user);
     std::optional<DimExtent> along = read ? alongRows(read, geometry) : std::nullopt;
     if (!along || along->dim.name() != memory.getShape().back().getValue().symbolName())
+      return std::nullopt;
+    // A read of which no price is known, such as one from a row on that data say, could not be weighed.
+    if (costs.stagedRead(read, 1) == kForbidden)
       return std::nullopt;
     unit = std::lcm(unit, along->extent);
   }
@@ -100,7 +104,7 @@ static sym::Expr typical(sym::Expr count, const Geometry &geometry) {
 static sym::Expr tripsAround(Operation *op, const Geometry &geometry) {
   sym::Expr count = 1;
   for (auto loop = op->getParentOfType<IterateOp>(); loop; loop = loop->getParentOfType<IterateOp>())
-    if (tileOf(op).hasDim(loop.getAxis()))
+    if (walks(loop, tileOf(op), geometry))
       count = count * typical(geometry[Dim(loop.getAxis().str())].loopCount, geometry);
   return count;
 }

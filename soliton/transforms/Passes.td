@@ -19,9 +19,11 @@ def DecomposeOpsPass : WavePass<"wave-decompose-ops"> {
   let summary = "say ops that others say by those";
   let description = [{
     Where an extreme is (`wave.arg_reduce`) becomes a reduction that finds the extreme, and one that finds the first place of an element
-    that equals it.
+    that equals it. What moves elements (`wave.rearrange`, `wave.concatenate`) becomes accesses of a tile in shared memory, rows in
+    order (`wave.sort`) a loop that counts what comes before each element, and a scatter to its place. `wave.prefetch`, for which no
+    target has an instruction, is left out.
 
-    Requires: `Traced`. Ensures: `Traced`, without such ops.
+    Requires: `Traced`, symbols bound. Ensures: `Traced`, without such ops.
   }];
 }
 

@@ -36,7 +36,7 @@ static SharedMap plainMap(AllocateOp allocation, const Geometry &geometry) {
   std::vector<sym::Expr> extents = memoryExtents(allocation.getResult(), geometry);
   SharedMap map;
   for (ExprAttr extent : allocation.getResult().getType().getShape())
-    map.dims.push_back({Dim(extent.getValue().symbolName()), 1});
+    map.dims.push_back({Dim(sym::toString(extent.getValue())), 1});
   for (Operation *user : allocation.getResult().getUsers()) {
     TileType tile = tileOf(user);
     sym::Facts places;

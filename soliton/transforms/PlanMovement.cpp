@@ -82,7 +82,7 @@ static void goThroughShared(ConvertOp convert, KernelOp kernel) {
   OpBuilder top = OpBuilder::atBlockBegin(&kernel.block()), builder(convert);
   SmallVector<ExprAttr> shape;
   for (StringAttr dim : to.getDims())
-    shape.push_back(exprAttr(kernel.getContext(), sym::Expr::symbol(dim.getValue())));
+    shape.push_back(exprAttr(kernel.getContext(), sizeSymbol(dim.getValue())));
   auto memory = MemoryType::get(kernel.getContext(), shape, to.getElementType(), AddressSpace::Shared, SharedMapAttr());
   Value tile = AllocateOp::create(top, convert.getLoc(), memory, mlir::IntegerAttr(), ArrayAttr());
   ArrayAttr starts = exprArrayAttr(kernel.getContext(), SmallVector<sym::Expr>(to.getRank(), sym::Expr(0)));

@@ -35,7 +35,7 @@ static Value allocate(KernelOp kernel, Location loc, TileType type) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.block());
   SmallVector<ExprAttr> shape;
   for (StringAttr dim : type.getDims())
-    shape.push_back(exprAttr(kernel.getContext(), sym::Expr::symbol(dim.getValue())));
+    shape.push_back(exprAttr(kernel.getContext(), sizeSymbol(dim.getValue())));
   auto memory =
       MemoryType::get(kernel.getContext(), shape, type.getElementType(), AddressSpace::Shared, SharedMapAttr());
   return AllocateOp::create(builder, loc, memory, mlir::IntegerAttr(), ArrayAttr());

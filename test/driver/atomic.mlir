@@ -122,3 +122,18 @@ wave.kernel @narrow attributes {arg_names = ["a", "b"],
   %0 = wave.read %a : !wave.memory<["M", "N"], f16, global> -> !wave.tile<[M, N], f16>
   %1 = wave.atomic add %0, %b : !wave.tile<[M, N], f16>, !wave.memory<["M", "N"], f16, global> -> !wave.tile<[M, N], f16>
 }
+
+// -----
+
+// Whoever finds 0 leaves its own place there; each place is asked by one.
+// CHECK: machine.kernel @claim
+// CHECK: machine.atomic cas {{.*}} expecting {{.*}} : vector<1xi32>
+wave.kernel @claim attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"128">, workgroupDim = 0>, #wave.wave<dim = "M", tile = <"64">>],
+    subs = {M = 300 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M"], i32, global>, %b: !wave.memory<["M"], i32, global>, %c: !wave.memory<["M"], i32, global>):
+  %0 = wave.read %a : !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
+  %1 = wave.self_index "M" : !wave.tile<[M], i32>
+  %2 = wave.atomic cas %1 expecting %0 : !wave.tile<[M], i32>, %b : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
+  wave.write %2, %c : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global>
+}

@@ -6,8 +6,8 @@
 // Waves 4 to 8 come one barrier behind the others into the loop, and the others make up for it after it. Two barriers
 // between a write and the reads of it are then what one is without the stagger.
 // CHECK: machine.kernel @staggered
-// HANGS: no wave can go on: {{.*}} waits at `machine.barrier`
-// RACES: machine.store` writes shared byte {{.*}} not ordered after the read by `machine.load` of wave {{[0-3]}} [race]
+// HANGS: no wave can go on: {{.*}} waits at `barrier`
+// RACES: `store` writes shared byte {{.*}} not ordered after the read by `load` of wave {{[0-3]}} [race]
 
 !mine = !wave.tile<[M], f32, "lane = (64 M 1), wave = (8 M 64)">
 !others = !wave.tile<[M], f32, "lane = (64 M 8), wave = (8 M 1)">

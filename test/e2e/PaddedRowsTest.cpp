@@ -148,5 +148,19 @@ TEST_P(PaddedRowsOnTarget, SizesThatAreKnownDecideAtOnce) {
 INSTANTIATE_TEST_SUITE_P(All, PaddedRowsOnTarget, testing::ValuesIn(allTargets()),
                          [](const auto &info) { return info.param->name; });
 
+/// Rows that begin where data say have no price to be weighed by.
+TEST(PaddedRowsOfGroups, RowsThatDataPlaceStayWhereTheyAre) {
+  const kernels::KernelEntry *grouped = kernels::findKernel("gemm_grouped");
+  for (const Target *target : allTargets()) {
+    Case which{grouped, &grouped->variants.front(), target};
+    which.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}, {"WAVES_M", 1}, {"WAVES_N", 2}};
+    Sizes sizes{{"E", 2}, {"M", 64}, {"N", 167}, {"K", 77}};
+    std::optional<CompileResult> compiled = which.compile(sizes, {"E", "K"});
+    ASSERT_TRUE(compiled);
+    EXPECT_TRUE(compiled->image.further.empty());
+    checkOnEmulator(which, *compiled, sizes);
+  }
+}
+
 } // namespace
 } // namespace soliton::test

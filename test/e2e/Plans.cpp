@@ -130,6 +130,22 @@ const Plan &product() {
   return plan;
 }
 
+/// K is a whole number of blocks of 32.
+const Plan &scaledProduct() {
+  static const Plan plan{.aligned = productSizes(128, 64, 256),
+                         .odd = productSizes(127, 131, 96),
+                         .larger = productSizes(70, 130, 160),
+                         .tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
+                         .dynamic = {productSizes(128, 128, 128), productSizes(1, 1, 32), productSizes(127, 131, 96),
+                                     productSizes(65, 33, 160), productSizes(64, 200, 416)},
+                         .smallTiles = {{"BLOCK_M", 64}, {"BLOCK_N", 64}},
+                         .smallWhole = productSizes(64, 64, 256),
+                         .smallOdd = productSizes(21, 77, 160),
+                         .one = productSizes(1, 1, 32),
+                         .many = productSizes(1024, 1024, 1024)};
+  return plan;
+}
+
 Sizes ropeSizes(int64_t b, int64_t s, int64_t h, int64_t d) {
   return {{"B", b}, {"S", s}, {"H", h}, {"D", d}};
 }
@@ -224,7 +240,7 @@ const Plan &attentionByKeys() {
 const Plan &familyPlan(const kernels::KernelEntry &entry) {
   if (entry.name == "axpy" || entry.name == "histogram")
     return line();
-  if (entry.name == "row_topk")
+  if (entry.name == "row_topk" || entry.name == "row_sort")
     return shortRows();
   if (entry.name.ends_with("backward_dkv"))
     return attentionByKeys();
@@ -232,6 +248,8 @@ const Plan &familyPlan(const kernels::KernelEntry &entry) {
     return attention();
   if (entry.name == "moe_route" || entry.name == "moe_sort")
     return routing();
+  if (entry.name.starts_with("gemm_mxfp"))
+    return scaledProduct();
   if (entry.family == "gemm" || entry.family == "moe")
     return product();
   if (entry.family == "sampling")

@@ -45,7 +45,7 @@ public:
            std::equal(before.end() - kGuardBytes, before.end(), after.end() - kGuardBytes);
   }
   std::vector<double> values() const {
-    return kernels::decodeArray(array.type, std::span(after).subspan(kGuardBytes, bytes));
+    return kernels::decodeArray(array.type, std::span(after).subspan(kGuardBytes, bytes), array.shape);
   }
 
   const kernels::Array &array;
@@ -215,7 +215,8 @@ static Depth depthOf(const Case &which) {
                                                  "conv2d_nhwc",
                                                  "attention",
                                                  "gemm_stream_k",
-                                                 "attention_backward_dkv"};
+                                                 "attention_backward_dkv",
+                                                 "gemm_mxfp4"};
   if (kEveryType.contains(which.entry->name))
     return Depth::everyTest;
   if (which.variant != &which.entry->variants.front())

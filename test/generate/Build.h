@@ -41,6 +41,7 @@ private:
   bool wants(std::initializer_list<const char *> features) const;
   std::pair<size_t, size_t> chooseDimCounts();
   void chooseMatrixDims();
+  void chooseScaledDims();
   void choosePlainDims();
   void addDim(const std::string &name, int64_t tile, bool distributed, bool isSerial);
   int64_t chooseSize(int64_t tile, int64_t most);
@@ -107,6 +108,9 @@ private:
   void stepScan();
   int scan(const std::string &word, int value, const std::string &along, int init);
   void stepArgReduce();
+  int smallValue();
+  void stepSort();
+  void stepRearrange();
   void argReduce(const std::string &word, int value, const std::string &along, std::vector<int> inits, Element index);
   int reduce(const std::string &word, int value, const std::string &along, int init);
   void stepSplat();
@@ -115,6 +119,7 @@ private:
 
   //===-- Memory ----------------------------------------------------------------===//
   Dims readableDims();
+  int readForProduct(const Dims &dims, Element type, int64_t low, int64_t high);
   /// A read of a memory of its own. Where the order of sums cannot show it may hold any numbers, not only integers.
   int readFresh(const Dims &dims, Element type, bool plain = false, bool mayBeReal = false);
   bool packsWhole(const Dims &dims, Element type) const;
@@ -159,6 +164,7 @@ private:
   std::string chooseMmaKind(const Dims &outer, const std::string &contracted);
   int64_t waveTileOf(const std::string &dim) const;
   double slackOfProduct(const std::string &contracted) const;
+  int scaledContract(const Dims &left, const Dims &right, int acc);
   int contract(const Dims &outer, const std::string &contracted, int acc, int lhs);
   Element matrixAccumulator() const;
   int matrixProduct(const Dims &outer, const std::string &contracted, int lhs);
@@ -177,6 +183,8 @@ private:
   Dims loops;
   int depth = 0;
   bool usesMatrix = false, realProduct = false, mustWrite = false;
+  /// The product is one of blocks with scales.
+  bool scaledProduct = false;
   /// Some lanes have half a byte of a packed tile, in whatever layout that spreads to.
   bool splitsBytes = false;
   Element matrixType = Element::f16;

@@ -10,7 +10,9 @@ static Formula indexOf(size_t k) {
   return Formula::symbol("$index" + std::to_string(k));
 }
 static Formula sizeSymbol(const std::string &dim) {
-  return Formula::symbol(dim);
+  Groups groups = groupsOf(dim);
+  Formula base = Formula::symbol(groups.base);
+  return groups.size > 1 ? floordiv(base, groups.size) : base;
 }
 
 int Builder::newMemory(std::vector<Formula> shape, Element type, Data data) {
@@ -280,6 +282,21 @@ int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeRea
   return emit(std::move(op), {dims, type}, {bound, !real});
 }
 
+/// A read of whole numbers as they lie, for a product alone: nothing else takes it.
+int Builder::readForProduct(const Dims &dims, Element type, int64_t low, int64_t high) {
+  std::vector<Formula> shape;
+  for (const std::string &each : dims)
+    shape.push_back(sizeSymbol(each));
+  Op op{.kind = OpKind::read, .memory = newMemory(shape, type, Data::integers)};
+  Memory &memory = program.memories[static_cast<size_t>(op.memory)];
+  memory.low = low;
+  memory.high = high;
+  memory.shared = choose.maybe("memory.shared", 60);
+  int value = emit(std::move(op), {dims, type}, {static_cast<double>(high), true});
+  std::erase(pool, value);
+  return value;
+}
+
 //===-- Writing -------------------------------------------------------------------------------===//
 
 Builder::Dims Builder::requiredDims() const {
@@ -451,6 +468,11 @@ void Builder::atomicOut(int value) {
     shape.push_back(sizeSymbol(each));
   bool unique = mapAtomic(op, tile.dims, shape) && apart && loops.empty();
   op.memory = newMemory(shape, element, Data::integers);
+  // Who comes first gets it, so nobody else may come.
+  if (unique && choose.hasRows() && !isFloat(element) && choose.maybe("atomic.cas", 75)) {
+    op.word = "cas";
+    op.operands.insert(op.operands.begin() + 1, readFresh(tile.dims, element));
+  }
   // What was there is the same in every order only where nobody else comes.
   if (unique && choose.maybe("atomic.old", 60)) {
     emit(std::move(op), tile, {100, true});

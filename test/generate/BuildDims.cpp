@@ -77,6 +77,18 @@ void Builder::choosePlainDims() {
     addDim(kSerial[i], tile(), choose.chance(75), true);
 }
 
+/// One product, whose contracted dimension is whole instructions of every chip.
+void Builder::chooseScaledDims() {
+  static const Element kElements[] = {Element::f4e2m1fn, Element::f8e4m3fn, Element::f8e5m2};
+  matrixType = kElements[choose.among({{"mma.scaled.f4", 50}, {"mma.scaled.f8e4m3fn", 30}, {"mma.scaled.f8e5m2", 20}})];
+  if (choose.among({{"batch.0", 70}, {"batch.1", 30}}) == 1)
+    addDim("B", 1, choose.chance(85), false);
+  addDim("M", choose.from(std::vector<int64_t>{16, 32, 32, 64}), choose.chance(90), false);
+  addDim("K", 128, choose.chance(80), true);
+  addDim("N", choose.from(std::vector<int64_t>{16, 16, 32}), choose.chance(90), false);
+  choose.note("mma.1");
+}
+
 void Builder::chooseMatrixDims() {
   struct Row {
     const char *feature;
@@ -90,6 +102,9 @@ void Builder::chooseMatrixDims() {
       {"mma.i8", Element::i8, 12, all},          {"mma.f8e4m3fn", Element::f8e4m3fn, 8, newer},
       {"mma.f8e5m2", Element::f8e5m2, 4, newer}, {"mma.f8e4m3fnuz", Element::f8e4m3fnuz, 5, older},
       {"mma.f64", Element::f64, 4, all},         {"mma.f32", Element::f32, 4, {"gfx942", "gfx950"}}};
+  scaledProduct = choose.hasScaled() && choose.maybe("mma.scaled", 15);
+  if (scaledProduct)
+    return chooseScaledDims();
   std::vector<Choose::Weighted> weights;
   for (const Row &row : rows)
     weights.push_back({row.feature, row.weight});
@@ -190,6 +205,8 @@ void Builder::chooseConstraints() {
   for (TilingConstraint &each : program.tilings)
     dim(each.dim).size = chooseSize(each.tile, 4);
   limitWork();
+  if (scaledProduct)
+    dim("K").size = (dim("K").size + 31) / 32 * 32;
   // What nobody distributes is held whole.
   for (Dim &each : program.dims)
     if (!isDistributed(each.name) && !isLooped(each.name) && choose.maybe("whole.odd", 15) && !usesMatrix)
@@ -301,7 +318,7 @@ void Builder::chooseTilings() {
     if (choose.maybe("tiling.iters", 8))
       each.iters = Formula(choose.between(0, count + 1));
     if (choose.maybe("tiling.start", 6))
-      each.start = Formula(choose.between(-3, 5));
+      each.start = Formula(scaledProduct ? 32 * choose.between(-1, 2) : choose.between(-3, 5));
   }
 }
 
@@ -359,6 +376,8 @@ void Builder::chooseAlias() {
 }
 
 void Builder::chooseAssumptions() {
+  if (scaledProduct && dim("K").dynamic)
+    program.assumptions.push_back(Formula::of(FormulaKind::eq, {mod(Formula::symbol("K"), 32), 0}));
   for (const Dim &each : program.dims)
     if (each.dynamic && choose.maybe("assume", 25)) {
       Formula size = Formula::symbol(each.name);

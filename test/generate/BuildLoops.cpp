@@ -283,6 +283,22 @@ int Builder::mmaOperand(const Dims &dims, Element element, double bound) {
   return knownOf(value).bound > bound || !knownOf(value).exact ? clampTo(value, bound) : value;
 }
 
+/// Elements from -3 to 3 in blocks whose scales are 1 or 2: every format has them, and all sums are exact.
+int Builder::scaledContract(const Dims &left, const Dims &right, int acc) {
+  auto blocks = [](Dims dims) {
+    dims.back() += "/32";
+    return dims;
+  };
+  int a = readForProduct(left, matrixType, -3, 3), b = readForProduct(right, matrixType, -3, 3);
+  int scaleA = readForProduct(blocks(left), Element::f8e8m0fnu, 1, 2);
+  int scaleB = readForProduct(blocks(right), Element::f8e8m0fnu, 1, 2);
+  const std::string &contracted = left.back();
+  double depth = static_cast<double>(tileOf(program, contracted)) *
+                 (isLooped(contracted) ? std::max(1.0, tripsOf(program, contracted)) : 1);
+  return emit({.kind = OpKind::mma, .operands = {a, b, acc, scaleA, scaleB}}, type(acc),
+              clipped(matrixAccumulator(), depth * 36, true));
+}
+
 /// acc + lhs · rhs over one tile of the contracted dimension; the left operand is read where there is none.
 int Builder::contract(const Dims &outer, const std::string &contracted, int acc, int lhs) {
   Dims left(outer.begin(), outer.end() - 2), right = left;
@@ -290,6 +306,8 @@ int Builder::contract(const Dims &outer, const std::string &contracted, int acc,
   left.push_back(contracted);
   right.push_back(outer.back());
   right.push_back(contracted);
+  if (scaledProduct)
+    return scaledContract(left, right, acc);
   int a = lhs >= 0 ? lhs : mmaOperand(left, matrixType, 3), b = mmaOperand(right, matrixType, 3);
   double depth = static_cast<double>(tileOf(program, contracted)) *
                  (isLooped(contracted) ? std::max(1.0, tripsOf(program, contracted)) : 1);

@@ -157,6 +157,9 @@ void Builder::step() {
     /// What it is taken for where that is wanted.
     std::vector<std::string> features;
   };
+  bool isWanted = choose.isWanted("rows.sort") || choose.isWanted("rows.moved");
+  if (choose.hasRows() && choose.chance(isWanted ? 55 : 25))
+    return choose.chance(50) ? stepSort() : stepRearrange();
   static const std::vector<Row> kRows = {
       {10, &Builder::stepUnary, {"unary.abs"}},
       {18, &Builder::stepBinary, {"binary.add"}},

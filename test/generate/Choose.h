@@ -26,7 +26,7 @@ public:
   /// What is wanted is the seed's; everything else differs from draw to draw.
   Choose(uint64_t seed, const RandomOptions &options, uint64_t draw = 0)
       : options(options), state(seed * 0x2545f4914f6cdd1du + 1), whole(seed >= kFirstWhole),
-        numbers(seed >= kFirstNumbers) {
+        numbers(seed >= kFirstNumbers), rows(seed >= kFirstRows), scaled(seed >= kFirstScaled) {
     // Those that seldom come about together with others are wanted more often.
     static const std::vector<std::string> kRare = {"workgroup.4",
                                                    "workgroup.4",
@@ -53,6 +53,10 @@ public:
   bool isWhole() const { return whole; }
   /// Whether data may decide about loops, branches and places.
   bool hasNumbers() const { return numbers; }
+  /// Whether rows may be sorted and elements moved.
+  bool hasRows() const { return rows; }
+  /// Whether products may be of blocks with scales.
+  bool hasScaled() const { return scaled; }
   bool isWanted(const std::string &feature) const {
     return std::ranges::any_of(wanted, [&](const std::string &each) { return brings(feature, each); });
   }
@@ -144,7 +148,7 @@ private:
 
   const RandomOptions &options;
   uint64_t state;
-  bool whole, numbers;
+  bool whole, numbers, rows, scaled;
   std::vector<std::string> wanted;
   std::set<std::string> fresh;
 };

@@ -93,6 +93,7 @@ const std::vector<Covered> &table() {
       {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, kFirstWhole},
       {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, kFirstWhole},
       {"atomic.old", {}, kFirstWhole},
+      {"atomic.cas", {}, kFirstRows},
       {"atomic.shared", {}, kFirstWhole},
       // Control.
       {"loop"},
@@ -110,12 +111,15 @@ const std::vector<Covered> &table() {
       {"mma.2"},
       {"mma.3"},
       {"mma.named"},
+      {"mma.scaled", {}, kFirstScaled},
       {"batch.tile.1"},
       {"batch.tile.more"},
       {"reduce"},
       {"reduce.other", {"reduce.prod", "reduce.any", "reduce.all"}, kFirstWhole},
       {"reduce.scan", {}, kFirstWhole},
       {"reduce.arg", {"reduce.argmax", "reduce.argmin"}, kFirstWhole},
+      {"rows.sort", {}, kFirstRows},
+      {"rows.moved", {}, kFirstRows},
       {"broadcast", {"broadcast", "binary.broadcast"}},
       {"cast"},
       {"permute"},
@@ -147,12 +151,15 @@ struct Never {
 };
 
 const std::vector<Never> &nevers() {
-  const std::vector<std::string> products = {"mma.1", "mma.2", "mma.3", "mma.named", "batch"};
+  const std::vector<std::string> products = {"mma.1", "mma.2", "mma.3", "mma.named", "mma.scaled", "batch"};
   const std::vector<std::string> looping = {"loop", "carried", "tiling", "schedule"};
   static const std::vector<Never> rows = {
       {{"dims"}, {"dims"}, "a kernel has one number of dimensions"},
       {{"schedule"}, {"schedule"}, "a kernel has one schedule"},
       {{"mma.1", "mma.2", "mma.3"}, {"mma.1", "mma.2", "mma.3"}, "a kernel has one number of products"},
+      {{"mma.scaled"},
+       {"mma.2", "mma.3", "mma.named", "batch.tile.more", "dims.5"},
+       "a scaled product is the only one"},
       {products, {"tile.odd", "whole.odd"}, "matrix instructions take whole tiles"},
       {products, {"alias"}, "an alias has no matrix instruction's tile"},
       {products, {"dims.1", "dims.2"}, "a product has three dimensions"},
@@ -190,8 +197,14 @@ static std::vector<std::string> namesOf(uint64_t seed) {
 }
 
 const std::vector<std::string> &coveredFeatures(uint64_t seed) {
-  static const std::vector<std::string> first = namesOf(0), whole = namesOf(kFirstWhole), all = namesOf(kFirstNumbers);
-  return seed < kFirstWhole ? first : seed < kFirstNumbers ? whole : all;
+  static const std::vector<std::string> first = namesOf(0), whole = namesOf(kFirstWhole),
+                                        numbers = namesOf(kFirstNumbers), rows = namesOf(kFirstRows),
+                                        all = namesOf(kFirstScaled);
+  return seed < kFirstWhole     ? first
+         : seed < kFirstNumbers ? whole
+         : seed < kFirstRows    ? numbers
+         : seed < kFirstScaled  ? rows
+                                : all;
 }
 
 bool brings(const std::string &fine, const std::string &coarse) {

@@ -18,11 +18,12 @@
 namespace soliton::generate {
 
 /// Kernels have what the language was when seeds like theirs were first judged, so that a seed which found something
-/// means the same kernel for ever: atomics, scans and extremes from the one on, numbers from data from the other.
-inline constexpr uint64_t kFirstWhole = 50000, kFirstNumbers = 300000;
+/// means the same kernel for ever: atomics, scans and extremes from the first on, numbers from data from the second,
+/// rows that are sorted and elements that move from the third, scaled products from the fourth.
+inline constexpr uint64_t kFirstWhole = 50000, kFirstNumbers = 300000, kFirstRows = 400000, kFirstScaled = 600000;
 
 /// Coarse names, in the order of the table, that kernels of such a seed may have.
-const std::vector<std::string> &coveredFeatures(uint64_t seed = kFirstNumbers);
+const std::vector<std::string> &coveredFeatures(uint64_t seed = kFirstScaled);
 
 /// Whether choosing `fine` brings the coarse feature.
 bool brings(const std::string &fine, const std::string &coarse);

@@ -85,6 +85,10 @@ void Evaluator::execute(const Op &op) {
     return scan(op);
   case OpKind::argReduce:
     return argReduce(op);
+  case OpKind::sort:
+    return sort(op);
+  case OpKind::rearrange:
+    return rearrange(op);
   case OpKind::mma:
     return mma(op);
   case OpKind::iterate:

@@ -121,7 +121,8 @@ void Evaluator::atomic(const Op &op) {
   const Tile &tile = tileAt(op.operands[0]);
   Tile result = newTile(op.results[0]);
   Element type = program.memories[static_cast<size_t>(op.memory)].type;
-  Access access = accessOf(op, tile, 1);
+  // What `cas` expects stands behind the value.
+  Access access = accessOf(op, tile, op.word == "cas" ? 2 : 1);
   forEachPlace(tile.extents, [&](size_t number, const Place &at) {
     std::optional<Place> place = placeOf(access, at);
     if (!place || !isInside(op, *place))
@@ -133,6 +134,8 @@ void Evaluator::atomic(const Op &op) {
       after = {std::min(before.real, with.real), std::min(before.whole, with.whole)};
     else if (op.word == "max")
       after = {std::max(before.real, with.real), std::max(before.whole, with.whole)};
+    else if (op.word == "cas")
+      after = tileAt(op.operands[1]).elements[number].whole == before.whole ? with : before;
     else if (op.word == "exchange")
       after = with;
     else if (op.word == "bit_and")

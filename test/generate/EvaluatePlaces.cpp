@@ -43,6 +43,8 @@ int64_t Evaluator::reordered(const Formula &each) const {
 }
 
 int64_t Evaluator::workgroupStart(const std::string &dim) const {
+  if (Groups groups = groupsOf(dim); groups.size > 1)
+    return workgroupStart(groups.base) / groups.size;
   if (program.grid)
     return 0;
   for (const WorkgroupConstraint &each : program.workgroups)
@@ -62,6 +64,8 @@ int64_t Evaluator::workgroupStart(const std::string &dim) const {
 }
 
 int64_t Evaluator::loopStart(const std::string &dim) const {
+  if (Groups groups = groupsOf(dim); groups.size > 1)
+    return loopStart(groups.base) / groups.size;
   std::string axis = dim;
   for (const Alias &each : program.aliases)
     if (each.source == dim)

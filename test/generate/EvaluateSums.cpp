@@ -98,6 +98,11 @@ void Evaluator::mma(const Op &op) {
       dims.push_back(dim);
   const std::string &contracted = dims.back();
   Finder left(lhs, dims), right(rhs, dims), sums(acc, result.dims);
+  std::vector<std::string> blocks = dims;
+  blocks.back() += "/32";
+  std::vector<Finder> scales;
+  for (size_t i = 3; i < op.operands.size(); ++i)
+    scales.emplace_back(tileAt(op.operands[i]), blocks);
   int64_t start = startOf(contracted), extent = tileOf(program, contracted);
   forEachPlace(result.extents, [&](size_t number, const Place &at) {
     Number sum = sums(at);
@@ -108,6 +113,10 @@ void Evaluator::mma(const Op &op) {
         continue;
       from.back() = k;
       Number a = left(from), b = right(from);
+      for (Place block = from; const Finder &scale : scales) {
+        block.back() = k / 32;
+        a.real *= scale(block).real;
+      }
       sum.real += a.real * b.real;
       sum.whole += a.whole * b.whole;
     }

@@ -4,6 +4,7 @@
 //   EvaluatePlaces.cpp    where the tile of a dimension starts
 //   EvaluateMemory.cpp    reads, writes, author's shared tiles
 //   EvaluateSums.cpp      reductions, scans and matrix products
+//   EvaluateRows.cpp      rows in order, and elements that move
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -40,7 +41,10 @@ private:
   int64_t workgroupStart(const std::string &dim) const;
   int64_t loopStart(const std::string &dim) const;
   int64_t startOf(const std::string &dim) const { return workgroupStart(dim) + loopStart(dim); }
-  int64_t sizeOfDim(const std::string &dim) const { return program.findDim(dim)->size; }
+  int64_t sizeOfDim(const std::string &dim) const {
+    Groups groups = groupsOf(dim);
+    return program.findDim(groups.base)->size / groups.size;
+  }
   bool isInside(const std::string &dim, int64_t place) const { return place >= 0 && place < sizeOfDim(dim); }
 
   //===-- Tiles -------------------------------------------------------------------------===//
@@ -104,6 +108,8 @@ private:
   void reduce(const Op &op);
   void scan(const Op &op);
   void argReduce(const Op &op);
+  void sort(const Op &op);
+  void rearrange(const Op &op);
   void mma(const Op &op);
   void runBlock(const Block &block);
   void iterate(const Op &op);

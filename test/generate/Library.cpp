@@ -86,6 +86,10 @@ void keepAssumptions(LibraryCase &chosen) {
     tiles["WAVES"] = std::clamp(tiles["WAVES"], tiles[rows] / 32, tiles[rows] / 16);
   if (chosen.entry->name.ends_with("_weights")) // waves share the columns
     tiles["BLOCK_N"] = 16 * (1 + tiles["BLOCK_N"] / 16);
+  if (chosen.entry->name.starts_with("gemm_mxfp")) { // whole blocks with a scale, and tiles of whole instructions
+    sizes["K"] = (sizes["K"] + 31) / 32 * 32;
+    tiles["BLOCK_K"] = 128;
+  }
   if (chosen.entry->family == "convolution") // the filter fits the image
     for (const char *extent : {"H", "W"})
       if (sizes.contains(extent))
@@ -159,7 +163,7 @@ std::optional<std::string> launch(const LibraryCase &chosen, rt::LoadedKernel &k
     if (!problem.arguments[i].isOutput)
       continue;
     const kernels::Expected &expected = all.of(output++);
-    std::vector<double> found = kernels::decodeArray(problem.arrays[i].type, memory[i]);
+    std::vector<double> found = kernels::decodeArray(problem.arrays[i].type, memory[i], problem.arrays[i].shape);
     if (kernels::Comparison comparison = kernels::compare(expected, found); !comparison.ok)
       return "element " + std::to_string(*comparison.firstWrong) + " is " +
              std::to_string(found[*comparison.firstWrong]) + ", expected " +

@@ -51,7 +51,8 @@ private:
 
   std::string tile(int value) const {
     const ValueType &type = program.values[static_cast<size_t>(value)];
-    return "!wave.tile<[" + join(type.dims, [](const std::string &dim) { return dim; }) + "], " +
+    return "!wave.tile<[" +
+           join(type.dims, [](const std::string &dim) { return groupsOf(dim).size > 1 ? quoted(dim) : dim; }) + "], " +
            std::string(formatOf(type.element).name) + ">";
   }
   std::string memoryType(const Memory &memory) const {
@@ -217,9 +218,19 @@ private:
       return line(depth, names(op.results) + " = wave.arg_reduce " + op.word + " " + name(from[0]) +
                              (from.size() > 1 ? " init " + name(from[1]) + ", " + name(from[2]) : "") + " along " +
                              quoted(op.dim) + " : " + function(from, op.results));
-    case OpKind::mma:
-      return line(depth, head + "wave.mma " + names(from) + (op.word.empty() ? "" : " {kind = \"" + op.word + "\"}") +
-                             " : " + tiles(from));
+    case OpKind::sort:
+      return line(depth, names(op.results) + " = wave.sort " + op.word + " " + name(from[0]) +
+                             (from.size() > 1 ? " with " + name(from[1]) : "") + " along " + quoted(op.dim) + " into " +
+                             quoted(op.dim) + " : " + function(from, op.results));
+    case OpKind::rearrange:
+      return line(depth, head + "wave.rearrange " + name(from[0]) + " {indices = [" + join(*op.indices, expression) +
+                             "]} : " + tile(from[0]) + to);
+    case OpKind::mma: {
+      std::vector<int> factors(from.begin(), from.begin() + 3), scales(from.begin() + 3, from.end());
+      std::string scaled = scales.empty() ? "" : " scaled " + names(scales) + " : " + tiles(scales);
+      return line(depth, head + "wave.mma " + names(factors) + scaled +
+                             (op.word.empty() ? "" : " {kind = \"" + op.word + "\"}") + " : " + tiles(factors));
+    }
     case OpKind::barrier:
       return line(depth, "wave.barrier");
     case OpKind::wait:
@@ -297,8 +308,11 @@ private:
                              attributes(op) + " : " + memoryType(memory(op)) + " -> " + tile(op.results[0]));
     bool isAtomic = op.kind == OpKind::atomic;
     std::string head = isAtomic ? name(op.results[0]) + " = wave.atomic " + op.word + " " : "wave.write ";
-    line(depth, head + name(from[0]) + ", " + memoryName + symbols + usingValues({from.begin() + 1, from.end()}) +
-                    attributes(op) + " : " + tile(from[0]) + ", " + memoryType(memory(op)) +
+    bool isCas = isAtomic && op.word == "cas";
+    std::string expected = isCas ? " expecting " + name(from[1]) + " : " + tile(from[1]) : "";
+    std::vector<int> dynamic(from.begin() + (isCas ? 2 : 1), from.end());
+    line(depth, head + name(from[0]) + expected + ", " + memoryName + symbols + usingValues(dynamic) + attributes(op) +
+                    " : " + tile(from[0]) + ", " + memoryType(memory(op)) +
                     (isAtomic ? " -> " + tile(op.results[0]) : ""));
   }
 

@@ -28,7 +28,14 @@ std::vector<int64_t> extentsOf(const Program &program, const Memory &memory) {
   return extents;
 }
 
+Groups groupsOf(const std::string &dim) {
+  size_t slash = dim.find('/');
+  return slash == std::string::npos ? Groups{dim} : Groups{dim.substr(0, slash), std::stoll(dim.substr(slash + 1))};
+}
+
 int64_t tileOf(const Program &program, const std::string &dim) {
+  if (Groups groups = groupsOf(dim); groups.size > 1)
+    return tileOf(program, groups.base) / groups.size;
   for (const TilingConstraint &each : program.tilings)
     if (each.dim == dim)
       return each.tile;
@@ -166,7 +173,7 @@ private:
   void checkOp(const Op &op) {
     for (int result : op.results)
       for (const std::string &dim : type(result).dims)
-        require(program.findDim(dim) != nullptr, "a tile of an unknown dimension");
+        require(program.findDim(groupsOf(dim).base) != nullptr, "a tile of an unknown dimension");
     if (isAccess(op))
       checkAccess(op);
     else if (op.kind == OpKind::iterate || op.kind == OpKind::conditional)
@@ -184,7 +191,9 @@ private:
     require(mapped == memory.shape.size(), "an access has another rank than its memory");
     require(!op.bounds || op.bounds->size() == tile.dims.size(), "as many bounds as dimensions");
     if (op.kind == OpKind::atomic)
-      require(type(op.results[0]) == tile, "an atomic gives another type");
+      require(type(op.results[0]) == tile &&
+                  (op.word != "cas" || (op.operands.size() > 1 && type(op.operands[1]) == tile)),
+              "an atomic gives or expects another type");
     for (size_t i = isStore(op); i < op.operands.size(); ++i)
       require(isSubset(type(op.operands[i]).dims, tile.dims) && !isFloat(type(op.operands[i]).element),
               "a dynamic value does not fit its access");
@@ -252,8 +261,17 @@ private:
       return checkScan(op, operands, result);
     case OpKind::argReduce:
       return checkArgReduce(op, operands, result);
+    case OpKind::sort:
+      require(op.results.size() == operands.size() && std::ranges::count(operands[0]->dims, op.dim) == 1,
+              "a sort along a dimension that is not there");
+      for (size_t i = 0; !mistake && i < operands.size(); ++i)
+        require(*operands[i] == type(op.results[i]) && operands[i]->dims == operands[0]->dims, "a sort to other types");
+      return;
+    case OpKind::rearrange:
+      return require(*operands[0] == result && op.indices && op.indices->size() == result.dims.size(),
+                     "elements move to another type");
     case OpKind::mma:
-      return checkMma(operands, result);
+      return checkMma(operands, result), checkScales(operands);
     default:
       return;
     }
@@ -306,6 +324,18 @@ private:
     require(operandFits(*operands[0], result.dims[rank - 2], left) &&
                 operandFits(*operands[1], result.dims[rank - 1], right) && left == right,
             "an mma of other dimensions");
+  }
+
+  /// One for 32 elements of each factor, along its last dimension.
+  void checkScales(const std::vector<const ValueType *> &operands) {
+    require(operands.size() == 3 || operands.size() == 5, "an mma of other operands");
+    for (size_t i = 3; !mistake && i < operands.size(); ++i) {
+      Dims expected = operands[i - 3]->dims;
+      const Dim *whole = program.findDim(expected.back());
+      require(whole && whole->size % 32 == 0 && tileOf(program, whole->name) % 32 == 0, "a part of a block");
+      expected.back() += "/32";
+      require(operands[i]->dims == expected && operands[i]->element == Element::f8e8m0fnu, "scales of other blocks");
+    }
   }
 
   const Program &program;

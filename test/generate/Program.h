@@ -114,6 +114,8 @@ enum class OpKind : uint8_t {
   reduce,
   scan,
   argReduce,
+  sort,
+  rearrange,
   mma,
   iterate,
   conditional,
@@ -141,9 +143,9 @@ struct Op {
   int memory = -1;
   /// The function, the dimension, the axis, the counter, the matrix instruction; of a number from data its symbol.
   std::string word = {};
-  /// Of a reduction or scan: its dimension.
+  /// Of a reduction, scan or sort: its dimension.
   std::string dim = {};
-  /// In `$index<k>` and `$dynamic_val<k>`, one per dimension of the memory.
+  /// In `$index<k>` and `$dynamic_val<k>`, one per dimension of the memory; of a rearrangement, of the operand.
   std::optional<std::vector<Formula>> indices = {};
   /// One per dimension of the tile; nothing means `unbounded`.
   std::optional<std::vector<std::optional<Formula>>> bounds = {};
@@ -189,6 +191,12 @@ struct Program {
 /// The value of a formula of sizes.
 int64_t sizeOf(const Program &program, const Formula &formula);
 std::vector<int64_t> extentsOf(const Program &program, const Memory &memory);
+/// What a dimension of a tile counts: `K/32` groups of 32 elements of `K`, any other one its own.
+struct Groups {
+  std::string base;
+  int64_t size = 1;
+};
+Groups groupsOf(const std::string &dim);
 /// Elements of a dimension in a tile.
 int64_t tileOf(const Program &program, const std::string &dim);
 

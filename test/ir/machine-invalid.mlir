@@ -92,6 +92,22 @@ func.func @store_c3(%v: vector<1xf32>, %buffer: !machine.buffer, %far: i64, %uni
 
 // -----
 
+func.func @atomic_c1_cas(%v: vector<1xi32>, %lane: i32) {
+  // expected-error@+1 {{is `cas` without an expected value, which `cas` alone has}}
+  %0 = machine.atomic cas %v, [%lane] : vector<1xi32> -> vector<1xi32>
+  return
+}
+
+// -----
+
+func.func @print_c1(%v: vector<2xi32>, %m: i32) {
+  // expected-error@+1 {{prints 2 elements at 1 places of 1 dimensions, expected one element and a place for each dimension}}
+  machine.print "x" %v at (%m) {dims = ["M"]} : vector<2xi32>
+  return
+}
+
+// -----
+
 func.func @atomic_c2(%v: vector<1xf32>, %far: i64) {
   // expected-error@+1 {{has a 64-bit lane offset into shared memory, expected 32 bits}}
   %0 = machine.atomic add %v, [%far : i64] : vector<1xf32> -> vector<1xf32>
@@ -143,5 +159,13 @@ func.func @convert_c1(%v: vector<4xf32>) {
 func.func @wait_c1(%v: vector<4xf32>) {
   // expected-error@+1 {{returns other types than those of its values}}
   %0 = machine.wait mma, 0 (%v) : (vector<4xf32>) -> vector<4xf16>
+  return
+}
+
+// -----
+
+func.func @mma_c1(%a: vector<32xf4E2M1FN>, %c: vector<4xf32>, %s: vector<2xf8E8M0FNU>) {
+  // expected-error@+1 {{has 2 scales and bytes 2, 0, expected none, or one of four or fewer f8E8M0FNU for each factor}}
+  %0 = machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" %a, %a, %c scaled %s, %s bytes [2, 0] : vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> : vector<32xf4E2M1FN>, vector<32xf4E2M1FN>, vector<4xf32>
   return
 }

@@ -38,6 +38,10 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   %acc = arith.constant dense<0.0> : vector<4xf32>
   // CHECK: machine.mma "mfma_f32_16x16x16_f16" %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf16>, vector<4xf16>, vector<4xf32>
   %4 = machine.mma "mfma_f32_16x16x16_f16" %1, %1, %acc : vector<4xf16>, vector<4xf16>, vector<4xf32>
+  %x = arith.constant dense<1.0> : vector<32xf4E2M1FN>
+  %s = arith.constant dense<1.0> : vector<2xf8E8M0FNU>
+  // CHECK: machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" %{{.*}}, %{{.*}}, %{{.*}} scaled %{{.*}}, %{{.*}} bytes [1, 0] : vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> : vector<32xf4E2M1FN>, vector<32xf4E2M1FN>, vector<4xf32>
+  %scaled = machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" %x, %x, %acc scaled %s, %s bytes [1, 0] : vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> : vector<32xf4E2M1FN>, vector<32xf4E2M1FN>, vector<4xf32>
   // CHECK: machine.mma_async "wgmma" %{{.*}} : vector<4xf16>, %{{.*}}, %{{.*}} {zero_acc} : vector<4xf32>
   %5 = machine.mma_async "wgmma" %1 : vector<4xf16>, %zero, %acc {zero_acc} : vector<4xf32>
   // CHECK: machine.mma_async "wgmma" lhs %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf32>

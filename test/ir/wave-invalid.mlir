@@ -217,7 +217,7 @@ func.func @write_c4(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, globa
 // -----
 
 func.func @atomic_c1(%v: !wave.tile<[M], i16>, %a: !wave.memory<["M"], i16, global>) {
-  // expected-error@+1 {{is `add` of 'i16' elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits of integers only)}}
+  // expected-error@+1 {{is `add` of 'i16' elements, expected i32, i64, f32 or f64 (`add` also f16 or bf16, bits and `cas` of integers only)}}
   %0 = wave.atomic add %v, %a : !wave.tile<[M], i16>, !wave.memory<["M"], i16, global> -> !wave.tile<[M], i16>
   return
 }
@@ -312,6 +312,22 @@ func.func @mma_c2(%a: !wave.tile<[M, K], f16>, %b: !wave.tile<[N, K], f16>, %c: 
 
 // -----
 
+func.func @mma_c3(%a: !wave.tile<[M, K], f4E2M1FN>, %b: !wave.tile<[N, K], f4E2M1FN>, %c: !wave.tile<[M, N], f32>, %s: !wave.tile<[M, "K/16"], f8E8M0FNU>) {
+  // expected-error@+1 {{has scales of `lhs` with dimensions [M, K/16] of 'f8E8M0FNU', expected `K/32` in place of `K` in [M, K], of f8E8M0FNU}}
+  %0 = wave.mma %a, %b, %c scaled %s, %s : !wave.tile<[M, "K/16"], f8E8M0FNU>, !wave.tile<[M, "K/16"], f8E8M0FNU> : !wave.tile<[M, K], f4E2M1FN>, !wave.tile<[N, K], f4E2M1FN>, !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @mma_c3_count(%a: !wave.tile<[M, K], f4E2M1FN>, %b: !wave.tile<[N, K], f4E2M1FN>, %c: !wave.tile<[M, N], f32>, %s: !wave.tile<[M, "K/32"], f8E8M0FNU>) {
+  // expected-error@+1 {{has 1 scales, expected none or one for each operand}}
+  %0 = wave.mma %a, %b, %c scaled %s : !wave.tile<[M, "K/32"], f8E8M0FNU> : !wave.tile<[M, K], f4E2M1FN>, !wave.tile<[N, K], f4E2M1FN>, !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
 func.func @unary_c1(%a: !wave.tile<[M], f16>) {
   // expected-error@+1 {{turns '!wave.tile<[M], f16>' into '!wave.tile<[M], f32>', expected one type}}
   %0 = wave.unary exp %a : !wave.tile<[M], f16> -> !wave.tile<[M], f32>
@@ -387,6 +403,14 @@ func.func @cast_c1(%a: !wave.tile<[M], f32>) {
 func.func @bitcast_c1(%a: !wave.tile<[M], f32>) {
   // expected-error@+1 {{turns dimensions [M] into [N], expected the same}}
   %0 = wave.bitcast %a : !wave.tile<[M], f32> -> !wave.tile<[N], i32>
+  return
+}
+
+// -----
+
+func.func @bitcast_c2_groups(%a: !wave.tile<[M, "K/2"], i8>) {
+  // expected-error@+1 {{reads the bits of 'i8' as 'f6E2M3FN', expected types of the same number of whole bytes}}
+  %0 = wave.bitcast %a : !wave.tile<[M, "K/2"], i8> -> !wave.tile<[M, K], f6E2M3FN>
   return
 }
 
@@ -488,6 +512,46 @@ func.func @reduce_c4_numbers(%a: !wave.tile<[M, N], i1>) {
 
 // -----
 
+func.func @shuffle_c1(%a: !wave.tile<[M, L], f32>) {
+  // expected-error @+1 {{goes along `K`, expected a dimension of its source [M, L]}}
+  %0 = wave.shuffle up %a along "K" {offset = 1 : i64} : !wave.tile<[M, L], f32> -> !wave.tile<[M, L], f32>
+  return
+}
+
+// -----
+
+func.func @shuffle_c2(%a: !wave.tile<[M, L], f32>) {
+  // expected-error @+1 {{turns dimensions [M, L] into [M], expected the same}}
+  %0 = wave.shuffle up %a along "L" {offset = 1 : i64} : !wave.tile<[M, L], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @shuffle_c3(%a: !wave.tile<[L], f32>) {
+  // expected-error @+1 {{`idx` takes an index and no offset}}
+  %0 = wave.shuffle idx %a along "L" {offset = 1 : i64} : !wave.tile<[L], f32> -> !wave.tile<[L], f32>
+  return
+}
+
+// -----
+
+func.func @shuffle_c3_negative(%a: !wave.tile<[L], f32>) {
+  // expected-error @+1 {{`down` takes an offset that is not negative, and no index}}
+  %0 = wave.shuffle down %a along "L" {offset = -1 : i64} : !wave.tile<[L], f32> -> !wave.tile<[L], f32>
+  return
+}
+
+// -----
+
+func.func @shuffle_c3_type(%a: !wave.tile<[L], f32>) {
+  // expected-error @+1 {{expected i32 with the dimensions [L]}}
+  %0 = wave.shuffle idx %a from %a : !wave.tile<[L], f32> along "L" : !wave.tile<[L], f32> -> !wave.tile<[L], f32>
+  return
+}
+
+// -----
+
 func.func @scan_c1(%a: !wave.tile<[M, N], f32>) {
   // expected-error@+1 {{goes along `K`, expected a dimension of its source [M, N]}}
   %0 = wave.scan sum %a along "K" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
@@ -563,6 +627,142 @@ func.func @arg_reduce_c2_places(%a: !wave.tile<[M, N], f32>) {
 func.func @arg_reduce_c3(%a: !wave.tile<[M, N], f32>, %i: !wave.tile<[M], f32>) {
   // expected-error@+1 {{begins with other types than it has results}}
   %0, %1 = wave.arg_reduce max %a init %i along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  return
+}
+
+// -----
+
+func.func @sort_c1(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{goes along `K`, expected a dimension of its keys [M, N]}}
+  %0 = wave.sort ascending %a along "K" into "K" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @sort_c1_truths(%a: !wave.tile<[M, N], i1>) {
+  // expected-error@+1 {{orders 'i1', expected numbers of whole bytes}}
+  %0 = wave.sort ascending %a along "N" into "N" : (!wave.tile<[M, N], i1>) -> !wave.tile<[M, N], i1>
+  return
+}
+
+// -----
+
+func.func @sort_c2(%a: !wave.tile<[M, N], f32>, %b: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{carries a tile of dimensions [M], expected those of its keys [M, N]}}
+  %0, %1 = wave.sort ascending %a with %b along "N" into "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>)
+  return
+}
+
+// -----
+
+func.func @sort_c3(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{turns dimensions [M, N] into [M, N], expected `K` for `N`}}
+  %0 = wave.sort ascending %a along "N" into "K" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @sort_c3_count(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{has 2 results for 1 tiles}}
+  %0, %1 = wave.sort ascending %a along "N" into "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M, N], f32>, !wave.tile<[M, N], f32>)
+  return
+}
+
+// -----
+
+func.func @rearrange_c1(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{combines 'f32' with 'f16', expected one element type}}
+  %0 = wave.rearrange %a : !wave.tile<[M], f32> -> !wave.tile<[N], f16>
+  return
+}
+
+// -----
+
+func.func @rearrange_c2(%a: !wave.tile<[M, N], f32>) {
+  // expected-error@+1 {{has 1 entries in `indices`, the operand has 2 dimensions}}
+  %0 = wave.rearrange %a {indices = [#wave.expr<"$index0">]} : !wave.tile<[M, N], f32> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @rearrange_c2_expressions(%a: !wave.tile<[M], f32>) {
+  // expected-error@+1 {{has an entry in `indices` that is no expression}}
+  %0 = wave.rearrange %a {indices = [1 : i64]} : !wave.tile<[M], f32> -> !wave.tile<[N], f32>
+  return
+}
+
+// -----
+
+func.func @concatenate_c1(%a: !wave.tile<[A], f32>) {
+  // expected-error@+1 {{has 1 pieces along 2 dimensions, expected as many, and at least one}}
+  %0 = wave.concatenate %a along ["A", "B"] into "N" : (!wave.tile<[A], f32>) -> !wave.tile<[N], f32>
+  return
+}
+
+// -----
+
+func.func @concatenate_c2(%a: !wave.tile<[A], f32>) {
+  // expected-error@+1 {{has a piece of dimensions [A], expected those of its result [M, N] with `A` for `N`}}
+  %0 = wave.concatenate %a along ["A"] into "N" : (!wave.tile<[A], f32>) -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @concatenate_c2_dim(%a: !wave.tile<[A], f32>) {
+  // expected-error@+1 {{goes along `N`, expected a dimension of its result [M]}}
+  %0 = wave.concatenate %a along ["A"] into "N" : (!wave.tile<[A], f32>) -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @print_c1(%a: !wave.tile<[A], f32>) {
+  // expected-error@+1 {{gives '!wave.tile<[A], f16>' for '!wave.tile<[A], f32>', expected the same}}
+  %0 = wave.print "x" %a : !wave.tile<[A], f32> -> !wave.tile<[A], f16>
+  return
+}
+
+// -----
+
+func.func @print_c2(%a: !wave.tile<[A], f32>) {
+  // expected-error@+1 {{has 2 starts for 1 dimensions, expected an expression for each}}
+  %0 = wave.print "x" %a {starts = [#wave.expr<"0">, #wave.expr<"0">]} : !wave.tile<[A], f32> -> !wave.tile<[A], f32>
+  return
+}
+
+// -----
+
+func.func @prefetch_c1(%a: !wave.memory<["M"], f32, shared>) {
+  // expected-error@+1 {{fetches 'f32' elements of a shared memory of 'f32', expected global memory of one type}}
+  wave.prefetch %a : !wave.memory<["M"], f32, shared> -> !wave.tile<[M], f32>
+  return
+}
+
+// -----
+
+func.func @prefetch_c2(%a: !wave.memory<["M"], f32, global>) {
+  // expected-error@+1 {{has a tile of 2 dimensions, the memory has 1 and there are no `indices`}}
+  wave.prefetch %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M, N], f32>
+  return
+}
+
+// -----
+
+func.func @atomic_c7(%a: !wave.tile<[M], i32>, %b: !wave.memory<["M"], i32, global>) {
+  // expected-error@+1 {{is `cas` without an expected value, which `cas` alone has}}
+  %0 = wave.atomic cas %a, %b : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
+  return
+}
+
+// -----
+
+func.func @atomic_c7_types(%a: !wave.tile<[M], i32>, %e: !wave.tile<[M], i64>, %b: !wave.memory<["M"], i32, global>) {
+  // expected-error@+1 {{expects '!wave.tile<[M], i64>' where the value is '!wave.tile<[M], i32>', expected the same}}
+  %0 = wave.atomic cas %a expecting %e : !wave.tile<[M], i64>, %b : !wave.tile<[M], i32>, !wave.memory<["M"], i32, global> -> !wave.tile<[M], i32>
   return
 }
 

@@ -55,12 +55,24 @@ wave.kernel @traced attributes {
   %prod = wave.reduce prod %exp along "N" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M], f32>
   // CHECK: wave.scan sum %{{.*}} along "N" : <[M, N], f32> -> <[M, N], f32>
   %sums = wave.scan sum %exp along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  // CHECK: wave.shuffle bfly %{{.*}} along "N" {offset = 16 : i64} : <[M, N], f32> -> <[M, N], f32>
+  %swapped = wave.shuffle bfly %exp along "N" {offset = 16 : i64} : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
   // CHECK: wave.scan max %{{.*}} init %{{.*}} : !wave.tile<[M], f32> after %{{.*}} : !wave.tile<[M, N], f32> along "N" : <[M, N], f32> -> <[M, N], f32>
   %runs = wave.scan max %exp init %max : !wave.tile<[M], f32> after %sums : !wave.tile<[M, N], f32> along "N" : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
   // CHECK: %{{.*}}, %{{.*}} = wave.arg_reduce max %{{.*}} along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
   %largest, %place = wave.arg_reduce max %exp along "N" : (!wave.tile<[M, N], f32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
   // CHECK: wave.arg_reduce min %{{.*}} init %{{.*}}, %{{.*}} along "N"
   %least, %where = wave.arg_reduce min %exp init %largest, %place along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>, !wave.tile<[M], i32>) -> (!wave.tile<[M], f32>, !wave.tile<[M], i32>)
+  // CHECK: wave.sort descending %{{.*}} with %{{.*}} along "N" into "K" : (!wave.tile<[M, N], f32>, !wave.tile<[M, N], f32>) -> (!wave.tile<[M, K], f32>, !wave.tile<[M, K], f32>)
+  %sorted, %with = wave.sort descending %exp with %sums along "N" into "K" : (!wave.tile<[M, N], f32>, !wave.tile<[M, N], f32>) -> (!wave.tile<[M, K], f32>, !wave.tile<[M, K], f32>)
+  // CHECK: wave.rearrange %{{.*}} {indices = [#wave.expr<"$index0">, #wave.expr<"$index1 + 16">]} : <[M, N], f32> -> <[M, K], f32>
+  %part = wave.rearrange %exp {indices = [#wave.expr<"$index0">, #wave.expr<"$index1 + 16">]} : !wave.tile<[M, N], f32> -> !wave.tile<[M, K], f32>
+  // CHECK: wave.rearrange %{{.*}} : <[M, N], f32> -> <[P], f32>
+  %flat = wave.rearrange %exp : !wave.tile<[M, N], f32> -> !wave.tile<[P], f32>
+  // CHECK: wave.concatenate %{{.*}}, %{{.*}} along ["K", "N"] into "L" : (!wave.tile<[M, K], f32>, !wave.tile<[M, N], f32>) -> !wave.tile<[M, L], f32>
+  %behind = wave.concatenate %part, %exp along ["K", "N"] into "L" : (!wave.tile<[M, K], f32>, !wave.tile<[M, N], f32>) -> !wave.tile<[M, L], f32>
+  // CHECK: wave.print "x" %{{.*}} : <[M, N], f32> -> <[M, N], f32>
+  %shown = wave.print "x" %exp : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
   // CHECK: wave.reduce sum %{{.*}} init %{{.*}} along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> !wave.tile<[M], f32>
   %row = wave.reduce sum %exp init %max along "N" : (!wave.tile<[M, N], f32>, !wave.tile<[M], f32>) -> !wave.tile<[M], f32>
   // CHECK: wave.broadcast %{{.*}} : <[M], f32> -> <[M, N], f32>
@@ -73,6 +85,9 @@ wave.kernel @traced attributes {
   %chosen = wave.select %less, %add, %row : !wave.tile<[M, N], i1>, !wave.tile<[M, N], f32>, !wave.tile<[M], f32> -> !wave.tile<[M, N], f32>
   // CHECK: wave.cast %{{.*}} : <[M, N], f32> -> <[M, N], bf16>
   %cast = wave.cast %chosen : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], bf16>
+  // CHECK: wave.bitcast %{{.*}} : <[M, "N/2"], i8> -> <[M, N], f4E2M1FN>
+  %bytes = wave.fill 7 : i8 -> !wave.tile<[M, "N/2"], i8>
+  %nibbles = wave.bitcast %bytes : !wave.tile<[M, "N/2"], i8> -> !wave.tile<[M, N], f4E2M1FN>
   // CHECK: wave.bitcast %{{.*}} : <[M, N], bf16> -> <[M, N], i16>
   %bits = wave.bitcast %cast : !wave.tile<[M, N], bf16> -> !wave.tile<[M, N], i16>
   // CHECK: wave.permute %{{.*}} : <[M, N], bf16> -> <[N, M], bf16>

@@ -44,3 +44,59 @@ wave.kernel @smallest attributes {arg_names = ["a", "i"],
   %1, %2 = wave.arg_reduce min %0 along "N" : (!wave.tile<[M, N], i8>) -> (!wave.tile<[M], i8>, !wave.tile<[M], i64>)
   wave.write %2, %i : !wave.tile<[M], i64>, !wave.memory<["M"], i64, global>
 }
+
+// -----
+
+// Elements that move are written to a tile in shared memory and read from it, 0 beyond the end where they leave a place.
+// CHECK-LABEL: wave.kernel @moved
+// CHECK: %[[TILE:.*]] = wave.allocate : <["M", "N"], f32, shared>
+// CHECK: %[[X:.*]] = wave.read %{{.*}} : <["M", "N"], f32, global>
+// CHECK: %[[IN:.*]] = wave.apply_expr
+// CHECK: %[[ZERO:.*]] = wave.fill 0.000000e+00
+// CHECK: %[[Y:.*]] = wave.select %[[IN]], %[[X]], %[[ZERO]]
+// CHECK: wave.write %[[Y]], %[[TILE]]
+// CHECK: wave.read %[[TILE]] {indices = [#wave.expr<"$index0">, #wave.expr<"2*$index1">]}
+// CHECK-NOT: wave.rearrange
+wave.kernel @moved attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>],
+    subs = {M = 64 : i64, N = 100 : i64, H = 32 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global>, %b: !wave.memory<["M", "H"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
+  %1 = wave.rearrange %0 {indices = [#wave.expr<"$index0">, #wave.expr<"2*$index1">]} : !wave.tile<[M, N], f32> -> !wave.tile<[M, H], f32>
+  wave.write %1, %b : !wave.tile<[M, H], f32>, !wave.memory<["M", "H"], f32, global>
+}
+
+// -----
+
+// Each element's place is the number of those before it; the hint goes.
+// CHECK-LABEL: wave.kernel @sorted
+// CHECK-NOT: wave.prefetch
+// CHECK: wave.write %[[KEYS:.*]], %[[ROW:.*]] :
+// CHECK: %[[RANK:.*]] = wave.iterate "SORT_N"
+// CHECK: wave.read %[[ROW]][%{{.*}}] {indices = [#wave.expr<"$index0">, #wave.expr<"$0">]} : <["M", "N"], i32, shared> -> <[M], i32>
+// CHECK: wave.yield
+// CHECK: wave.write %{{.*}}, %[[OUT:.*]] using %[[RANK]]
+// CHECK: wave.read %[[OUT]]
+wave.kernel @sorted attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>],
+    subs = {M = 64 : i64, N = 16 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "N"], i32, global>, %b: !wave.memory<["M", "N"], i32, global>):
+  wave.prefetch %a : !wave.memory<["M", "N"], i32, global> -> !wave.tile<[M, N], i32>
+  %0 = wave.read %a : !wave.memory<["M", "N"], i32, global> -> !wave.tile<[M, N], i32>
+  %1 = wave.sort ascending %0 along "N" into "N" : (!wave.tile<[M, N], i32>) -> !wave.tile<[M, N], i32>
+  wave.write %1, %b : !wave.tile<[M, N], i32>, !wave.memory<["M", "N"], i32, global>
+}
+
+// -----
+
+// Few of many leave the row one after the other.
+// CHECK-LABEL: wave.kernel @first
+// CHECK: wave.iterate "SORT_N"({{.*}}) {count = #wave.expr<"2">}
+// CHECK: wave.reduce max
+// CHECK: wave.reduce min
+wave.kernel @first attributes {arg_names = ["a", "b"], constraints = [#wave.workgroup<dim = "M", tile = <"8">, workgroupDim = 0>],
+    subs = {M = 64 : i64, N = 16 : i64, K = 2 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global>, %b: !wave.memory<["M", "K"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
+  %1 = wave.sort descending %0 along "N" into "K" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, K], f32>
+  wave.write %1, %b : !wave.tile<[M, K], f32>, !wave.memory<["M", "K"], f32, global>
+}

@@ -245,6 +245,75 @@ TEST_P(Atomic, ImagesSayThatTheyReadWhatTheyChange) {
   EXPECT_TRUE(image.arguments[1].isRead && image.arguments[1].isOutput);
 }
 
+/// Each place is taken by the first who finds it free; the others see who has it.
+TEST_P(Atomic, CompareAndSwapTakesWhatIsFree) {
+  auto [N, B] = symbols<"N B">();
+  for (ElementType type : {ElementType(i32), ElementType(i64)}) {
+    Kernel kernel{"claim", {WorkgroupConstraint(N, 128, 0), WaveConstraint(N, 64), HardwareConstraint{}}};
+    auto x = kernel.memory("x", {N}, global, i32), slots = kernel.memory("slots", {B}, global, type);
+    auto old = kernel.memory("old", {N}, global, type);
+    Value own = cast(kernel.self_index(N), type) + 1;
+    write(
+        atomic_cas(kernel.fill({N}, type, 0), own, slots, {.mapping = toBins(B, N), .mapping_dynamic_vals = {read(x)}}),
+        old);
+    CompiledKernel run = compiled(kernel, options({{B, 16}}, {N}));
+    std::vector<int32_t> numbers = someNumbers(200, 16);
+    std::vector<int64_t> wideSlots(16), wideOld(200);
+    if (type == i64) {
+      run(rt::Tensor::of(numbers, {200}), rt::Tensor::of(wideSlots, {16}), rt::Tensor::of(wideOld, {200}));
+    } else {
+      std::vector<int32_t> narrowSlots(16), narrowOld(200);
+      run(rt::Tensor::of(numbers, {200}), rt::Tensor::of(narrowSlots, {16}), rt::Tensor::of(narrowOld, {200}));
+      wideSlots.assign(narrowSlots.begin(), narrowSlots.end());
+      wideOld.assign(narrowOld.begin(), narrowOld.end());
+    }
+    for (size_t i = 0; i < 200; ++i) {
+      int64_t owner = wideSlots[static_cast<size_t>(numbers[i])];
+      ASSERT_EQ(numbers[static_cast<size_t>(owner - 1)], numbers[i]) << "one of those who asked has it";
+      ASSERT_EQ(wideOld[i], owner == static_cast<int64_t>(i) + 1 ? 0 : owner) << i;
+    }
+  }
+}
+
+/// What does not find what it expects changes nothing, in shared memory too.
+TEST_P(Atomic, CompareAndSwapInSharedMemory) {
+  auto [N] = symbols<"N">();
+  Kernel kernel{"swap", {WorkgroupConstraint(N, 128, 0), WaveConstraint(N, 64), HardwareConstraint{}}};
+  auto x = kernel.memory("x", {N}, global, i32), y = kernel.memory("y", {N}, global, i32);
+  auto z = kernel.memory("z", {N}, global, i32), tile = kernel.allocate("tile", {N}, i32);
+  Value own = read(x);
+  write(own, tile);
+  write(atomic_cas(own % 2, own + 100, tile), y);
+  write(read(tile), z);
+  CompiledKernel run = compiled(kernel, options({}, {N}));
+  std::vector<int32_t> in = someNumbers(150, 4), found(150), left(150);
+  run(rt::Tensor::of(in, {150}), rt::Tensor::of(found, {150}), rt::Tensor::of(left, {150}));
+  for (size_t i = 0; i < 150; ++i) {
+    ASSERT_EQ(found[i], in[i]);
+    ASSERT_EQ(left[i], in[i] < 2 ? in[i] + 100 : in[i]);
+  }
+}
+
+/// Rows of values go to rows of the tensor that a tile of indices names; those that meet add up.
+TEST_P(Atomic, ScatterAddOfRows) {
+  auto [N, D, B] = symbols<"N D B">();
+  Kernel kernel{"scatter", {WorkgroupConstraint(N, 16, 0), WaveConstraint(N, 8), HardwareConstraint{}}};
+  auto x = kernel.memory("x", {N, D}, global, f32), at = kernel.memory("at", {N}, global, i32);
+  auto rows = kernel.memory("rows", {B, D}, global, f32);
+  scatter_add(read(x), read(at), B, rows);
+  CompiledKernel run = compiled(kernel, options({{D, 24}, {B, 5}}, {N}));
+  std::vector<int32_t> where = someNumbers(37, 6); // row 5 does not exist
+  std::vector<float> values(37 * 24), sums(5 * 24, 1), want(5 * 24, 1);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(i % 7);
+  for (size_t n = 0; n < 37; ++n)
+    for (size_t d = 0; d < 24; ++d)
+      if (where[n] < 5)
+        want[static_cast<size_t>(where[n]) * 24 + d] += values[n * 24 + d];
+  run(rt::Tensor::of(values, {37, 24}), rt::Tensor::of(where, {37}), rt::Tensor::of(sums, {5, 24}));
+  EXPECT_EQ(sums, want);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Atomic, testing::ValuesIn(allTargets()),
                          [](const auto &info) { return info.param->name; });
 

@@ -358,6 +358,32 @@ TEST_P(Language, DirectCopiesBesideMappedReadsInASchedule) {
         }
 }
 
+/// Two elements a byte, the even one in the low half; numbers wrap on the way back.
+TEST_P(Language, HalfBytesAreNumbers) {
+  auto [M, N] = symbols<"M N">();
+  Kernel kernel{"halves", {WorkgroupConstraint(M, 4, 0), HardwareConstraint{}}};
+  auto x = kernel.memory("x", {M, N}, global, i4), y = kernel.memory("y", {M, N}, global, f32);
+  auto z = kernel.memory("z", {M, N}, global, i4);
+  Value wide = cast(read(x), f32);
+  write(wide * 0.5, y);
+  write(cast(cast(wide, i32) * 3, i4), z);
+  CompiledKernel run = compiled(kernel, options({{N, 32}}, {M}));
+  std::vector<uint8_t> in(7 * 16), out(7 * 16);
+  std::vector<float> halves(7 * 32);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<uint8_t>(i * 37);
+  run(rt::Tensor::dense(in.data(), DType::i4, {7, 32}), rt::Tensor::of(halves, {7, 32}),
+      rt::Tensor::dense(out.data(), DType::i4, {7, 32}));
+  auto element = [](const std::vector<uint8_t> &bytes, size_t i) {
+    int half = bytes[i / 2] >> (i % 2 * 4) & 15;
+    return half < 8 ? half : half - 16;
+  };
+  for (size_t i = 0; i < halves.size(); ++i) {
+    ASSERT_EQ(halves[i], static_cast<float>(element(in, i)) / 2) << i;
+    ASSERT_EQ(element(out, i), ((element(in, i) * 3 + 8) & 15) - 8) << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Language, testing::ValuesIn(allTargets()), targetName);
 
 } // namespace

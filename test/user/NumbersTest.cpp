@@ -159,6 +159,57 @@ TEST_P(Numbers, ProductsInALoopThatDataEnd) {
   }
 }
 
+/// A dimension that was set has fewer tiles and narrower bounds; it may be set again, and keeps its strides.
+TEST_P(Numbers, SetDimensionsAreShorter) {
+  auto [B, N, LENGTH] = symbols<"B N LENGTH">();
+  Kernel k{"set", {WorkgroupConstraint(B, 1, 0), TilingConstraint(N, 32), HardwareConstraint{}}};
+  auto x = k.memory("x", {B, N}, global, i32), y = k.memory("y", {B, N}, global, i32);
+  auto ends = k.memory("ends", {B}, global, i32), trips = k.memory("trips", {B}, global, i32);
+  Value end = read_at(ends, {workgroup_id(0)});
+  set_symbol(N, end);
+  Value count = k.iterate(N, k.fill({B}, i32, 0), [&](Value n) {
+    write(read(x) + 1, y);
+    return n + 1;
+  });
+  set_symbol(LENGTH, end + 5);
+  set_symbol(N, floordiv(end, 2));
+  k.iterate(N, [&] { write(apply_expr(read(y), [&](Expr e) { return e + 10 * LENGTH; }), y); });
+  write(count, trips);
+  CompiledKernel run = compiled(k, options({}, {B, N}));
+  std::vector<int32_t> lengths = {0, 31, 64, 100}, in(400, 1), out(400, -1), counts(4);
+  run(rt::Tensor::of(in, {4, 100}), rt::Tensor::of(out, {4, 100}), rt::Tensor::of(lengths, {4}),
+      rt::Tensor::of(counts, {4}));
+  for (int b = 0; b < 4; ++b) {
+    EXPECT_EQ(counts[static_cast<size_t>(b)], (lengths[static_cast<size_t>(b)] + 31) / 32);
+    for (int n = 0; n < 100; ++n) {
+      int length = lengths[static_cast<size_t>(b)];
+      int want = n >= length ? -1 : n >= length / 2 ? 2 : 2 + 10 * (length + 5);
+      ASSERT_EQ(out[static_cast<size_t>(b * 100 + n)], want) << b << " " << n;
+    }
+  }
+}
+
+/// A binding holds to the end of the body that it stands in; the next iteration begins with what held outside.
+TEST_P(Numbers, SetSymbolsAreLexical) {
+  auto [B, N, S] = symbols<"B N S">();
+  Kernel k{"lexical", {WorkgroupConstraint(B, 64, 0), TilingConstraint(N, 1), HardwareConstraint{}}};
+  auto x = k.memory("x", {N, B}, global, i32), y = k.memory("y", {N, B}, global, i32);
+  auto z = k.memory("z", {B}, global, i32);
+  set_symbol(S, k.fill({}, i32, 7));
+  Value zero = k.fill({B}, i32, 0);
+  k.iterate(N, [&] {
+    Value before = apply_expr(read(x), [&](Expr e) { return e + S; });
+    set_symbol(S, k.fill({}, i32, 100));
+    write(apply_expr(before, [&](Expr e) { return e + S; }), y);
+  });
+  write(apply_expr(zero, [&](Expr e) { return e + S; }), z);
+  CompiledKernel run = compiled(k, options({{N, 3}}, {B}));
+  std::vector<int32_t> in(3 * 70, 1), out(3 * 70), last(70);
+  run(rt::Tensor::of(in, {3, 70}), rt::Tensor::of(out, {3, 70}), rt::Tensor::of(last, {70}));
+  EXPECT_TRUE(std::ranges::all_of(out, [](int32_t each) { return each == 108; }));
+  EXPECT_TRUE(std::ranges::all_of(last, [](int32_t each) { return each == 7; }));
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Numbers, testing::ValuesIn(allTargets()), targetName);
 
 } // namespace

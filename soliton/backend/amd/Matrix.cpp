@@ -7,6 +7,7 @@
 
 #include "soliton/backend/amd/AmdTranslator.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
 namespace soliton::backend {
@@ -108,6 +109,8 @@ LogicalResult AmdTranslator::translate(machine::MmaOp op) {
     return notOnTarget(op, "matrix instruction", op.getKind(), legal);
   if (isScaled(row->id))
     return translateScaled(op, row->id);
+  if (!op.getScales().empty())
+    return unsupported(op) << "`" << op.getKind() << "` takes no scales";
   llvm::FunctionType *type = I::getType(context, row->id);
   Value *operands[] = {get(op.getLhs()), get(op.getRhs()), get(op.getAcc())};
   llvm::SmallVector<Value *> args;
@@ -142,9 +145,15 @@ static std::optional<int> formatOf(mlir::Type type) {
   return std::nullopt;
 }
 
+/// Scales are one to four bytes of a register, one of which the instruction takes.
 LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
   std::optional<int> lhs = formatOf(op.getLhs().getType()), rhs = formatOf(op.getRhs().getType());
-  Value *a = toWords(get(op.getLhs())), *b = toWords(get(op.getRhs())), *acc = get(op.getAcc());
+  // What bytes were read as needs not be taken apart.
+  auto wordsOf = [&](mlir::Value factor) {
+    auto cast = factor.getDefiningOp<mlir::vector::BitCastOp>();
+    return toWords(get(cast ? cast.getSource() : factor));
+  };
+  Value *a = wordsOf(op.getLhs()), *b = wordsOf(op.getRhs()), *acc = get(op.getAcc());
   auto fits = [&](std::optional<int> format, Value *words) { // 32 elements a lane
     unsigned width = format ? (*format <= 1 ? 8 : *format <= 3 ? 6 : 4) : 0;
     return format && countOf(words->getType()) == width;
@@ -158,9 +167,16 @@ LogicalResult AmdTranslator::translateScaled(machine::MmaOp op, I::ID id) {
   Value *factors[] = {a, b};
   hideNumbers(factors);
   // Without scales both are 0, for which LLVM takes the instruction that has none.
-  Value *scaleA = i32(0), *scaleB = i32(0);
-  llvm::CallInst *product = call(id, {a->getType(), b->getType()},
-                                 {factors[0], factors[1], acc, i32(*lhs), i32(*rhs), i32(0), scaleA, i32(0), scaleB});
+  Value *scales[] = {i32(0), i32(0)}, *bytes[] = {i32(0), i32(0)};
+  for (auto [i, scale] : llvm::enumerate(op.getScales())) {
+    Value *held = get(scale);
+    llvm::Type *integer = builder.getIntNTy(bitsOf(held->getType()));
+    scales[i] = builder.CreateZExt(builder.CreateBitCast(held, integer), builder.getInt32Ty());
+    bytes[i] = i32(static_cast<int>(op.getScaleBytes()[i]));
+  }
+  llvm::CallInst *product =
+      call(id, {a->getType(), b->getType()},
+           {factors[0], factors[1], acc, i32(*lhs), i32(*rhs), bytes[0], scales[0], bytes[1], scales[1]});
   keep(product);
   set(op, product);
   return success();

@@ -97,6 +97,12 @@ LogicalResult Translator::translateConvert(machine::ConvertOp op) {
   mlir::Type from = op.getValue().getType(), to = op.getResult().getType();
   std::optional<DType> small = smallFloatOf(from), narrow = smallFloatOf(to);
   llvm::Type *type = convert(to, op.getLoc());
+  if (type && !narrow && llvm::isa<mlir::Float8E8M0FNUType>(mlir::getElementTypeOrSelf(from))) {
+    set(op, mapElements(get(op.getValue()), [&](llvm::Value *x) {
+          return builder.CreateFPCast(decodeScale(builder, x), type->getScalarType());
+        }));
+    return success();
+  }
   if (!type || (!small && !narrow))
     return unsupported(op) << "a conversion of " << from << " to " << to << ", expected a small float on one side";
   set(op, mapElements(get(op.getValue()), [&](llvm::Value *x) {

@@ -33,6 +33,8 @@ static AtomicRMWInst::BinOp operationOf(machine::AtomicKind kind, llvm::Type *ty
     return AtomicRMWInst::Or;
   case machine::AtomicKind::bit_xor:
     return AtomicRMWInst::Xor;
+  case machine::AtomicKind::cas: // no `atomicrmw`
+    break;
   }
   return AtomicRMWInst::BAD_BINOP;
 }
@@ -57,6 +59,12 @@ llvm::LogicalResult Translator::translateAtomic(machine::AtomicOp op, const Atom
                                ? globalAddress(bufferBase(op.getBuffer()), op.getLane(), op.getUniform(), immediate)
                                : sharedAddress(addressOf(op.getLane(), op.getUniform()), immediate);
     llvm::SyncScope::ID id = context.getOrInsertSyncScopeID(op.getBuffer() ? has.scope : llvm::StringRef());
+    if (op.getKind() == machine::AtomicKind::cas) {
+      auto *exchange =
+          builder.CreateAtomicCmpXchg(address, hidden(get(op.getExpected())), value, llvm::MaybeAlign(bitsOf(type) / 8),
+                                      llvm::AtomicOrdering::Monotonic, llvm::AtomicOrdering::Monotonic, id);
+      return builder.CreateExtractValue(exchange, 0);
+    }
     auto *rmw = builder.CreateAtomicRMW(operationOf(op.getKind(), type), address, value,
                                         llvm::MaybeAlign(bitsOf(type) / 8), llvm::AtomicOrdering::Monotonic, id);
     // Plain device memory, and the target's own way with subnormals: lets AMD use its floating-point instructions.

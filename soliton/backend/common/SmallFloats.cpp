@@ -26,6 +26,14 @@ std::optional<DType> smallFloatOf(mlir::Type type) {
       .Default([](auto) { return std::nullopt; });
 }
 
+Value *decodeScale(llvm::IRBuilder<> &builder, Value *byte) {
+  Value *code = builder.CreateZExt(byte, builder.getInt32Ty());
+  Value *bits = builder.CreateShl(code, 23);
+  bits = builder.CreateSelect(builder.CreateICmpEQ(code, builder.getInt32(0)), builder.getInt32(0x00400000), bits);
+  bits = builder.CreateSelect(builder.CreateICmpEQ(code, builder.getInt32(255)), builder.getInt32(0x7fc00000), bits);
+  return builder.CreateBitCast(bits, builder.getFloatTy());
+}
+
 SmallFloats::SmallFloats(llvm::IRBuilder<> &builder, DType type)
     : builder(builder), type(type), width(bits(type) - 1), mantissa(static_cast<int>(-std::log2(epsilon(type)))) {
   // 1 is a normal number of every format: its exponent field is the bias.

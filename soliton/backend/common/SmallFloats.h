@@ -18,6 +18,9 @@ namespace soliton::backend {
 /// The format of a type's elements, if it has fewer bits than f16.
 std::optional<DType> smallFloatOf(mlir::Type type);
 
+/// An `f8e8m0fnu`, 2^(byte - 127) or NaN, as f32: the byte is the exponent, and the least is a subnormal number.
+llvm::Value *decodeScale(llvm::IRBuilder<> &builder, llvm::Value *byte);
+
 class SmallFloats {
 public:
   SmallFloats(llvm::IRBuilder<> &builder, DType type);

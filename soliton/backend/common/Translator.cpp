@@ -332,6 +332,14 @@ llvm::Value *Translator::toMemory(llvm::Value *value, llvm::Type *memory) {
   return fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), memory);
 }
 
+llvm::Value *Translator::recast(llvm::Value *value, llvm::Type *type) {
+  if (value->getType()->getScalarSizeInBits() == type->getScalarSizeInBits())
+    return bits(value, type);
+  if (isPacked(value->getType()))
+    value = toMemory(value, vectorOf(intType(8), bitsOf(value->getType()) / 8));
+  return isPacked(type) ? fromMemory(value, type) : bits(value, type);
+}
+
 //===-- Diagnostics -----------------------------------------------------------===//
 
 /// Parts between dots or underscores that two names share.

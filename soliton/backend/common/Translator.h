@@ -106,6 +106,8 @@ protected:
   /// What was loaded as words or a byte, as a value of the type; and back.
   llvm::Value *fromMemory(llvm::Value *loaded, llvm::Type *type);
   llvm::Value *toMemory(llvm::Value *value, llvm::Type *memory);
+  /// The same bits as elements of another width, by shifts where elements are no whole bytes.
+  llvm::Value *recast(llvm::Value *value, llvm::Type *type);
   /// What a target has for atomics: LLVM's word for all of the device, and the narrowest element.
   struct Atomics {
     llvm::StringRef scope;

@@ -119,7 +119,7 @@ LogicalResult Translator::translateVector(mlir::Operation *op) {
     return success();
   }
   if (llvm::isa<vector::BitCastOp, vector::ShapeCastOp>(op))
-    return result(bits(get(op->getOperand(0)), type));
+    return result(recast(get(op->getOperand(0)), type));
   if (auto fma = llvm::dyn_cast<vector::FMAOp>(op))
     return result(call(llvm::Intrinsic::fma, {type}, {get(fma.getLhs()), get(fma.getRhs()), get(fma.getAcc())}));
   return unsupported(op) << "`" << op->getName().getStringRef() << "` is no op of the machine form";

@@ -43,13 +43,14 @@ static std::map<int64_t, uint32_t> ranks(std::initializer_list<std::pair<const M
 FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaOp mma) {
   DType a = slotType(mma.getLhs().getType()).first, b = slotType(mma.getRhs().getType()).first,
         acc = slotType(mma.getAcc().getType()).first;
+  bool isScaled = !mma.getScales().empty();
   std::string key = mma.getKind().str() + std::string(name(a)) + std::string(name(b));
   if (auto found = kinds.find(key); found != kinds.end())
     return found->second;
   const MmaKind *kind = nullptr;
   for (const MmaKind &row : target.mmas)
     if (row.native.instruction == mma.getKind() && row.lhs.type == a && row.rhs.type == b && row.acc.type == acc &&
-        !row.async && row.scaleBlock == 0 && (!kind || row.pieceCount() < kind->pieceCount()))
+        !row.async && (row.scaleBlock != 0) == isScaled && (!kind || row.pieceCount() < kind->pieceCount()))
       kind = &row;
   if (!kind)
     return report(mma.getLoc(), DiagId::BackendUnsupported)
@@ -76,6 +77,17 @@ FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaOp mma) {
   described.fragA = fragment(kind->lhs, [&](auto at) { return rows.at(at(m)) * depthCount + depth.at(at(k)); });
   described.fragB = fragment(kind->rhs, [&](auto at) { return depth.at(at(k)) * columnCount + columns.at(at(n)); });
   described.fragAcc = fragment(kind->acc, [&](auto at) { return rows.at(at(m)) * columnCount + columns.at(at(n)); });
+  if (isScaled) {
+    uint32_t blocks = static_cast<uint32_t>(kind->k / kind->scaleBlock);
+    auto scales = [&](const Layout &layout, Dim row) {
+      return emu::fragment(1, size, [&, blocks](uint32_t, uint32_t lane) {
+        return static_cast<uint32_t>(layout.coordinate(row, 0, lane, 0) * blocks + layout.coordinate(k, 0, lane, 0));
+      });
+    };
+    described.scaleBlock = static_cast<uint32_t>(kind->scaleBlock);
+    described.fragScaleA = scales(kind->lhsScale, m);
+    described.fragScaleB = scales(kind->rhsScale, n);
+  }
   return kinds[key] = build.mmaKind(described);
 }
 
@@ -119,6 +131,8 @@ static emu::AtomicOp atomicOf(AtomicKind kind, DType type) {
     return emu::AtomicOp::Or;
   case AtomicKind::bit_xor:
     return emu::AtomicOp::Xor;
+  case AtomicKind::cas:
+    return emu::AtomicOp::CompareSwap;
   }
   return emu::AtomicOp::Add;
 }
@@ -180,10 +194,12 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       })
       .Case<AtomicOp>([&](AtomicOp atomic) {
         emu::AtomicOp kind = atomicOf(atomic.getKind(), slotType(atomic.getType()).first);
-        define(atomic.getResult(), build.atomic(kind, value(atomic.getValue()),
-                                                globalOrShared(atomic.getBuffer(), atomic.getLane(),
-                                                               atomic.getUniform(), atomic.getImmediate()),
-                                                masked(atomic.getMask()), /*wantOld=*/true));
+        emu::At at = globalOrShared(atomic.getBuffer(), atomic.getLane(), atomic.getUniform(), atomic.getImmediate());
+        define(atomic.getResult(), atomic.getExpected()
+                                       ? build.compareSwap(value(atomic.getValue()), value(atomic.getExpected()), at,
+                                                           masked(atomic.getMask()))
+                                       : build.atomic(kind, value(atomic.getValue()), at, masked(atomic.getMask()),
+                                                      /*wantOld=*/true));
         return success();
       })
       .Case<CopyAsyncOp>([&](CopyAsyncOp copy) {
@@ -222,7 +238,11 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         FailureOr<uint32_t> kind = mmaKind(mma);
         if (failed(kind))
           return failure();
-        define(mma.getResult(), build.mma(*kind, value(mma.getLhs()), value(mma.getRhs()), value(mma.getAcc())));
+        emu::Value scales[2];
+        for (auto [i, scale] : llvm::enumerate(mma.getScales()))
+          scales[i] = build.slice(value(scale), static_cast<uint32_t>(mma.getScaleBytes()[i]), 1);
+        define(mma.getResult(),
+               build.mma(*kind, value(mma.getLhs()), value(mma.getRhs()), value(mma.getAcc()), scales[0], scales[1]));
         return success();
       })
       .Case<ShuffleOp>([&](ShuffleOp shuffle) {
@@ -288,6 +308,18 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         return success();
       })
       .Case<MbarrierInitOp, MbarrierArriveOp, MbarrierWaitOp>([&](Operation *) { return mbarrierOp(op); })
+      .Case<PrintOp>([&](PrintOp print) {
+        // A question mark of the label's own would stand for a place.
+        std::string text = print.getLabel().str();
+        std::replace(text.begin(), text.end(), '?', '.');
+        std::vector<emu::Value> places;
+        for (auto [name, place] : llvm::zip(print.getDims().getAsRange<mlir::StringAttr>(), print.getPlaces())) {
+          text += (places.empty() ? "[" : ", ") + name.str() + "=?";
+          places.push_back(value(place));
+        }
+        build.print(text + (places.empty() ? "" : "]"), value(print.getValue()), places);
+        return success();
+      })
       .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })
       .Case<SchedGroupOp>([&](auto) { return build.hint(emu::Hint::SchedGroup), success(); })
       .Case<PriorityOp>([&](auto) { return build.hint(emu::Hint::Priority), success(); })

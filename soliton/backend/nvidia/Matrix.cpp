@@ -106,6 +106,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
                                                            : I::ID(I::not_intrinsic);
   if (id == I::not_intrinsic)
     return notOnTarget(op, "matrix instruction", op.getKind(), legal);
+  if (!op.getScales().empty())
+    return unsupported(op) << "`" << op.getKind() << "` takes no scales";
   llvm::FunctionType *type = I::getType(context, id);
   Value *operands[] = {get(op.getLhs()), get(op.getRhs()), get(op.getAcc())};
   llvm::SmallVector<Value *> args;

@@ -1,0 +1,72 @@
+#include "soliton/layout/Grouped.h"
+#include "soliton/layout/Convert.h"
+
+#include <gtest/gtest.h>
+
+using namespace soliton;
+
+namespace {
+
+Layout parsed(const char *text) {
+  std::string error;
+  std::optional<Layout> layout = Layout::parse(text, &error);
+  EXPECT_TRUE(layout) << error;
+  return layout.value_or(Layout());
+}
+
+const ScaledDim kBytes{Dim("K"), 2}, kScales{Dim("K"), 32};
+
+TEST(ScaledDims, AreKnownByTheirNames) {
+  EXPECT_EQ(scaledDim(Dim("K/32")).base, Dim("K"));
+  EXPECT_EQ(scaledDim(Dim("K/32")).divisor, 32);
+  EXPECT_EQ(kScales.dim(), Dim("K/32"));
+  EXPECT_FALSE(scaledDim(Dim("K")).isScaled());
+  EXPECT_TRUE(isDimName("K/32"));
+  for (const char *bad : {"K/", "K/1", "K/02", "/2", "K/x", "K/2/2", "K/9999999999"})
+    EXPECT_FALSE(isDimName(bad)) << bad;
+}
+
+TEST(ScaledDims, LayoutsHaveThemInTheirText) {
+  const char *text = "reg = (2 K/32 4), lane = (16 M 1)(4 K/32 1)";
+  EXPECT_EQ(parsed(text).str(), text);
+}
+
+TEST(Grouped, GroupsAreHeldByThoseWhoHoldAnElement) {
+  Dim narrow[] = {Dim("M"), Dim("K/32")};
+  Layout f4 = parsed("reg = (32 K 1)(2 K 128), lane = (16 M 1)(4 K 32)");
+  EXPECT_EQ(restrictedTo(f4, narrow).str(), "reg = (2 K/32 4), lane = (16 M 1)(4 K/32 1)");
+  // Two lanes have the halves of each group of bytes, and each holds the scale.
+  Layout f8 = parsed("reg = (16 K 1)(2 K 64), lane = (16 M 1)(4 K 16)");
+  EXPECT_EQ(restrictedTo(f8, narrow).str(), "reg = (2 K/32 2), lane = (16 M 1)(2 _ 0)(2 K/32 1)");
+  Dim rows[] = {Dim("M")};
+  EXPECT_EQ(restrictedTo(f4, rows).str(), "lane = (16 M 1)(4 _ 0)");
+}
+
+TEST(Grouped, ADigitIsCutWhereAGroupEnds) {
+  std::optional<Layout> split = splitGroups(parsed("reg = (64 K 1), offset = (K 64)"), kScales);
+  ASSERT_TRUE(split);
+  EXPECT_EQ(split->regs(), 64);
+  EXPECT_EQ(split->coordinate(Dim("K/32"), 40, 0, 0), 3);
+  EXPECT_FALSE(splitGroups(parsed("reg = (3 K 16)"), kScales)) << "48 elements are no whole groups";
+}
+
+TEST(Grouped, ElementsOfAGroupAreNeighbouringRegisters) {
+  Layout bytes = parsed("reg = (16 K/2 1), lane = (16 M 1)(4 K/2 16)");
+  Layout elements = ungrouped(bytes, kBytes);
+  EXPECT_EQ(elements.str(), "reg = (32 K 1), lane = (16 M 1)(4 K 32)");
+  EXPECT_EQ(grouped(elements, kBytes), bytes);
+}
+
+TEST(Grouped, OtherOrdersOfRegistersAreRenamed) {
+  Layout elements = parsed("reg = (4 K 8)(8 K 1), lane = (16 M 1)");
+  std::optional<Layout> bytes = grouped(elements, kBytes);
+  ASSERT_TRUE(bytes);
+  EXPECT_TRUE(isRename(ungrouped(*bytes, kBytes), elements));
+}
+
+TEST(Grouped, NobodyHoldsHalfAByteAlone) {
+  EXPECT_FALSE(grouped(parsed("lane = (64 K 1)"), kBytes));
+  EXPECT_FALSE(grouped(parsed("reg = (4 K 2)"), kBytes)) << "every other element";
+}
+
+} // namespace
