@@ -6,6 +6,7 @@
 #     TESTS LayoutTest.cpp)
 #
 # MLIR            the layer may include mlir/ and llvm/ headers; all such layers share one precompiled header
+# HEAVY_TESTS     its tests compute more than they are compiled: they are optimised too
 # TESTS           GoogleTest files, one binary per layer, named <layer>Tests
 # TEST_DEPENDS    what only the tests need (oracles such as z3)
 
@@ -52,7 +53,7 @@ function(soliton_compile_quickly target)
 endfunction()
 
 function(soliton_add_layer name)
-  cmake_parse_arguments(ARG "MLIR" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;HEAVY_TESTS" "" "SOURCES;DEPENDS;TESTS;TEST_DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_SOURCES})
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
   target_link_libraries(${name} PUBLIC ${ARG_DEPENDS})
@@ -65,7 +66,7 @@ function(soliton_add_layer name)
     target_link_libraries(${name}Tests PRIVATE ${name} ${ARG_TEST_DEPENDS} GTest::gtest_main)
     if(ARG_MLIR)
       soliton_use_mlir(${name}Tests)
-    else()
+    elseif(NOT ARG_HEAVY_TESTS)
       soliton_compile_quickly(${name}Tests)
     endif()
     set_property(GLOBAL APPEND PROPERTY SOLITON_TEST_BINARIES ${name}Tests)

@@ -49,6 +49,8 @@ SIZES = {
     ("B", "H", "SPLITS", "D"): ["B=2,H=8,SPLITS=4,D=64", "B=3,H=15,SPLITS=13,D=40", "B=1,H=1,SPLITS=1,D=1"],
     ("B", "W", "C", "F", "S", "STRIDE", "PAD", "DILATION"): ["B=2,W=128,C=32,F=64", "B=3,W=31,C=5,F=7,S=3,STRIDE=2,PAD=2"],
 }
+# K is whole blocks with a scale.
+BLOCK_SIZES = ["M=256,N=256,K=256", "M=127,N=131,K=96", "M=1,N=1,K=32", "M=640,N=384,K=320"]
 DYNAMIC_SIZES = {
     ("M",): ["M=1", "M=64", "M=813", "M=4096", "M=10007"],
     ("M", "N"): ["M=1,N=1", "M=64,N=64", "M=111,N=813", "M=256,N=300", "M=5,N=700"],
@@ -70,6 +72,10 @@ PADDED = [(kernel, size, dynamic) for kernel in ("gemm", "gemm_nn") for size, dy
 
 # Tensors above 4 GiB: a base beyond 32 bits, rows of one tile that lie 64 MiB apart, waves that do.
 LARGE = [("copy", "f64", "M=65536,N=8256"), ("transpose", "i32", "M=16777280,N=64"), ("row_sum", "f32", "M=16,N=67108928")]
+
+
+def sizes_of(kernel: dict) -> list[str]:
+    return BLOCK_SIZES if "_mxfp" in kernel["name"] else SIZES[tuple(kernel["sizes"])]
 
 
 def call(command, timeout=300):
@@ -107,7 +113,9 @@ def check_kernels(soliton):
     for kernel in listing["kernels"]:
         names = tuple(kernel["sizes"])
         free = [name for name in names if name not in kernel["fixed_sizes"]]
-        runs = [(size, []) for size in SIZES[names]] + [(size, ["--dynamic", ",".join(free)]) for size in DYNAMIC_SIZES.get(names, SIZES[names])]
+        fixed = sizes_of(kernel)
+        launched = fixed if fixed is BLOCK_SIZES else DYNAMIC_SIZES.get(names, fixed)
+        runs = [(size, []) for size in fixed] + [(size, ["--dynamic", ",".join(free)]) for size in launched]
         for dtype in kernel["dtypes"]:
             groups[kernel["name"], dtype] = [[soliton, "run", kernel["name"], "--device", "cuda", "--dtype", dtype, "--size", size, "--json", *dynamic]
                                              for size, dynamic in runs]
@@ -159,7 +167,7 @@ def sanitize(soliton):
     if not tool:
         return None
     _, listing, _ = call([soliton, "kernels", "--json"])
-    runs = [(kernel["name"], SIZES[tuple(kernel["sizes"])][1], []) for kernel in listing["kernels"]]
+    runs = [(kernel["name"], sizes_of(kernel)[1], []) for kernel in listing["kernels"]]
     runs += [("gemm", "M=130,N=70,K=264", ["--schedule", schedule, "--direct-copies", copies] + (["--set", tile] if tile else []))
              for schedule, copies, tile in SCHEDULES if schedule not in ("list", "seed000", "gemm_prefetch", "gemm_pipeline_then_unroll")]
     def clean(kernel, size, words, check):
