@@ -21,6 +21,7 @@ CLASSES = [("v_mfma", "mfma"), ("v_smfma", "mfma"), ("ds_read", "LDS reads"), ("
            ("buffer_load", "global loads"), ("global_load", "global loads"), ("buffer_store", "global stores"),
            ("global_store", "global stores"), ("s_waitcnt", "waits"), ("s_barrier", "barriers"), ("v_", "VALU"), ("s_", "SALU")]
 COLUMNS = ["mfma", "LDS reads", "LDS writes", "global loads", "VALU", "barriers", "waits", "SALU", "all"]
+CROSS_LANE = ("ds_bpermute", "ds_permute", "ds_swizzle")
 # Clocks of one wave, gfx950.
 CLOCKS = {"mfma": ("matrix", 16), "LDS reads": ("LDS", 4), "global loads": ("memory", 16), "VALU": ("issue", 4), "SALU": ("issue", 4),
           "waits": ("issue", 4), "barriers": ("issue", 4)}
@@ -72,6 +73,50 @@ def clusters(loop):
     return rows
 
 
+ATTENTION_COLUMNS = ["mfma", "LDS reads", "LDS writes", "global loads", "cross-lane", "VALU", "barriers", "waits"]
+# What others' loops hold, from their disassembly: Wave's 1x32x512x64 (wave-lang 3.9.1) and the kernels that AMD ships with AITER
+# (head dimension 128, so with twice the products for each exponential). Blank: not counted.
+OTHERS = [("Wave 3.9.1, gfx942 f16 1x32x512x64, none", 4096, {"mfma": 32, "VALU": 376}),
+          ("Wave 3.9.1, gfx942 f16 1x32x512x64, modulo", 4096, {"mfma": 32, "VALU": 481}),
+          ("AMD's own (AITER), gfx942 bf16 d128 forward", 32 * 32 * 8, {"mfma": 64, "LDS reads": 48, "global loads": 16, "VALU": 478 + 34, "barriers": 10}),
+          ("AMD's own (AITER), gfx950 bf16 d128 forward", 32 * 32 * 16, {"mfma": 64, "LDS reads": 96, "global loads": 8, "VALU": 386 + 66 + 48, "barriers": 6})]
+
+
+def products(loop):
+    """Multiply-adds of one MFMA of the loop."""
+    shape = next(re.search(r"_(\d+)x(\d+)x(\d+)", mnemonic) for mnemonic, _ in loop if classify(mnemonic) == "mfma")
+    return int(shape.group(1)) * int(shape.group(2)) * int(shape.group(3))
+
+
+def attention_row(name, size, counts, more=("", "")):
+    """Per 32 MFMA, and VALU again per 2^17 multiply-adds: 32 MFMA of 16x16x16."""
+    scale = 32 / counts["mfma"]
+    cells = [f"{counts[c] * scale:g}" if c in counts else "" for c in ATTENTION_COLUMNS]
+    return f"| {name} | " + " | ".join(cells) + f" | {counts['VALU'] / counts['mfma'] / size * 2**17:g} | {more[0]} | {more[1]} |"
+
+
+def attention(soliton):
+    rows = ["", "## Attention forward, instructions per 32 MFMA", "",
+            "Ours is 1x32x512x64, f16, the kernel `attention` with its own tiles. VALU counts exponentials and packed instructions too, once each; an MFMA of",
+            "AMD's kernels multiplies two or four times as much, hence the column per 2^17 multiply-adds, which is 32 of 16x16x16. Wave's and AMD's figures are",
+            "counts of compiled, disassembled code like ours; nothing here was run.", "",
+            "| code | " + " | ".join(ATTENTION_COLUMNS) + " | VALU per 2^17 multiply-adds | VGPRs | spill bytes |",
+            "| --- |" + " --- |" * (len(ATTENTION_COLUMNS) + 3)]
+    rows += [attention_row(name, size, counts) for name, size, counts in OTHERS]
+    for target in ["gfx942", "gfx950"]:
+        for schedule in ["none", "modulo"]:
+            with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
+                done = subprocess.run([soliton, "compile", "attention", "--target", target, "--size", "B=1,H=32,Q=512,KV=512,D=64", "--schedule", schedule,
+                                       "--emit", "hsaco", "-o", file.name, "--json"], capture_output=True, text=True, check=True)
+                loop = loop_of(file.name)
+            report, counts = json.loads(done.stdout), count(loop)
+            counts["cross-lane"] = sum(mnemonic.startswith(CROSS_LANE) for mnemonic, _ in loop)
+            for name in ATTENTION_COLUMNS:
+                counts[name] += 0
+            rows.append(attention_row(f"Soliton, {target} f16, {schedule}", products(loop), counts, (report["vgprs"], report["spill_bytes"])))
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--soliton", default="build/bin/soliton")
@@ -101,7 +146,7 @@ def main():
         lines.append(f"| Soliton, {name} | " + " | ".join(cells) + f" | {report['vgprs']} | {report['spill_bytes']} | {conflicts} |")
         if schedule.startswith("async"):
             details += ["", f"## Clusters of {name}", ""] + clusters(loop)
-    lines += details
+    lines += details + attention(arguments.soliton)
     text = "\n".join(lines)
     print(text)
     if arguments.out:

@@ -115,7 +115,7 @@ const std::vector<KernelEntry> &kernels::choiceEntries() {
        .description = "b[M, N] = the rows of a[M, N] in ascending order",
        .sizes = {{"M", 256}, {"N", 128}},
        .fixedSizes = {"N"},
-       .tiles = {{"BLOCK_M", 16}},
+       .tiles = {{"BLOCK_M", 4}},
        .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"i32", i32, i32}},
        .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
          return {{"a", {"M", "N"}, v.input, false}, {"b", {"M", "N"}, v.output, true}};

@@ -5,8 +5,10 @@
 
 namespace soliton::kernels {
 
-/// BLOCK_M rows a workgroup, shared by four waves; a loop walks the columns.
+/// BLOCK_M rows a workgroup; a loop walks the columns. WAVES_M waves share the rows, WAVES_N waves each row.
 std::vector<Constraint> rowsInLoops();
+/// The tiles of kernels with these constraints: four waves share the rows.
+std::vector<DefaultSize> rowTiles();
 
 /// Tiles of BLOCK_M × BLOCK_N, WAVES_M by WAVES_N waves; a loop walks K. The matrix instruction is the target's.
 std::vector<Constraint> productTiles(bool batched, TilingOptions loop = {});

@@ -26,6 +26,8 @@ struct GemmOptions {
   bool batched = false;
   /// bias[N] is added, then a function applied.
   bool bias = false;
+  /// WAVES_K waves share each tile of K.
+  bool sharesK = false;
   Activation activation = Activation::none;
 };
 
@@ -66,7 +68,10 @@ Value activated(Activation activation, Value x) {
 
 Kernel buildProduct(const std::string &name, const GemmOptions &options, const Variant &variant) {
   auto [M, N, K] = symbols<"M N K">();
-  Kernel gemm{name, productTiles(options.batched)};
+  std::vector<Constraint> constraints = productTiles(options.batched);
+  if (options.sharesK)
+    constraints.push_back(WaveConstraint(K, symbol("BLOCK_K") / symbol("WAVES_K")));
+  Kernel gemm{name, constraints};
   auto left = options.leftByK ? shapeOf(options, K, M) : shapeOf(options, M, K);
   auto right = options.rightByK ? shapeOf(options, K, N) : shapeOf(options, N, K);
   auto a = gemm.memory("a", left, shared, variant.input), b = gemm.memory("b", right, shared, variant.input);
@@ -152,6 +157,13 @@ KernelEntry entryOf(std::string name, std::string description, const GemmOptions
     entry.variants = {{"f16", f16, f16}, {"bf16", bf16, bf16}};
     entry.narrowTiles = {{"WAVES_N", 4}};
   }
+  if (options.sharesK) { // few rows and columns, a long K
+    entry.sizes = {{"M", 32}, {"N", 64}, {"K", 2048}};
+    entry.tiles = {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"BLOCK_K", 128}, {"WAVES_M", 1}, {"WAVES_N", 1}, {"WAVES_K", 4}};
+    for (Variant &variant : entry.variants)
+      variant.tiles.clear();
+    entry.variants.resize(4);
+  }
   if (options.leftByK || options.batched) // results of other types are those of `gemm`
     entry.variants.resize(2);
   return entry;
@@ -166,6 +178,7 @@ const std::vector<KernelEntry> &kernels::gemmEntries() {
       entryOf("gemm_tn", "c[M, N] = a[K, M]ᵀ · b[K, N]", {.leftByK = true, .rightByK = true}),
       entryOf("gemm_tt", "c[M, N] = a[K, M]ᵀ · b[N, K]ᵀ", {.leftByK = true}),
       entryOf("gemm_batched", "c[B, M, N] = a[B, M, K] · b[B, N, K]ᵀ", {.batched = true}),
+      entryOf("gemm_wave_k", "c[M, N] = a[M, K] · b[N, K]ᵀ, waves share K", {.sharesK = true}),
       entryOf("gemm_bias", "c[M, N] = a[M, K] · b[N, K]ᵀ + bias[N]", {.bias = true}),
       entryOf("gemm_relu", "c[M, N] = relu(a[M, K] · b[N, K]ᵀ + bias[N])",
               {.bias = true, .activation = Activation::relu}),

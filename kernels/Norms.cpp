@@ -62,7 +62,7 @@ KernelEntry normEntry(std::string name, std::string description, bool centred) {
           .family = "rows",
           .description = std::move(description),
           .sizes = {{"M", 256}, {"N", 1024}},
-          .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+          .tiles = rowTiles(),
           .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"bf16", bf16, bf16}},
           .arguments = [centred](const Variant &variant) -> std::vector<ArgumentInfo> {
             std::vector<ArgumentInfo> list{{"a", {"M", "N"}, variant.input}, {"weight", {"N"}, variant.input}};

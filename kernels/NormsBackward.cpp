@@ -55,9 +55,10 @@ Kernel buildRows(const std::string &name, bool centred, const Variant &variant) 
 }
 
 Kernel buildColumns(const std::string &name, bool centred, const Variant &variant) {
-  auto [M, N, BM, BN] = symbols<"M N BLOCK_M BLOCK_N">();
-  Kernel columns{
-      name, {WorkgroupConstraint(N, BN, 0), TilingConstraint(M, BM), WaveConstraint(N, BN / 4), HardwareConstraint{}}};
+  auto [M, N, BM, BN, WM, WN] = symbols<"M N BLOCK_M BLOCK_N WAVES_M WAVES_N">();
+  Kernel columns{name,
+                 {WorkgroupConstraint(N, BN, 0), TilingConstraint(M, BM), WaveConstraint(N, BN / WN),
+                  WaveConstraint(M, BM / WM), HardwareConstraint{}}};
   auto a = columns.memory("a", {M, N}, global, variant.input), db = columns.memory("db", {M, N}, global, variant.input);
   MemoryRef means = centred ? columns.memory("mean", {M}, global, f32) : MemoryRef();
   auto factors = columns.memory("factor", {M}, global, f32);
@@ -176,12 +177,20 @@ std::vector<ArgumentInfo> columnArguments(bool centred, const Variant &variant) 
   return list;
 }
 
+/// Of weights four waves share the columns.
+std::vector<DefaultSize> tilesOf(bool ofWeights) {
+  std::vector<DefaultSize> tiles = rowTiles();
+  if (ofWeights)
+    std::swap(tiles[2].value, tiles[3].value);
+  return tiles;
+}
+
 KernelEntry entryOf(std::string name, std::string description, bool centred, bool ofWeights) {
   return {.name = name,
           .family = "rows",
           .description = std::move(description),
           .sizes = {{"M", 256}, {"N", 1024}},
-          .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+          .tiles = tilesOf(ofWeights),
           .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"bf16", bf16, bf16}},
           .arguments =
               [=](const Variant &variant) {

@@ -8,8 +8,13 @@ using namespace soliton;
 using namespace soliton::kernels;
 
 std::vector<Constraint> kernels::rowsInLoops() {
-  auto [M, N, BM, BN] = symbols<"M N BLOCK_M BLOCK_N">();
-  return {WorkgroupConstraint(M, BM, 0), TilingConstraint(N, BN), WaveConstraint(M, BM / 4), HardwareConstraint{}};
+  auto [M, N, BM, BN, WM, WN] = symbols<"M N BLOCK_M BLOCK_N WAVES_M WAVES_N">();
+  return {WorkgroupConstraint(M, BM, 0), TilingConstraint(N, BN), WaveConstraint(M, BM / WM),
+          WaveConstraint(N, BN / WN), HardwareConstraint{}};
+}
+
+std::vector<DefaultSize> kernels::rowTiles() {
+  return {{"BLOCK_M", 16}, {"BLOCK_N", 256}, {"WAVES_M", 4}, {"WAVES_N", 1}};
 }
 
 //===- row_sum ------------------------------------------------------------------------===//
@@ -46,7 +51,7 @@ const KernelEntry &kernels::rowSumEntry() {
       .family = "rows",
       .description = "b[M] = the sum over N of a[M, N]",
       .sizes = {{"M", 256}, {"N", 1024}},
-      .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+      .tiles = rowTiles(),
       .variants = {{"f32", f32, f32}, {"f16", f16, f32}, {"bf16", bf16, f32}, {"i32", i32, i32}},
       .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
         return {{"a", {"M", "N"}, v.input, false}, {"b", {"M"}, v.output, true}};
@@ -92,7 +97,7 @@ const KernelEntry &kernels::rowCumsumEntry() {
       .family = "rows",
       .description = "b[M, N] = the sum of a[M, 0] to a[M, N]",
       .sizes = {{"M", 256}, {"N", 1024}},
-      .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+      .tiles = rowTiles(),
       .variants = {{"f32", f32, f32}, {"f16", f16, f32}, {"bf16", bf16, f32}, {"i32", i32, i32}},
       .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
         return {{"a", {"M", "N"}, v.input, false}, {"b", {"M", "N"}, v.output, true}};
@@ -135,7 +140,7 @@ const KernelEntry &kernels::rowArgmaxEntry() {
                                  .family = "rows",
                                  .description = "b[M] = where the largest of a[M, N] first is, along N",
                                  .sizes = {{"M", 256}, {"N", 1024}},
-                                 .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+                                 .tiles = rowTiles(),
                                  .variants = {{"f32", f32, i32}, {"f16", f16, i32}, {"bf16", bf16, i32}},
                                  .arguments = [](const Variant &v) -> std::vector<ArgumentInfo> {
                                    return {{"a", {"M", "N"}, v.input, false}, {"b", {"M"}, v.output, true}};

@@ -79,7 +79,7 @@ KernelEntry softmaxEntry(const std::string &name, const std::string &description
           .family = "rows",
           .description = description,
           .sizes = {{"M", 256}, {"N", 1024}},
-          .tiles = {{"BLOCK_M", 16}, {"BLOCK_N", 256}},
+          .tiles = rowTiles(),
           .variants = {{"f32", f32, f32}, {"f16", f16, f16}, {"bf16", bf16, bf16}},
           .arguments = [](const Variant &variant) -> std::vector<ArgumentInfo> {
             return {{"a", {"M", "N"}, variant.input}, {"b", {"M", "N"}, variant.output, true}};

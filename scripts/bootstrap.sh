@@ -14,9 +14,10 @@ PACKAGES="
   libzstd-dev zlib1g-dev
   nlohmann-json3-dev libcli11-dev
   libgtest-dev libgmock-dev libgmp-dev libz3-dev
-  clang-format-22 clang-tidy-22 libclang-rt-22-dev xz-utils python3-pip"
+  clang-format-22 clang-tidy-22 libclang-rt-22-dev xz-utils python3-pip
+  python3-venv python3-dev"
 # compiler and build | LLVM, MLIR, lld | what LLVM's own packages link | files and command line | tests and their exact
-# oracles | style, fuzzers and sanitizers, the bundle, ptxas
+# oracles | style, fuzzers and sanitizers, the bundle, ptxas | the Python package
 
 if [ "${1:-}" = --list ]; then
   printf '%s\n' $PACKAGES

@@ -87,7 +87,7 @@ STRANGERS = [
 ]
 
 # Folders outside soliton/ that see only the public headers.
-PUBLIC_USERS = ("kernels", "examples")
+PUBLIC_USERS = ("kernels", "examples", "python")
 
 # Folders outside soliton/ that see everything, because they hold no logic of the compiler.
 UNRESTRICTED_USERS = ("tools", "bench", "test")

@@ -2,7 +2,8 @@
 """Runs everything that can be checked on this machine and counts it.
 
     scripts/run_tests.py                     all of it
-    scripts/run_tests.py --only layering     what has this in its name
+    scripts/run_tests.py --only lit          the suite of this name, or those that have this in their names
+    scripts/run_tests.py --only E2e,links    several
     scripts/run_tests.py --list              the names
 
 Three kinds: GoogleTest binaries (build/bin/*Tests), tests on program text (lit, test/), and checks, each a command that
@@ -11,6 +12,7 @@ exits 0 if all is well, 77 with a reason if it cannot run here, and anything els
 """
 
 import argparse
+import atexit
 import json
 import os
 import re
@@ -54,6 +56,13 @@ class Suite:
     alone: bool = False  # It measures time, so nothing else runs beside it.
 
 
+def scratch_folder(prefix: str) -> str:
+    """A folder that is gone when this process ends."""
+    folder = tempfile.mkdtemp(prefix=prefix)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
 # ---- GoogleTest ------------------------------------------------------------------------------------------------------
 
 
@@ -94,21 +103,65 @@ def gtest_skip_reason(lines: list[str]) -> str:
     return " ".join(said) or "no reason given"
 
 
-LONG_SUITES = ("SolitonE2eTests", "SolitonUserTests")
+# Processor seconds of those that take more than a few, so that the longest begin first and two processors end together,
+# and into how many parts the longest are cut.
+SECONDS = {
+    "SolitonE2eTests": 435,
+    "generated": 200,
+    "tidy": 120,
+    "op-types": 80,
+    "tutorials": 70,
+    "SolitonUserTests": 40,
+    "tutorial-schedules": 25,
+    "language": 20,
+    "coming-from": 20,
+    "installed-package": 15,
+    "SolitonScheduleTests": 10,
+    "SolitonBackendTests": 9,
+    "SolitonAttackTests": 8,
+    "lit": 8,
+}
+PARTS = {"SolitonE2eTests": 6, "SolitonUserTests": 2}
+
+
+def base_name(name: str) -> str:
+    """`SolitonE2eTests 1/6` without its part."""
+    return name.split(" ")[0]
+
+
+def longest_first(suites: list["Suite"]) -> list["Suite"]:
+    return sorted(suites, key=lambda suite: -SECONDS.get(base_name(suite.name), 0) / PARTS.get(base_name(suite.name), 1))
+
+
+def select(suites: list["Suite"], wanted: str) -> list["Suite"]:
+    """Those named in the list `wanted`: by their whole name if there is one, otherwise by a part of it.
+
+    The beginning that all test binaries share is no part: `lit` means the suite of that name, not every `Soliton…`.
+    """
+
+    def matching(text: str) -> list["Suite"]:
+        whole = [suite for suite in suites if text in (suite.name, base_name(suite.name))]
+        parts = [suite for suite in suites if text.lower() in suite.name.removeprefix("Soliton").lower()]
+        return whole or parts
+
+    chosen = [suite for text in wanted.split(",") for suite in matching(text.strip())]
+    return [suite for suite in suites if suite in chosen]
 
 
 def gtest_suites(build: Path) -> list[Suite]:
     # The sanitizer build links libraries that poison memory on their own; see docs/debugging.md.
     # Tests look at compilations, not at what was kept of earlier ones.
     environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no", "SOLITON_CACHE": "off"}
+    # In which the parts of one binary tell each other what need not be done twice.
+    environment["SOLITON_TEST_FOLDER"] = scratch_folder("soliton-tests-")
     suites = []
     for binary in sorted(p for p in (build / "bin").glob("*Tests") if os.access(p, os.X_OK)):
-        parts = 2 if binary.name in LONG_SUITES else 1
+        parts = PARTS.get(binary.name, 1)
         for part in range(parts):
             name = binary.name if parts == 1 else f"{binary.name} {part + 1}/{parts}"
             shard = {"GTEST_TOTAL_SHARDS": str(parts), "GTEST_SHARD_INDEX": str(part)}
             suites.append(Suite(name, [str(binary)], parse_gtest, environment={**environment, **shard}))
-    return sorted(suites, key=lambda suite: "/" not in suite.name)  # long ones first: two processors end together
+    return suites
 
 
 # ---- lit -------------------------------------------------------------------------------------------------------------
@@ -172,6 +225,27 @@ def parse_steps(code: int, output: str) -> Result:
     return result
 
 
+def parse_pytest(code: int, output: str) -> Result:
+    """pytest -v: `python/tests/test_gemm.py::test_product PASSED`, and a reason behind SKIPPED."""
+    if code == SKIP_CODE:
+        return Result(skips=[("python", output.strip().splitlines()[-1])], output=output)
+    result = Result(output=output)
+    for name, verdict, reason in re.findall(r"^(\S+::.+?) (PASSED|FAILED|ERROR|SKIPPED)(?: \((.*?)\))?\s*\[", output, re.M):
+        if verdict == "PASSED":
+            result.passed += 1
+        elif verdict == "SKIPPED":
+            result.skips.append((name, reason or "no reason given"))
+        else:
+            result.failures.append(name)
+    # A file that is skipped as a whole has no line of its own but in the summary, where tests come once more.
+    for file, reason in re.findall(r"^SKIPPED \[\d+\] (\S+?\.py)(?::\d+)?: (.*)$", output, re.M):
+        if not any(name.startswith(f"{file}::") for name, _ in result.skips):
+            result.skips.append((file, reason))
+    if (code != 0 and not result.failures) or result.count == 0:
+        result.failures.append(f"exit code {code}")
+    return result
+
+
 def check(name: str, *command: str, timeout: int = 900, alone: bool = False) -> Suite:
     def parse(code: int, output: str) -> Result:
         last = output.strip().splitlines()[-1] if output.strip() else "no reason given"
@@ -204,6 +278,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("installed-package", script("check_install.sh"), str(build)),
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
+        Suite("python", [python, script("python_package.py"), "--build", str(build)], parse_pytest),
         generated(build),
         pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),
         pages_suite("tutorials", build, "tutorial"),
@@ -224,7 +299,7 @@ NOT_GENERATED_YET: tuple[str, ...] = ()
 
 
 def generated(build: Path) -> Suite:
-    """A few hundred random kernels, the same every time; 45,000 are `make soak`."""
+    """A few hundred random kernels, the same every time; 65,000 are `make soak`."""
 
     def parse(code: int, output: str) -> Result:
         result = Result(output=output)
@@ -238,7 +313,7 @@ def generated(build: Path) -> Suite:
             result.failures.append(f"exit code {code}")
         return result
 
-    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..120,50000..50030,300000..300030,400000..400030,600000..600040", "--jobs", "2", "--limit", "180", "--list"]
+    command = [str(build / "bin" / "SolitonGenerate"), "--seeds", "0..100,50000..50025,300000..300025,400000..400025,600000..600030,800000..800040", "--jobs", "2", "--limit", "180", "--list"]
     command += ["--seeds-file", str(ROOT / "test" / "generate" / "seeds.txt")]
     if NOT_GENERATED_YET:
         command += ["--without", ",".join(NOT_GENERATED_YET)]
@@ -248,7 +323,7 @@ def generated(build: Path) -> Suite:
 def fuzz(binary: Path) -> Suite:
     """A short run of a fuzzer, the same every time; long runs are by hand (docs/debugging.md)."""
     corpus = {"SolitonIrFuzzer": [str(ROOT / "test" / "ir")]}.get(binary.name, [])
-    scratch = tempfile.mkdtemp(prefix="soliton-fuzz-")
+    scratch = scratch_folder("soliton-fuzz-")
     return check(binary.name, str(binary), "-seed=1", "-runs=20000", "-max_total_time=15", "-max_len=512", scratch, *corpus)
 
 
@@ -311,13 +386,17 @@ def show(position: str, suite: Suite, result: Result, seconds: float) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("--only", default="", metavar="TEXT", help="suites whose name contains this")
+    parser.add_argument("--only", default="", metavar="NAMES", help="suites of these names, or that contain them")
     parser.add_argument("--list", action="store_true", help="print the names of the suites and stop")
     parser.add_argument("--jobs", type=int, default=max(1, min(2, os.cpu_count() or 1)), help="suites at a time")
     options = parser.parse_args()
 
     suites = gtest_suites(options.build) + lit_suites(options.build) + check_suites(options.build)
-    suites = [suite for suite in suites if options.only in suite.name]
+    names = ", ".join(dict.fromkeys(base_name(suite.name) for suite in suites))
+    suites = select(longest_first(suites), options.only)
+    if not suites:
+        print(f"error: no suite has `{options.only}` in its name; there are {names}")
+        return 1
     if options.list:
         print("\n".join(suite.name for suite in suites))
         return 0

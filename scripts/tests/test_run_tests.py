@@ -54,6 +54,34 @@ class GoogleTest(unittest.TestCase):
         self.assertEqual(run_tests.parse_gtest(0, "[  PASSED  ] 0 tests.\n").failures, ["no test ran"])
 
 
+class Selection(unittest.TestCase):
+    SUITES = [
+        run_tests.check(name, "true")
+        for name in ("SolitonE2eTests 1/2", "SolitonE2eTests 2/2", "SolitonSplitTests", "lit", "links", "tutorials")
+    ]
+
+    def names(self, wanted):
+        return [suite.name for suite in run_tests.select(self.SUITES, wanted)]
+
+    def test_a_whole_name_is_that_suite_alone(self):
+        self.assertEqual(self.names("lit"), ["lit"])
+        self.assertEqual(self.names("SolitonE2eTests"), ["SolitonE2eTests 1/2", "SolitonE2eTests 2/2"])
+
+    def test_a_part_of_a_name_is_every_suite_that_has_it(self):
+        self.assertEqual(self.names("li"), ["SolitonSplitTests", "lit", "links"])
+        self.assertEqual(self.names("e2e"), ["SolitonE2eTests 1/2", "SolitonE2eTests 2/2"])
+
+    def test_several_names_and_none(self):
+        self.assertEqual(self.names("links, lit"), ["lit", "links"])
+        self.assertEqual(len(self.names("")), 6)
+        self.assertEqual(self.names("nothing"), [])
+
+    def test_the_longest_begin_first(self):
+        order = [suite.name for suite in run_tests.longest_first(self.SUITES)]
+        self.assertEqual(order[:2], ["SolitonE2eTests 1/2", "SolitonE2eTests 2/2"])
+        self.assertLess(order.index("tutorials"), order.index("links"))
+
+
 class Checks(unittest.TestCase):
     def test_exit_codes(self):
         suite = run_tests.check("headers", "true")
@@ -79,6 +107,32 @@ class Checks(unittest.TestCase):
     def test_a_command_that_takes_too_long(self):
         result, _ = run_tests.run(run_tests.check("slow", "sleep", "5", timeout=1))
         self.assertIn("longer than 1 s", result.failures[0])
+
+
+PYTEST = """\
+python/tests/test_a.py::test_one PASSED [ 25%]
+python/tests/test_a.py::test_two[x-y z] FAILED [ 50%]
+python/tests/test_a.py::test_three SKIPPED (no GPU) [ 75%]
+=========================== short test summary info ============================
+SKIPPED [1] python/tests/test_b.py:9: torch is not installed
+SKIPPED [1] python/tests/test_a.py:30: no GPU
+"""
+
+
+class Pytest(unittest.TestCase):
+    def test_counts_tests_and_files_that_are_skipped_as_a_whole(self):
+        result = run_tests.parse_pytest(1, PYTEST)
+        self.assertEqual((result.passed, result.failures), (1, ["python/tests/test_a.py::test_two[x-y z]"]))
+        self.assertEqual(
+            result.skips,
+            [("python/tests/test_a.py::test_three", "no GPU"), ("python/tests/test_b.py", "torch is not installed")],
+        )
+
+    def test_a_crash_is_a_failure(self):
+        self.assertEqual(run_tests.parse_pytest(-11, "").failures, ["exit code -11"])
+
+    def test_what_cannot_be_installed_is_skipped_with_its_reason(self):
+        self.assertEqual(run_tests.parse_pytest(77, "no network\n").skips, [("python", "no network")])
 
 
 if __name__ == "__main__":

@@ -366,9 +366,10 @@ bool Access::groupsAre(int64_t width) const {
   return true;
 }
 
-/// Bytes that one instruction may move in a lane.
+/// Bytes that may be moved together in a lane; those of elements of 6 bits by several instructions where a target has
+/// none for them.
 static bool isAccessSize(int64_t bytes) {
-  return llvm::is_contained({1, 2, 4, 8, 12, 16}, bytes);
+  return llvm::is_contained({1, 2, 3, 4, 6, 8, 12, 16}, bytes);
 }
 
 int64_t Access::width(int64_t maxBytes) const {
@@ -382,18 +383,36 @@ int64_t Access::width(int64_t maxBytes) const {
   return best;
 }
 
+/// How far apart neighbours along a dimension lie, for comparing: beyond all numbers where only the launch knows, or
+/// where they are one element.
+static int64_t distanceAlong(sym::Expr stride) {
+  int64_t distance = stride.constantValue().value_or(0);
+  return distance > 0 ? distance : INT64_MAX;
+}
+
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry) {
   std::optional<std::vector<DimExtent>> extents = geometry.extents(tileOf(op));
   ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
-  if (!extents || !mapping)
+  auto memory = cast<MemoryType>(memoryOf(op).getType());
+  if (!extents || (!mapping && !memory.isStrided()))
     return extents;
-  std::vector<DimExtent> ordered;
-  for (sym::Expr index : exprsOf(mapping))
+  struct Place {
+    DimExtent dim;
+    int64_t distance;
+  };
+  std::vector<Place> places;
+  MemoryShape shape = shapeOf(memory, geometry);
+  for (size_t i = 0; i < shape.strides.size(); ++i)
     for (size_t k = 0; k < extents->size(); ++k)
-      if (index == placeSymbol(k))
-        ordered.push_back((*extents)[k]);
-  if (ordered.size() != extents->size())
+      if ((mapping ? exprsOf(mapping)[i] : placeSymbol(i)) == placeSymbol(k))
+        places.push_back({(*extents)[k], distanceAlong(shape.strides[i])});
+  if (places.size() != extents->size())
     return std::nullopt;
+  if (memory.isStrided())
+    llvm::stable_sort(places, [](const Place &a, const Place &b) { return a.distance > b.distance; });
+  std::vector<DimExtent> ordered;
+  for (const Place &place : places)
+    ordered.push_back(place.dim);
   return ordered;
 }
 

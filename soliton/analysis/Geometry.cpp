@@ -193,6 +193,16 @@ MemoryShape shapeOf(MemoryType type, const Geometry &geometry) {
   MemoryShape shape;
   for (ExprAttr extent : type.getShape())
     shape.extents.push_back(sym::simplify(geometry.bind(extent.getValue()), geometry.facts()));
+  if (type.isStrided()) {
+    shape.elements = 1;
+    for (auto [extent, stride] : llvm::zip(shape.extents, type.getStrides())) {
+      shape.strides.push_back(sym::simplify(geometry.bind(stride.getValue()), geometry.facts()));
+      shape.elements = shape.elements + (extent - 1) * shape.strides.back();
+    }
+    // Of an empty tensor nothing is left, whatever its other extents say.
+    shape.elements = sym::simplify(sym::max(shape.elements, 0), geometry.facts());
+    return shape;
+  }
   shape.strides.resize(shape.extents.size());
   for (size_t i = shape.extents.size(); i-- > 0;) {
     shape.strides[i] = shape.elements;

@@ -125,10 +125,11 @@ private:
   std::shared_ptr<IndexSymbols> indexSymbols;
 };
 
-/// The memory's size in elements along its dimensions and the row-major strides, all bound.
+/// The memory's size in elements along its dimensions and its strides, row-major where it says none; all bound.
 struct MemoryShape {
   std::vector<sym::Expr> extents;
   std::vector<sym::Expr> strides;
+  /// From the first to the last, with what lies between.
   sym::Expr elements = 1;
 };
 /// Whether the loop moves such a tile along one of its dimensions.

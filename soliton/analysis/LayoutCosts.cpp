@@ -108,9 +108,12 @@ static std::optional<MemoryRows> rowsOf(Operation *op, const Geometry &geometry)
   if (!order || order->size() != shape.strides.size())
     return std::nullopt;
   MemoryRows rows{{}, soliton::elementBytes(tileOf(op).getElementType())};
-  for (auto [dim, stride] : llvm::zip(*order, shape.strides)) {
+  ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
+  for (auto [i, stride] : llvm::enumerate(shape.strides)) {
     std::optional<int64_t> elements = stride.constantValue();
-    rows.strides[dim.dim] = elements ? *elements * rows.elementBytes : MemoryRows::kFar;
+    for (auto [k, name] : llvm::enumerate(tileOf(op).getDims()))
+      if ((mapping ? exprsOf(mapping)[i] : placeSymbol(i)) == placeSymbol(k))
+        rows.strides[Dim(name.getValue().str())] = elements ? *elements * rows.elementBytes : MemoryRows::kFar;
   }
   return rows;
 }

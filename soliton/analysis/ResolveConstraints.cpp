@@ -67,6 +67,8 @@ struct Entry {
 
   /// Elements that its tiles hold: `part()`, or more.
   int64_t held = 0;
+  /// Whether tiles may hold more than the part.
+  bool mayGrow = true;
 
   int64_t part() const {
     return loopTile ? loopTile : workgroupTile ? workgroupTile : size.constantValue().value_or(0);
@@ -119,7 +121,7 @@ private:
   void readGrid();
   void reorderWorkgroups();
   void holdOddTiles();
-  void roundUpSmall(TileType tile);
+  void roundUpShared(TileType tile);
   bool needsLinearLaunch() const;
   GeometryAttr build();
 
@@ -240,15 +242,19 @@ LogicalResult Resolver::readWave(WaveConstraintAttr constraint) {
   FailureOr<int64_t> tile = positiveNumber(constraint.getTile().getValue(), "the wave tile of `" + dim.name + "`");
   if (failed(tile))
     return failure();
-  if (!dim.workgroupTile)
-    return report(kernel.getLoc(), DiagId::WaveWithoutWorkgroup).hint("add `WorkgroupConstraint(" + dim.name + ", …)`")
-           << "`" << dim.name << "` has a wave constraint but no workgroup constraint";
-  if (*tile > dim.workgroupTile || dim.workgroupTile % *tile != 0)
-    return report(kernel.getLoc(), DiagId::WaveTileIndivisible).hint("choose a wave tile that divides the workgroup's")
-           << "the workgroup tile of `" << dim.name << "` is " << dim.workgroupTile
+  if (!dim.workgroupTile && !dim.loopTile)
+    return report(kernel.getLoc(), DiagId::WaveWithoutWorkgroup)
+               .hint("add `WorkgroupConstraint(" + dim.name + ", …)` or `TilingConstraint(" + dim.name + ", …)`")
+           << "`" << dim.name << "` has a wave constraint but neither a workgroup nor a tiling constraint";
+  // Waves share what the workgroup has at a time: of a dimension that a loop walks, the tile of an iteration.
+  const char *shared = dim.loopTile ? "loop" : "workgroup";
+  if (*tile > dim.part() || dim.part() % *tile != 0)
+    return report(kernel.getLoc(), DiagId::WaveTileIndivisible)
+               .hint(std::string("choose a wave tile that divides the ") + shared + "'s")
+           << "the " << shared << " tile of `" << dim.name << "` is " << dim.part()
            << ", not a multiple of its wave tile " << *tile;
   dim.waveTile = *tile;
-  dim.waves = dim.workgroupTile / *tile;
+  dim.waves = dim.part() / *tile;
   // Waves are numbered along three dimensions; those of a grid's further ones lie along the last.
   waves[std::min<int64_t>(dim.workgroupDim, 2)] *= dim.waves;
   return success();
@@ -307,11 +313,13 @@ LogicalResult Resolver::readAlias(SymbolicAliasAttr alias) {
       failed(mappedTile(source.loopTile, target.loopTile, "loop")) ||
       failed(mappedTile(source.waveTile, target.waveTile, "wave")))
     return failure();
-  if (target.waves > 1 && source.waveTile * target.waves != source.workgroupTile)
+  const char *shared = source.loopTile ? "loop" : "workgroup";
+  if (target.waves > 1 && source.waveTile * target.waves != source.part())
     return report(kernel.getLoc(), DiagId::WaveTileIndivisible)
-               .hint("let the alias map the wave tile to an equal part of what it maps the workgroup tile to")
-           << "`" << source.name << "`, an alias of `" << target.name << "`, has a workgroup tile of "
-           << source.workgroupTile << " and wave tiles of " << source.waveTile << ", but there are " << target.waves
+               .hint(std::string("let the alias map the wave tile to an equal part of what it maps the ") + shared +
+                     " tile to")
+           << "`" << source.name << "`, an alias of `" << target.name << "`, has a " << shared << " tile of "
+           << source.part() << " and wave tiles of " << source.waveTile << ", but there are " << target.waves
            << " waves";
   source.workgroupDim = target.workgroupDim;
   if (source.workgroupTile)
@@ -337,7 +345,7 @@ LogicalResult Resolver::readScaled(const ScaledDim &dim) {
                  .hint("choose a tile of `" + base.name + "` that is a multiple of " + std::to_string(dim.divisor))
              << "the " << what << " tile of `" << base.name << "` is " << from << ", which `" << scaled.name
              << "` does not divide";
-    to = from / dim.divisor;
+    to = from / dim.divisor * dim.places;
     return success();
   };
   if (failed(divided(scaled.workgroupTile, base.workgroupTile, "workgroup")) ||
@@ -346,9 +354,9 @@ LogicalResult Resolver::readScaled(const ScaledDim &dim) {
     return failure();
   scaled.workgroupDim = base.workgroupDim;
   if (scaled.workgroupTile)
-    scaled.start =
-        base.appliesFunction ? base.start / dim.divisor : workgroupSymbol(scaled.workgroupDim) * scaled.workgroupTile;
-  scaled.loopStart = base.loopStart / dim.divisor;
+    scaled.start = base.appliesFunction ? base.start / dim.divisor * dim.places
+                                        : workgroupSymbol(scaled.workgroupDim) * scaled.workgroupTile;
+  scaled.loopStart = base.loopStart / dim.divisor * dim.places;
   scaled.loopCount = base.loopCount;
   scaled.axis = base.axis;
   scaled.waves = base.waves;
@@ -431,31 +439,50 @@ LogicalResult Resolver::checkAssumptions() {
 }
 
 /// Lanes share a tile evenly along powers of two. A tile of an odd extent is held with places beyond its end, which
-/// nothing touches; of waves that share a dimension each would reach into the next one's part.
+/// nothing touches. Not along a dimension that waves share, since each would reach into the next one's part, nor where
+/// its groups are a dimension too, since a group's elements lie where it does.
 void Resolver::holdOddTiles() {
-  for (Entry &dim : list)
-    dim.held = dim.waves > 1 ? dim.part() : wholeTile(dim.part());
+  std::set<std::string> grouped;
+  for (const Entry &dim : list)
+    if (ScaledDim scaled = scaledDim(Dim(dim.name)); scaled.isScaled())
+      grouped.insert({dim.name, scaled.base.name()});
+  for (Entry &dim : list) {
+    dim.mayGrow = dim.waves == 1 && !grouped.contains(dim.name);
+    dim.held = dim.mayGrow ? wholeTile(dim.part()) : dim.part();
+  }
   kernel.walk([&](Operation *op) {
     for (Type type : op->getResultTypes())
       if (auto tile = dyn_cast<TileType>(type))
-        roundUpSmall(tile);
+        roundUpShared(tile);
   });
 }
 
-/// Extents of 3, 5, 6 or 7 are rounded up too, where lanes would hold the same elements otherwise and these are many.
-void Resolver::roundUpSmall(TileType tile) {
-  int64_t elements = 1, apart = 1;
+/// Lanes that have no part of their own hold what others hold: 175 of 700 elements each, for 64 lanes, 11 of 704. So
+/// extents grow to multiples of larger powers of two, the one that grows least first, until every lane has a part.
+void Resolver::roundUpShared(TileType tile) {
+  auto lowestBit = [](int64_t number) { return number & -number; };
+  auto heldOf = [](const Entry &dim) { return dim.waves > 1 ? dim.waveTile : std::max<int64_t>(dim.held, 1); };
+  int64_t elements = 1, parts = 1;
+  SmallVector<Entry *> odd;
   for (StringAttr name : tile.getDims()) {
-    const Entry &dim = entry(name.getValue());
-    int64_t held = dim.waves > 1 ? dim.waveTile : std::max<int64_t>(dim.held, 1);
+    Entry &dim = entry(name.getValue());
+    int64_t held = heldOf(dim);
     elements *= held;
-    apart *= held & -held;
+    parts *= lowestBit(held);
+    if (dim.mayGrow && held != lowestBit(held))
+      odd.push_back(&dim);
   }
-  if (apart >= chip->waveSize || elements < chip->waveSize)
-    return;
-  for (StringAttr name : tile.getDims())
-    if (Entry &dim = entry(name.getValue()); dim.waves == 1 && dim.held > 0 && dim.held < 8)
-      dim.held = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(dim.held)));
+  auto growth = [&](const Entry *dim) {
+    return static_cast<double>(lowestBit(dim->held)) / static_cast<double>(dim->held);
+  };
+  while (!odd.empty() && parts < chip->waveSize && elements >= chip->waveSize) {
+    auto least = llvm::min_element(odd, [&](Entry *x, Entry *y) { return growth(x) < growth(y); });
+    int64_t &held = (*least)->held, before = lowestBit(held);
+    held += before;
+    parts = parts / before * lowestBit(held);
+    if (held == lowestBit(held))
+      odd.erase(least);
+  }
 }
 
 /// More than three dimensions, or one that is not known to fit what a launch takes.

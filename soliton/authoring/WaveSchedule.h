@@ -20,6 +20,7 @@
 #pragma once
 
 #include "soliton/schedule/Problem.h"
+#include "soliton/target/Hints.h"
 
 #include <array>
 #include <functional>
@@ -153,16 +154,6 @@ struct SharedMemoryBarrier : AddedOp {
   explicit SharedMemoryBarrier(Place place = std::source_location::current());
 };
 
-/// What may stay outstanding; absent counters are not waited for.
-struct CounterLimits {
-  /// Global accesses and direct copies (`vm`).
-  std::optional<int> load = {};
-  /// Shared accesses (`shared`).
-  std::optional<int> ds = {};
-  /// Groups of copies (`cp_async`).
-  std::optional<int> cp_async = {};
-};
-
 struct MemoryCounterWait : AddedOp {
   explicit MemoryCounterWait(const CounterLimits &limits, Place place = std::source_location::current());
 };
@@ -175,20 +166,6 @@ struct MemoryCounterWaitBarrier : AddedOp {
 /// Issue priority of the wave from here on, 0 to 3.
 struct SetWavePrio : AddedOp {
   explicit SetWavePrio(int level, Place place = std::source_location::current());
-};
-
-/// Classes of machine instructions for scheduling barriers and groups.
-enum class InstructionClass : uint16_t {
-  ALU = 0x1,
-  VALU = 0x2,
-  SALU = 0x4,
-  MMA = 0x8,
-  VMEM = 0x10,
-  VMEM_READ = 0x20,
-  VMEM_WRITE = 0x40,
-  DS = 0x80,
-  DS_READ = 0x100,
-  DS_WRITE = 0x200,
 };
 
 /// The back end moves nothing over this place but the classes that are named.

@@ -155,7 +155,8 @@ TEST_P(Gfx9Lanes, SmallFloats) {
 
 TEST(Gfx950, SixAndFourBits) {
   for (auto [type, words, mnemonic] : {std::tuple("f4E2M1FN", 4, "v_cvt_scalef32_pk_fp4_f32"),
-                                       std::tuple("f6E2M3FN", 6, "v_cvt_scalef32_2xpk16_fp6_f32")}) {
+                                       std::tuple("f6E2M3FN", 6, "v_cvt_scalef32_2xpk16_fp6_f32"),
+                                       std::tuple("f6E3M2FN", 6, "v_cvt_scalef32_2xpk16_bf6_f32")}) {
     std::string small = std::string("vector<32x") + type + ">", word = "vector<" + std::to_string(words) + "xi32>";
     std::string body = R"(
   %c128 = arith.constant 128 : i32

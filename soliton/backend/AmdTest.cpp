@@ -81,6 +81,45 @@ TEST_P(Gfx9, Copy) {
   EXPECT_EQ(load.line, 23u);
 }
 
+/// The copy with its load in a function of a header and its store in another file.
+std::string copyOfThreeFiles(const Target &target) {
+  std::string text = retarget(readInput("copy.mlir"), target);
+  text = replaceAll(text, "mask %inside {alignment = 16 : i64} : vector<8xf16>\n  machine.store",
+                    "mask %inside {alignment = 16 : i64} : vector<8xf16> "
+                    "loc(callsite(\"folder/tiles.h\":9:5 at \"kernel.cpp\":70:1))\n  machine.store");
+  return replaceAll(text, "vector<8xf16>\n}", "vector<8xf16> loc(\"epilogue.h\":7:3)\n}");
+}
+
+TEST_P(Gfx9, InstructionsNameTheInnermostPlaceOfTheAuthor) {
+  Program program(copyOfThreeFiles(target()), "copy.mlir");
+  Compiled compiled = compileAmd(program);
+  std::set<std::string> files;
+  for (const Instruction &i : compiled.listing.instructions) {
+    files.insert(i.file);
+    if (i.kind == Kind::globalLoad)
+      EXPECT_EQ(i.file + ":" + std::to_string(i.line), "folder/tiles.h:9");
+    if (i.kind == Kind::globalStore)
+      EXPECT_EQ(i.file + ":" + std::to_string(i.line), "epilogue.h:7");
+  }
+  EXPECT_EQ(files, (std::set<std::string>{"copy.mlir", "epilogue.h", "folder/tiles.h"})) << print(compiled.listing);
+}
+
+TEST_P(Gfx9, LinesLeaveTheCodeAsItIs) {
+  for (const char *file : {"gemm-amd.mlir", "masks.mlir"}) {
+    Program program(retarget(readInput(file), target()), file), plain(retarget(readInput(file), target()), file);
+    Options options;
+    options.lineInfo = false;
+    Compiled with = compileAmd(program), without = compileAmd(plain, options);
+    auto textOf = [](const Disassembly &listing) {
+      std::string text;
+      for (const Instruction &i : listing.instructions)
+        text += i.text() + "\n";
+      return text;
+    };
+    EXPECT_EQ(textOf(with.listing), textOf(without.listing));
+  }
+}
+
 TEST_P(Gfx9, Gemm) {
   Program program(retarget(readInput("gemm-amd.mlir"), target()), "gemm.mlir");
   Compiled compiled = compileAmd(program);

@@ -42,6 +42,46 @@ TEST(Nvidia, Gemm) {
   SOLITON_ASSEMBLE(program, *code);
 }
 
+/// Without what says where the instructions come from.
+std::string withoutLines(const std::string &ptx) {
+  std::string result;
+  std::istringstream lines(ptx);
+  for (std::string line; std::getline(lines, line);) {
+    llvm::StringRef text = llvm::StringRef(line).trim();
+    bool places = text.starts_with(".loc") || text.starts_with(".file") || text.starts_with(".section") ||
+                  text.starts_with("$L__tmp") || text.starts_with("$L__func");
+    if (!places && !text.empty())
+      result += line + "\n";
+  }
+  return result;
+}
+
+TEST(Nvidia, LinesLeaveTheCodeAsItIs) {
+  Options options;
+  options.lineInfo = false;
+  Program program(readInput("gemm-nvidia.mlir"), "gemm.mlir"), plain(readInput("gemm-nvidia.mlir"), "gemm.mlir");
+  auto code = program.compile(), other = plain.compile(options);
+  ASSERT_TRUE(succeeded(code) && succeeded(other)) << program.said() << plain.said();
+  EXPECT_EQ(withoutLines(code->assembly), withoutLines(other->assembly));
+  EXPECT_EQ(other->assembly.find(".loc"), std::string::npos);
+}
+
+TEST(Nvidia, LinesNameTheInnermostPlaceOfTheAuthor) {
+  std::string text = retarget(readInput("copy.mlir"), hopper());
+  text = replaceAll(text, "vector<8xf16>\n}",
+                    "vector<8xf16> loc(callsite(\"folder/epilogue.h\":7:3 at \"kernel.cpp\":70:1))\n}");
+  Program program(text, "copy.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  llvm::StringRef ptx = code->assembly;
+  EXPECT_TRUE(ptx.contains(".file\t1 \"copy.mlir\"")) << code->assembly;
+  EXPECT_TRUE(ptx.contains(".file\t2 \"folder/epilogue.h\""));
+  EXPECT_FALSE(ptx.contains("kernel.cpp"));
+  EXPECT_TRUE(ptx.take_front(ptx.find("st.global")).rsplit(".loc\t").second.starts_with("2 7 3")) << code->assembly;
+  SOLITON_ASSEMBLE(program, *code);
+  EXPECT_NE(code->bytes.find(".debug_line"), std::string::npos) << "the cubin has lines too";
+}
+
 TEST(Nvidia, StaggeredBarriersAndHints) {
   // The same program with the hints and without them is the same code: they mean nothing here.
   auto source = [](bool hints) {

@@ -57,6 +57,8 @@ static std::string mlirName(DType type) {
     return "f8E5M2FNUZ";
   case DType::f6e2m3fn:
     return "f6E2M3FN";
+  case DType::f6e3m2fn:
+    return "f6E3M2FN";
   case DType::f4e2m1fn:
     return "f4E2M1FN";
   default:

@@ -307,6 +307,8 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   lap("verify");
   result.phases.back().ms += formsMs;
   result.image = describeLaunch(kernel, *geometry, whole);
+  if (mlir::failed(checkPlaces(kernel, result.image)))
+    return mlir::failure();
   if (options.countBankConflicts)
     result.bankConflicts = countSharedConflicts(kernel, *geometry);
   keepText(Artefact::wave, module);

@@ -1,5 +1,7 @@
 #include "soliton/driver/LaunchInfo.h"
 
+#include "soliton/ir/Diagnose.h"
+#include "soliton/runtime/Overlap.h"
 #include "soliton/schedule/WholeFacts.h"
 
 namespace soliton {
@@ -93,6 +95,7 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
                                          const LaunchExprs &exprs) {
   rt::ArgumentSpec spec;
   spec.name = name.str();
+  spec.place = placeOf(argument.getLoc());
   auto memory = dyn_cast<MemoryType>(argument.getType());
   if (!memory) {
     spec.kind = rt::ArgumentKind::scalar;
@@ -104,6 +107,8 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
   spec.byteLimit = 0; // what offsets rely on is among the checks
   for (ExprAttr extent : memory.getShape())
     spec.shape.push_back(exprs.convert(sym::simplify(geometry.bind(extent.getValue()), geometry.factsAtLaunch())));
+  for (ExprAttr stride : memory.getStrides())
+    spec.strides.push_back(exprs.convert(sym::simplify(geometry.bind(stride.getValue()), geometry.factsAtLaunch())));
   return spec;
 }
 
@@ -145,8 +150,19 @@ static std::optional<uint32_t> factorOf(sym::Expr extent, sym::Expr symbol, cons
   }
 }
 
+/// The first argument that has the symbol as a stride.
+static std::optional<rt::SymbolSpec> findStride(const std::string &name, mlir::Block::BlockArgListType given,
+                                                const Geometry &geometry) {
+  for (auto [i, argument] : llvm::enumerate(given))
+    if (auto memory = dyn_cast<MemoryType>(argument.getType()))
+      for (auto [d, stride] : llvm::enumerate(memory.getStrides()))
+        if (geometry.bind(stride.getValue()) == sym::Expr::symbol(name))
+          return rt::SymbolSpec{name, static_cast<uint32_t>(i), static_cast<uint32_t>(d), 0, 1, /*isStride=*/true};
+  return std::nullopt;
+}
+
 /// Where a dynamic symbol's value comes from: the first argument that has it as an extent, or has a number more, or has
-/// a part of it, the largest there is.
+/// a part of it, the largest there is, or has it as a stride.
 static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, const Geometry &geometry) {
   rt::SymbolSpec spec{name, std::nullopt, 0}, part = spec;
   sym::Expr symbol = sym::Expr::symbol(name);
@@ -163,7 +179,9 @@ static rt::SymbolSpec describeSymbol(const std::string &name, KernelOp kernel, c
               factor && (!part.argument || *factor < part.factor))
             part = {name, static_cast<uint32_t>(i), static_cast<uint32_t>(d), 0, *factor};
         }
-  return spec.argument ? spec : part;
+  if (spec.argument || part.argument)
+    return spec.argument ? spec : part;
+  return findStride(name, given, geometry).value_or(spec);
 }
 
 rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const WholeKernel &whole) {
@@ -173,6 +191,7 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   LaunchExprs exprs(std::move(dynamic));
   rt::KernelImage image;
   image.kernel = image.entry = kernel.getSymName().str();
+  image.place = placeOf(kernel.getLoc());
   image.target = geometry.target().name;
   image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
   for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
@@ -188,6 +207,32 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
     image.checks.push_back({exprs.convert(predicate), "the kernel assumes `" + sym::toString(predicate) + "`"});
   }
   return image;
+}
+
+/// All of them as numbers; nothing where one is not.
+static std::optional<std::vector<int64_t>> numbersOf(const std::vector<LaunchExpr> &exprs) {
+  std::vector<int64_t> numbers;
+  for (const LaunchExpr &expr : exprs) {
+    std::optional<int64_t> number = expr.constantValue();
+    if (!number)
+      return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+LogicalResult checkPlaces(KernelOp kernel, const rt::KernelImage &image) {
+  for (auto [argument, spec] : llvm::zip(kernel.block().getArguments(), image.arguments)) {
+    std::optional<std::vector<int64_t>> shape = numbersOf(spec.shape), strides = numbersOf(spec.strides);
+    if (!spec.isOutput || spec.strides.empty() || !shape || !strides)
+      continue;
+    if (std::optional<int> dim = rt::dimThatOverlaps(rt::Tensor::strided(nullptr, spec.dtype, *shape, *strides)))
+      return report(argument.getLoc(), DiagId::ArgumentSelfOverlap).hint("give every element a place of its own")
+             << "the kernel writes `" << spec.name
+             << "`, and its elements may share memory: neighbours along dimension " << *dim << " lie "
+             << (*strides)[static_cast<size_t>(*dim)] << " elements apart";
+  }
+  return success();
 }
 
 static std::vector<std::string> namesOf(const std::vector<rt::SymbolSpec> &symbols) {

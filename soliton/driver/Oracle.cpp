@@ -3,10 +3,12 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/backend/emulator/Translate.h"
 #include "soliton/ir/Diagnose.h"
+#include "soliton/runtime/Strided.h"
 #include "soliton/support/Float.h"
 
 #include <cmath>
 #include <random>
+#include <set>
 
 namespace soliton {
 using namespace wave;
@@ -51,6 +53,57 @@ static int64_t evaluated(sym::Expr expr, const Geometry &geometry, const std::ma
 
 //===-- Inputs --------------------------------------------------------------------------------------===//
 
+/// Symbols that are strides of parameters and in no extent of one.
+static std::set<std::string> strideSymbols(KernelOp kernel, const Geometry &geometry) {
+  std::set<std::string> strides, extents;
+  for (BlockArgument argument : kernel.block().getArguments()) {
+    auto memory = dyn_cast<MemoryType>(argument.getType());
+    if (!memory)
+      continue;
+    for (ExprAttr stride : memory.getStrides())
+      if (sym::Expr bound = geometry.bind(stride.getValue()); bound.isSymbol())
+        strides.insert(std::string(bound.symbolName()));
+    for (ExprAttr extent : memory.getShape())
+      for (sym::Expr symbol : sym::symbolsOf(geometry.bind(extent.getValue())))
+        extents.insert(std::string(symbol.symbolName()));
+  }
+  for (const std::string &name : extents)
+    strides.erase(name);
+  return strides;
+}
+
+/// Symbols that are strides and nothing else get numbers for which every element has a place of its own, with gaps.
+void Oracle::chooseStrides(KernelOp kernel, const Geometry &geometry) {
+  std::set<std::string> strides = strideSymbols(kernel, geometry);
+  auto arguments = kernel.block().getArguments();
+  for (const auto &[name, value] : options.symbols)
+    strides.erase(name);
+  for (const std::string &name : strides)
+    symbols[name] = 1;
+  // What lies further out follows from what lies further in, and one symbol may be both: a round for each.
+  constexpr int64_t kUnit = 16;
+  for (size_t round = 0; round <= strides.size(); ++round)
+    for (BlockArgument argument : arguments) {
+      auto memory = dyn_cast<MemoryType>(argument.getType());
+      if (!memory || !memory.isStrided())
+        continue;
+      int64_t reach = 0;
+      SmallVector<std::pair<int64_t, std::string>> open;
+      for (auto [extent, stride] : llvm::zip(memory.getShape(), memory.getStrides())) {
+        sym::Expr bound = geometry.bind(stride.getValue());
+        int64_t last = std::max<int64_t>(evaluated(extent.getValue(), geometry, symbols) - 1, 0);
+        if (bound.isSymbol() && strides.contains(std::string(bound.symbolName())))
+          open.emplace_back(last, std::string(bound.symbolName()));
+        else
+          reach += last * evaluated(bound, geometry, symbols);
+      }
+      for (auto &[last, name] : llvm::reverse(open)) {
+        symbols[name] = std::max(symbols[name], (reach / kUnit + 2) * kUnit);
+        reach += last * symbols[name];
+      }
+    }
+}
+
 LogicalResult Oracle::chooseSymbols(KernelOp kernel) {
   FailureOr<Geometry> geometry = Geometry::of(kernel);
   if (failed(geometry))
@@ -59,6 +112,7 @@ LogicalResult Oracle::chooseSymbols(KernelOp kernel) {
     symbols = options.symbols;
     for (auto [i, name] : llvm::enumerate(dynamic))
       symbols.try_emplace(name, base + (base % 2 ? 2 * static_cast<int64_t>(i) : 0));
+    chooseStrides(kernel, *geometry);
     bool holds = true;
     for (Attribute attribute : kernel.getConstraints())
       if (auto assumption = dyn_cast<AssumptionAttr>(attribute))
@@ -85,6 +139,8 @@ static bool isOnlyWritten(BlockArgument argument) {
 static Type bitsReadAs(BlockArgument argument) {
   Type found;
   for (Operation *user : argument.getUsers()) {
+    if (isa<PrefetchOp>(user))
+      continue;
     auto read = dyn_cast<ReadOp>(user);
     if (!read)
       return {};
@@ -120,14 +176,22 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
     if (memory)
       for (ExprAttr extent : memory.getShape())
         extents.push_back(evaluated(extent.getValue(), *geometry, symbols));
+    std::optional<rt::Tensor> view;
+    if (memory && memory.isStrided()) {
+      std::vector<int64_t> strides;
+      for (ExprAttr stride : memory.getStrides())
+        strides.push_back(evaluated(stride.getValue(), *geometry, symbols));
+      view = rt::Tensor::strided(nullptr, *type, extents, strides);
+    }
     Type bitsAs = memory ? bitsReadAs(argument) : Type();
     if (std::optional<DType> readAs = bitsAs ? dtypeOf(bitsAs) : std::nullopt;
-        readAs && isFloat(*readAs) && bits(*readAs) <= bits(*type)) {
-      extents.back() *= bits(*type) / bits(*readAs);
+        readAs && isFloat(*readAs) && extents.back() * bits(*type) % bits(*readAs) == 0 &&
+        bits(*readAs) <= bits(*type)) {
+      extents.back() = extents.back() * bits(*type) / bits(*readAs);
       type = readAs;
     }
     arguments.push_back({cast<StringAttr>(name).getValue().str(), *type, interp::Packing(*type, extents), !memory,
-                         memory && isOnlyWritten(argument)});
+                         memory && isOnlyWritten(argument), view});
   }
   exact = true;
   kernel.walk([&](Operation *op) {
@@ -187,25 +251,102 @@ static FailureOr<std::vector<Bytes>> runTraced(KernelOp kernel, const interp::In
          << "the traced program has no meaning to compare with: " << format(result.diagnostics);
 }
 
+/// What elements are moved by in the mean, relative to the size of what they are sums of.
+static double typicalMove(const std::vector<double> &moved, const std::vector<double> &sizes) {
+  double squares = 0, count = 0;
+  for (auto [by, size] : llvm::zip_equal(moved, sizes))
+    if (std::isfinite(by) && size > 0 && std::isfinite(size)) {
+      squares += by / size * (by / size);
+      ++count;
+    }
+  return count ? std::sqrt(squares / count) : 0;
+}
+
+/// How far noise of this kind moves each element: the most of some runs. Since few runs say little of one element and
+/// much of all, a float is moved by what is typical of its size at least. Infinite where noise leaves no number.
+FailureOr<std::vector<std::vector<double>>> Oracle::effectOf(interp::NoiseKind noise, KernelOp kernel,
+                                                             const Trial &trial, const Sizes &sizes) const {
+  std::vector<std::vector<double>> moved;
+  for (const std::vector<double> &each : sizes)
+    moved.emplace_back(each.size());
+  interp::Inputs inputs = trial.inputs;
+  inputs.noise = noise;
+  for (uint64_t seed : {2, 3}) { // opposite directions
+    inputs.noiseSeed = seed;
+    FailureOr<std::vector<Bytes>> noisy = runTraced(kernel, inputs);
+    if (failed(noisy))
+      return failure();
+    for (auto [a, argument] : llvm::enumerate(arguments))
+      for (auto [i, most] : llvm::enumerate(moved[a])) {
+        double is = argument.get(trial.expected[a], i), by = std::abs(argument.get((*noisy)[a], i) - is);
+        most = std::isnan(is) ? 0 : std::isnan(by) ? std::numeric_limits<double>::infinity() : std::max(most, by);
+      }
+  }
+  for (auto [argument, each, size] : llvm::zip_equal(arguments, moved, sizes)) {
+    double typical = isFloat(argument.type) ? typicalMove(each, size) : 0;
+    for (auto [by, of] : llvm::zip_equal(each, size))
+      by = std::max(by, typical * of);
+  }
+  return moved;
+}
+
 LogicalResult Oracle::addTolerance(KernelOp kernel, Trial &trial) const {
   FailureOr<std::vector<Bytes>> magnitude = runTraced(kernel, absolute(trial.inputs));
   if (failed(magnitude))
     return failure();
+  Sizes sizes(arguments.size());
+  for (auto [a, argument] : llvm::enumerate(arguments))
+    for (size_t i = 0; i < argument.packing.elements(); ++i)
+      sizes[a].push_back(
+          std::max(std::abs(argument.get((*magnitude)[a], i)), std::abs(argument.get(trial.expected[a], i))));
+  auto sums = effectOf(interp::NoiseKind::sums, kernel, trial, sizes);
+  auto steps = effectOf(interp::NoiseKind::steps, kernel, trial, sizes);
+  if (failed(sums) || failed(steps))
+    return failure();
   for (auto [a, argument] : llvm::enumerate(arguments)) {
     std::vector<double> &tolerance = trial.tolerance.emplace_back();
-    for (size_t i = 0; i < argument.packing.elements() && isFloat(argument.type); ++i) {
-      double value = argument.get(trial.expected[a], i), size = std::abs(argument.get((*magnitude)[a], i));
-      double bound = 2 * roundings * roundoff * std::max(size, std::abs(value));
-      double ulp = std::max(decode(argument.type, 1),
-                            epsilon(argument.type) * std::exp2(std::floor(std::log2(std::abs(value) + bound))));
-      tolerance.push_back(bound + ulp);
+    for (auto [i, size] : llvm::enumerate(sizes[a])) {
+      double likely = (*sums)[a][i] + 3 * (*steps)[a][i];
+      if (!isFloat(argument.type)) { // counts and places that depend on comparisons of floats
+        tolerance.push_back(likely);
+        continue;
+      }
+      likely += 32 * epsilon(DType::f32) * size;
+      double bound = std::min(2 * roundings * roundoff * size, likely);
+      double value = std::abs(argument.get(trial.expected[a], i)) + bound;
+      tolerance.push_back(
+          bound + std::max(decode(argument.type, 1), epsilon(argument.type) * std::exp2(std::floor(std::log2(value)))));
     }
   }
   return success();
 }
 
+/// What lies between the elements of an argument.
+static constexpr std::byte kGap{0xa5};
+
+/// An argument's elements where its memory has them; elements that share a place become one.
+Bytes Oracle::placed(const Argument &argument, const Bytes &dense) const {
+  if (!argument.view)
+    return dense;
+  std::vector<std::byte> bytes = rt::spread(*argument.view, std::as_bytes(std::span(dense)), kGap);
+  Bytes result(bytes.size());
+  llvm::transform(bytes, result.begin(), [](std::byte each) { return static_cast<uint8_t>(each); });
+  return result;
+}
+
+/// The elements of an argument's memory, row by row.
+static Bytes gathered(const rt::Tensor &view, const Bytes &placed) {
+  std::vector<std::byte> bytes = rt::gather(view, std::as_bytes(std::span(placed)));
+  Bytes result(bytes.size());
+  llvm::transform(bytes, result.begin(), [](std::byte each) { return static_cast<uint8_t>(each); });
+  return result;
+}
+
 LogicalResult Oracle::addTrial(KernelOp kernel, interp::Inputs inputs, bool mayDiffer) {
   Trial trial;
+  for (auto [argument, bytes] : llvm::zip(arguments, inputs.arguments))
+    if (argument.view && bytes.size() == argument.packing.bytes()) // otherwise the interpreter says so
+      bytes = gathered(*argument.view, placed(argument, bytes));
   trial.inputs = std::move(inputs);
   FailureOr<std::vector<Bytes>> expected = runTraced(kernel, trial.inputs);
   if (failed(expected))
@@ -271,7 +412,9 @@ std::optional<std::string> Oracle::disagreement(KernelOp kernel) const {
 std::optional<std::string> Oracle::emulate(const emu::Program &program, const Trial &trial,
                                            uint64_t interleaving) const {
   emu::LaunchConfig config{.grid = grid, .seed = interleaving, .checks = true, .adversarial = true};
-  std::vector<Bytes> memory = trial.inputs.arguments;
+  std::vector<Bytes> memory;
+  for (auto [argument, bytes] : llvm::zip(arguments, trial.inputs.arguments))
+    memory.push_back(placed(argument, bytes));
   for (auto [argument, bytes] : llvm::zip(arguments, memory))
     if (!argument.isScalar)
       config.buffers.push_back({bytes.data(), bytes.size()});
@@ -286,6 +429,13 @@ std::optional<std::string> Oracle::emulate(const emu::Program &program, const Tr
   emu::Result result = emu::run(program, config);
   if (!result.ok())
     return "the emulator objects: " + format(result);
+  for (auto [argument, bytes] : llvm::zip(arguments, memory)) {
+    if (!argument.view)
+      continue;
+    if (!rt::isGapIntact(*argument.view, std::as_bytes(std::span(bytes)), kGap))
+      return "it writes between the elements of `" + argument.name + "`";
+    bytes = gathered(*argument.view, bytes);
+  }
   return compare(trial, memory);
 }
 

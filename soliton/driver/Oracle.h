@@ -8,10 +8,13 @@
 // kernel of sums and products is exact and must agree bit for bit, and random numbers, for which an element may be off
 // by
 //
-//   2 · n · u · S + ulp        n  roundings on the way to an element: all that is contracted, and eight for each
-//   operation
-//                              u  unit roundoff of the coarsest type that is computed in
-//                              S  the element's value where every input is replaced by its absolute value: Σ|a||b|
+//   min(d + 3 · s, 2 · n · u · S) + ulp
+//
+//   d, s  what noise in sums and functions, and in narrow results, moves the element by (interpreter/Noise.h); an
+//         integer may be off by as much too, where comparisons of floats decide it
+//   n     roundings on the way to an element: all that is contracted, and eight for each operation
+//   u     unit roundoff of the coarsest type that is computed in
+//   S     the element's value where every input is replaced by its absolute value: Σ|a||b|
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -19,6 +22,7 @@
 #include "soliton/emulator/Machine.h"
 #include "soliton/interpreter/Memory.h"
 #include "soliton/ir/Machine.h"
+#include "soliton/runtime/Tensor.h"
 #include "soliton/target/Target.h"
 
 #include <array>
@@ -40,6 +44,8 @@ struct OracleOptions {
   bool integers = false;
 };
 
+class Geometry;
+
 class Oracle {
 public:
   /// Reports why the kernel has no meaning to compare with.
@@ -55,6 +61,7 @@ public:
   const std::vector<std::vector<double>> &tolerance() const { return trials.front().tolerance; }
 
 private:
+  struct Argument;
   /// One set of inputs and what the traced program makes of them.
   struct Trial {
     interp::Inputs inputs;
@@ -65,8 +72,14 @@ private:
 
   mlir::LogicalResult prepare(wave::KernelOp kernel);
   mlir::LogicalResult chooseSymbols(wave::KernelOp kernel);
+  void chooseStrides(wave::KernelOp kernel, const Geometry &geometry);
+  interp::Bytes placed(const Argument &argument, const interp::Bytes &dense) const;
   mlir::LogicalResult addTrial(wave::KernelOp kernel, interp::Inputs inputs, bool mayDiffer);
   mlir::LogicalResult addTolerance(wave::KernelOp kernel, Trial &trial) const;
+  /// Of each element the value where every input is replaced by its absolute value.
+  using Sizes = std::vector<std::vector<double>>;
+  mlir::FailureOr<Sizes> effectOf(interp::NoiseKind noise, wave::KernelOp kernel, const Trial &trial,
+                                  const Sizes &sizes) const;
   interp::Inputs makeInputs(wave::KernelOp kernel, bool integers) const;
   interp::Inputs absolute(const interp::Inputs &inputs) const;
   std::optional<std::string> compare(const Trial &trial, const std::vector<interp::Bytes> &found) const;
@@ -79,6 +92,8 @@ private:
     bool isScalar = false;
     /// Written and never read: it starts as a pattern that no result has.
     bool isOutput = false;
+    /// Where its elements lie, if not row by row without gaps.
+    std::optional<rt::Tensor> view = std::nullopt;
 
     /// The number at element `at`.
     double get(const interp::Bytes &bytes, size_t at) const;

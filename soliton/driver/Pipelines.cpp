@@ -36,6 +36,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
   kernel.addPass(createHoistInvariantsPass());
   kernel.addPass(createPromoteToSharedPass());
   kernel.addPass(createMaskAccessesPass());
+  kernel.addPass(createCombineLatePass());
   kernel.addPass(createPlanMovementPass());
   kernel.addPass(mlir::createCSEPass());
   kernel.addPass(createUseDirectCopiesPass());

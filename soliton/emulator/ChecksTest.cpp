@@ -496,6 +496,22 @@ TEST(Checks, StepLimitIsAnError) {
   EXPECT_EQ(r.error, "wave 0 of workgroup 0 was stopped after 1000 instructions");
 }
 
+TEST(Checks, AWaveThatIsStoppedNamesTheInnermostLoop) {
+  Builder b({.waveSize = 32, .waves = 1});
+  Value count = b.variable(DType::i32, 1, true);
+  b.assign(count, b.constant(DType::i32, 0));
+  b.beginLoop();
+  b.beginLoop();
+  b.assign(count, b.add(count, b.constant(DType::i32, 1)));
+  b.at(Place("kernel.cpp", 12, 3), "loop");
+  b.endLoop();
+  b.at(Place("kernel.cpp", 10, 3), "loop");
+  b.endLoop();
+  Result r = run(b.finish(), {.stepLimit = 1000});
+  EXPECT_EQ(r.error, "wave 0 of workgroup 0 was stopped after 1000 instructions, in this loop");
+  EXPECT_EQ(r.errorPlace, Place("kernel.cpp", 12, 3));
+}
+
 TEST(Checks, ALoopThatChangesNothingIsADeadlock) {
   Builder b({.waveSize = 32, .waves = 1});
   b.beginLoop();

@@ -129,8 +129,10 @@ Result run(const Program &program, const LaunchConfig &config) {
     thread.join();
   for (uint32_t i = 0; i < threads; ++i) {
     for (const std::unique_ptr<Workgroup> &group : workers[i]->groups) {
-      if (result.error.empty())
+      if (result.error.empty()) {
         result.error = group->error;
+        result.errorPlace = group->errorPlace;
+      }
       result.statistics += statisticsOf(*group);
     }
     for (uint32_t j = 0; j < i && config.checks; ++j)

@@ -116,6 +116,8 @@ struct Statistics {
 struct Result {
   /// Why the program could not run, or not to its end; empty otherwise.
   std::string error;
+  /// The loop in which a wave was stopped, if it was in one.
+  Place errorPlace;
   /// Sorted by instruction; equal ones (same kind, same places) are reported once, where they happened first.
   std::vector<Finding> findings;
   /// Likewise; what is no error.

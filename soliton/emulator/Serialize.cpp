@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {

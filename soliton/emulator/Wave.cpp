@@ -100,6 +100,16 @@ void Wave::reset() {
   seenChanges = ~0ull;
 }
 
+/// Where the innermost loop around an instruction stands: the first jump back over it ends that loop.
+static Place loopAround(const Program &program, uint32_t pc) {
+  for (uint32_t i = pc; i < program.code.size(); ++i) {
+    const Instr &instr = program.code[i];
+    if ((instr.op == Op::Jump || instr.op == Op::ForNext) && instr.index <= pc)
+      return program.places[instr.place].place;
+  }
+  return {};
+}
+
 void Wave::run() {
   stop = false;
   status = Status::Ready;
@@ -109,9 +119,12 @@ void Wave::run() {
   const uint64_t pause = fuel > prepared.slice ? fuel - prepared.slice : 0;
   while (!stop) {
     if (fuel == pause) {
-      if (fuel == 0)
+      if (fuel == 0) {
+        group.errorPlace = loopAround(program, pc);
         group.fail("wave " + std::to_string(index) + " of workgroup " + std::to_string(group.linear) +
-                   " was stopped after " + std::to_string(prepared.config.stepLimit) + " instructions");
+                   " was stopped after " + std::to_string(prepared.config.stepLimit) + " instructions" +
+                   (group.errorPlace.known() ? ", in this loop" : ""));
+      }
       return;
     }
     --fuel;

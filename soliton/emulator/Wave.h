@@ -296,6 +296,7 @@ public:
   std::vector<std::unique_ptr<Wave>> waves;
   /// Why the launch cannot go on.
   std::string error;
+  Place errorPlace;
   std::array<uint64_t, kNumOps> counts{};
   uint64_t globalAccesses = 0, sharedAccesses = 0, bankConflicts = 0;
   // Those of the host thread.

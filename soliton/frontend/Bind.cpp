@@ -4,6 +4,7 @@
 #include "soliton/frontend/Tracer.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 using namespace soliton;
@@ -17,8 +18,8 @@ struct Use {
   Place place;
   /// Says what it is: "the workgroup tile of `M`".
   std::string what;
-  /// `function` is one of something that has no place: `$x`.
-  enum Role { size, tile, other, function } role = other;
+  /// `function` is one of something that has no place: `$x`. `hint` and `stride` may be 0.
+  enum Role { size, stride, tile, other, function, hint } role = other;
 };
 
 /// Every expression of a program, in the author's order.
@@ -28,6 +29,10 @@ std::vector<Use> collectUses(const Program &program) {
     for (Expr extent : parameter.shape)
       if (extent.isDefined()) // what is not was reported where it was written
         uses.push_back({extent, parameter.place, "the shape of " + quoted(parameter.name), Use::size});
+  for (const Parameter &parameter : program.parameters)
+    for (Expr stride : parameter.strides)
+      if (stride.isDefined())
+        uses.push_back({stride, parameter.place, "the strides of " + quoted(parameter.name), Use::stride});
   auto add = [&](const std::optional<Expr> &expr, const Place &place, std::string what, Use::Role role = Use::other) {
     if (expr && expr->isDefined())
       uses.push_back({*expr, place, std::move(what), role});
@@ -37,6 +42,8 @@ std::vector<Use> collectUses(const Program &program) {
     if (auto *each = std::get_if<WorkgroupConstraint>(&constraint)) {
       add(each->tile, each->place, "the workgroup tile of " + quoted(each->dim), Use::tile);
       add(each->options.iters, each->place, "the workgroups of " + quoted(each->dim));
+      if (each->options.primary && !each->options.iters) // no tensor needs to have it
+        add(each->dim, each->place, "the workgroups of " + quoted(each->dim), Use::size);
       if (each->options.apply_fn)
         add(applied(each->options.apply_fn, Expr::symbol("$WG")), each->place, "`apply_fn` of " + quoted(each->dim));
     } else if (auto *each = std::get_if<TilingConstraint>(&constraint)) {
@@ -47,7 +54,7 @@ std::vector<Use> collectUses(const Program &program) {
       add(each->tile, each->place, "the wave tile of " + quoted(each->dim), Use::tile);
     } else if (auto *each = std::get_if<HardwareConstraint>(&constraint)) {
       for (const auto &[dim, shape] : each->vector_shapes)
-        add(shape, each->place, "the vector shape of " + quoted(dim), Use::tile);
+        add(shape, each->place, "the vector shape of " + quoted(dim), Use::hint);
     } else if (auto *each = std::get_if<GridConstraint>(&constraint)) {
       add(each->size, each->place, "the grid");
     } else if (auto *each = std::get_if<ReorderingConstraint>(&constraint)) {
@@ -181,7 +188,10 @@ private:
     try {
       // A chain is no longer than the number of entries; what remains after that refers to itself.
       for (size_t i = 0; i <= chain.pairs().size() && !value.isConstant() && !isSpace(value); ++i)
-        value = sym::simplify(sym::substitute(value, chain));
+        value = sym::substitute(value, chain);
+      // What still has symbols may be exact by what a launch says of them.
+      if (sym::symbolsOf(value).empty())
+        value = sym::simplify(value);
       if (auto number = value.constantValue())
         resolved[name] = *number;
       else if (isSpace(value))
@@ -213,23 +223,56 @@ private:
   }
 
   void bindUses() {
-    std::set<std::string> seen;
     for (const Use &use : uses)
       for (Expr symbol : sym::symbolsOf(use.expr)) {
         std::string name(symbol.symbolName());
         if (!isIdentifier(name)) {
-          if (!name.starts_with("$") || use.role == Use::size || use.role == Use::tile)
+          if (!name.starts_with("$") || use.role == Use::size || use.role == Use::stride || use.role == Use::tile)
             reportName(name, use);
           continue;
         }
-        bool dynamic = std::find(options.dynamic.begin(), options.dynamic.end(), symbol) != options.dynamic.end();
-        if (dynamic && use.role == Use::tile && tileReported.insert(name).second)
+        bool dynamic = isDynamic(symbol);
+        if ((dynamic || formulaOf(name)) && use.role == Use::tile && tileReported.insert(name).second)
           error(DiagId::TileDynamic, use.place, use.what + " depends on " + quoted(name) + ", which is dynamic",
                 "bind tiles in `subs`; only sizes may be dynamic");
         if (seen.insert(name).second)
           bindSymbol(name, dynamic, use);
       }
     std::sort(bindings.dynamic.begin(), bindings.dynamic.end());
+  }
+
+  bool isDynamic(Expr symbol) const {
+    return std::find(options.dynamic.begin(), options.dynamic.end(), symbol) != options.dynamic.end();
+  }
+
+  /// What `subs` says that the symbol is, if that speaks of dynamic symbols only: a launch knows its value.
+  std::optional<Expr> formulaOf(const std::string &name) const {
+    auto open = unresolved.find(name);
+    if (open == unresolved.end())
+      return std::nullopt;
+    std::vector<Expr> symbols = sym::symbolsOf(open->second);
+    bool known = std::all_of(symbols.begin(), symbols.end(), [&](Expr each) { return isDynamic(each); });
+    return known ? std::optional(open->second) : std::nullopt;
+  }
+
+  void bindFormula(const std::string &name, Expr formula, const Use &use) {
+    bindings.formulas[name] = withoutExactDivision(formula);
+    for (Expr symbol : sym::symbolsOf(formula))
+      if (seen.insert(std::string(symbol.symbolName())).second)
+        bindSymbol(std::string(symbol.symbolName()), /*dynamic=*/true, use);
+  }
+
+  /// `M*N/2` has a value where nothing remains, which the launch checks.
+  Expr withoutExactDivision(Expr formula) {
+    if (formula.kind() != sym::Kind::exactDiv && formula.operands().empty())
+      return formula;
+    std::vector<Expr> operands;
+    for (Expr operand : formula.operands())
+      operands.push_back(withoutExactDivision(operand));
+    if (formula.kind() != sym::Kind::exactDiv)
+      return sym::build(formula.kind(), operands);
+    bindings.assumptions.push_back(sym::eq(sym::mod(operands[0], operands[1]), 0));
+    return sym::floordiv(operands[0], operands[1]);
   }
 
   /// The machine's own symbols stand in index expressions only; other names must be readable in printed programs.
@@ -248,6 +291,8 @@ private:
       bindings.dynamic.push_back(name);
     } else if (value != resolved.end()) {
       bindings.values[name] = value->second;
+    } else if (std::optional<Expr> formula = formulaOf(name)) {
+      bindFormula(name, *formula, use);
     } else if (auto open = unresolved.find(name); open != unresolved.end()) {
       error(DiagId::SubstitutionInvalid, use.place,
             "`subs` binds " + quoted(name) + " to " + quoted(open->second) + ", which is no number",
@@ -311,9 +356,31 @@ private:
           !reported.insert(sym::toString(use.expr) + (use.role == Use::tile ? use.what : "")).second)
         continue;
       auto value = evaluate(use);
-      if (value && *value < 1)
+      if (value && use.role == Use::stride && *value < 0)
+        error(DiagId::MemoryStrides, use.place,
+              quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected 0 or more");
+      int64_t least = use.role == Use::hint ? 0 : 1;
+      if (value && use.role != Use::stride && *value < least)
         error(DiagId::SizeNotPositive, use.place,
-              quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected at least 1");
+              quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected at least " +
+                  std::to_string(least));
+    }
+    if (auto *hardware = program.findAny<HardwareConstraint>())
+      checkVectorShapes(*hardware);
+  }
+
+  /// 0 says that a workgroup has one element.
+  void checkVectorShapes(const HardwareConstraint &hardware) {
+    for (const auto &[dim, shape] : hardware.vector_shapes) {
+      auto *constraint = program.findFor<WorkgroupConstraint>(dim);
+      if (!constraint || evaluate({shape, hardware.place, {}, Use::hint}) != 0)
+        continue;
+      std::optional<int64_t> tile = evaluate({constraint->tile, constraint->place, {}, Use::tile});
+      if (tile && *tile > 1)
+        error(DiagId::HardwareValue, hardware.place,
+              "the vector shape of " + quoted(dim) + " is 0, so a workgroup has one element of it, but its tile has " +
+                  std::to_string(*tile),
+              "give " + quoted(dim) + " a tile of 1, or leave its vector shape out");
     }
   }
 
@@ -340,6 +407,8 @@ private:
     sym::Substitution numbers;
     for (const auto &[name, value] : bindings.values)
       numbers.set(Expr::symbol(name), value);
+    for (const auto &[name, formula] : bindings.formulas)
+      numbers.set(Expr::symbol(name), formula);
     for (const Use &use : uses) {
       if (use.role != Use::other || !hasDivision(use.expr))
         continue;
@@ -358,31 +427,46 @@ private:
 
   std::optional<int64_t> number(Expr expr) const { return bindings.evaluate(expr); }
 
+  /// Waves share what a workgroup has of a dimension at a time: the tile of a loop, or its own.
   void checkWaves() {
-    auto *hardware = program.findAny<HardwareConstraint>();
+    std::array<int64_t, 3> waves = {1, 1, 1};
+    std::array<const WaveConstraint *, 3> last = {};
     for (const AnyConstraint &constraint : program.constraints) {
       auto *wave = std::get_if<WaveConstraint>(&constraint);
       auto *workgroup = wave ? program.findFor<WorkgroupConstraint>(wave->dim) : nullptr;
-      if (!workgroup)
+      auto *loop = wave ? program.findFor<TilingConstraint>(wave->dim) : nullptr;
+      if (!workgroup && !loop)
         continue;
-      auto outer = number(workgroup->tile), inner = number(wave->tile);
+      auto outer = number(loop ? loop->tile : workgroup->tile), inner = number(wave->tile);
       if (!outer || !inner || *inner < 1)
         continue;
       if (*outer % *inner != 0) {
+        const char *shared = loop ? "loop" : "workgroup";
         error(DiagId::WaveTileIndivisible, wave->place,
-              "the workgroup tile of " + quoted(wave->dim) + " is " + std::to_string(*outer) +
+              std::string("the ") + shared + " tile of " + quoted(wave->dim) + " is " + std::to_string(*outer) +
                   ", which is no multiple of the wave tile " + std::to_string(*inner),
-              "choose tiles that divide", {{workgroup->place, "the workgroup constraint"}});
+              "choose tiles that divide",
+              {{loop ? loop->place : workgroup->place, loop ? "the tiling constraint" : "the workgroup constraint"}});
         continue;
       }
-      size_t at = static_cast<size_t>(std::min(workgroup->workgroup_dim, 2)); // further ones lie along the last
-      if (hardware && !hardware->waves_per_block.empty() &&
-          (at >= hardware->waves_per_block.size() ? 1 : hardware->waves_per_block[at]) != *outer / *inner)
-        error(DiagId::WavesMismatch, hardware->place,
-              "`waves_per_block` disagrees with the constraints of " + quoted(wave->dim) + ", which make " +
-                  std::to_string(*outer / *inner) + " waves along workgroup dimension " + std::to_string(at),
-              "leave `waves_per_block` out", {{wave->place, "the wave constraint"}});
+      size_t at = workgroup ? static_cast<size_t>(std::min(workgroup->workgroup_dim, 2)) : 0; // further ones: the last
+      waves[at] *= *outer / *inner;
+      last[at] = wave;
     }
+    for (size_t at = 0; at < waves.size(); ++at)
+      if (last[at])
+        checkWavesPerBlock(*last[at], at, waves[at]);
+  }
+
+  void checkWavesPerBlock(const WaveConstraint &wave, size_t at, int64_t waves) {
+    auto *hardware = program.findAny<HardwareConstraint>();
+    if (!hardware || hardware->waves_per_block.empty() ||
+        (at >= hardware->waves_per_block.size() ? 1 : hardware->waves_per_block[at]) == waves)
+      return;
+    error(DiagId::WavesMismatch, hardware->place,
+          "`waves_per_block` disagrees with the constraints of " + quoted(wave.dim) + ", which make " +
+              std::to_string(waves) + " waves along workgroup dimension " + std::to_string(at),
+          "leave `waves_per_block` out", {{wave.place, "the wave constraint"}});
   }
 
   /// A dimension without constraints is held whole, so its size must be known.
@@ -392,7 +476,8 @@ private:
       for (Expr scaled : value.tile.dims) {
         Expr dim = baseOf(scaled);
         std::string name(dim.symbolName());
-        bool dynamic = std::find(bindings.dynamic.begin(), bindings.dynamic.end(), name) != bindings.dynamic.end();
+        bool dynamic = std::find(bindings.dynamic.begin(), bindings.dynamic.end(), name) != bindings.dynamic.end() ||
+                       bindings.formulas.contains(name);
         bool constrained = program.findFor<WorkgroupConstraint>(dim) || program.findFor<TilingConstraint>(dim) ||
                            program.find<SymbolicAlias>([&](const SymbolicAlias &each) { return each.source == dim; });
         if (!dynamic || constrained || value.poisoned || !reported.insert(name).second)
@@ -446,7 +531,7 @@ private:
   std::map<std::string, int64_t> resolved;
   std::map<std::string, Expr> unresolved;
   std::map<std::string, AddressSpace::Kind> spaces;
-  std::set<std::string> tileReported, nameReported;
+  std::set<std::string> seen, tileReported, nameReported;
   bool failed = false;
 };
 

@@ -27,6 +27,10 @@ struct BindOptions {
 /// A kernel's symbols, bound. Only those that it uses.
 struct Bindings {
   std::map<std::string, int64_t> values;
+  /// What stands for an expression of dynamic symbols: `T` for `ceildiv(K, 32)`.
+  std::map<std::string, Expr> formulas;
+  /// What must hold for these to have a value.
+  std::vector<Expr> assumptions;
   std::vector<std::string> dynamic;
   std::map<std::string, AddressSpace::Kind> spaces;
   const Target *target = nullptr;

@@ -179,6 +179,13 @@ TEST_F(BindTest, WaveTileIndivisible) {
                 "choose tiles that divide");
 }
 
+TEST_F(BindTest, WaveTileOfALoopIndivisible) {
+  line = __LINE__ + 1;
+  Kernel kernel{"kernel", {WorkgroupConstraint(M, BM, 0), TilingConstraint(N, 96), WaveConstraint(N, 64)}};
+  expectMistake(bind(kernel, {.subs = numbers()}), DiagId::WaveTileIndivisible,
+                "the loop tile of `N` is 96, which is no multiple of the wave tile 64", "choose tiles that divide");
+}
+
 TEST_F(BindTest, WavesMismatch) {
   Expr tile = 32;
   line = __LINE__ + 1;
@@ -245,6 +252,28 @@ TEST_F(BindTest, WaveSizeMismatch) {
   EXPECT_EQ(format(bind(kernel, {.subs = numbers(), .target = "gfx942"})), "");
 }
 
+TEST_F(BindTest, AVectorShapeOfZeroIsForTilesOfOneElement) {
+  Kernel one{"one", {WorkgroupConstraint(M, 1, 0), HardwareConstraint{.vector_shapes = {{M, 0}}}}};
+  EXPECT_EQ(format(bind(one, {.subs = numbers()})), "");
+  line = __LINE__ + 1;
+  HardwareConstraint hardware{.vector_shapes = {{M, 0}}};
+  Kernel kernel{"kernel", {WorkgroupConstraint(M, 4, 0), hardware}};
+  expectMistake(bind(kernel, {.subs = numbers()}), DiagId::HardwareValue,
+                "the vector shape of `M` is 0, so a workgroup has one element of it, but its tile has 4",
+                "give `M` a tile of 1, or leave its vector shape out");
+}
+
+TEST_F(BindTest, ADimensionThatOnlyWorkgroupsHaveIsBoundOrMissed) {
+  Expr S = symbol("S");
+  line = __LINE__ + 1;
+  WorkgroupConstraint parts(S, 1, 1);
+  Kernel kernel{"kernel", {WorkgroupConstraint(M, 4, 0), parts}};
+  expectMistake(bind(kernel, {.subs = numbers()}), DiagId::SymbolUnbound,
+                "`S` in the workgroups of `S` is neither bound in `subs` nor dynamic",
+                "`subs` binds `K`, which the kernel does not use; did you mean `S`?");
+  EXPECT_EQ(format(bind(kernel, {.subs = numbers({{S, 2}})})), "");
+}
+
 TEST_F(BindTest, MmaOfTheTarget) {
   Value acc = k.fill({M, N}, f32, 0);
   k.iterate(K, [&] {
@@ -283,6 +312,18 @@ TEST_F(BindTest, KernelWritesNothing) {
   EXPECT_FALSE(emitted.module);
   expectMistake(emitted.diagnostics, DiagId::KernelWritesNothing,
                 "kernel `idle` writes nothing, expected at least one `write`", "write its result to a memory");
+}
+
+TEST_F(BindTest, SplitBarriersThatNobodyWaitsFor) {
+  write(read(a), b);
+  line = __LINE__ + 1;
+  k.shared_memory_barrier_signal(3);
+  mlir::MLIRContext context;
+  EmittedKernel emitted = emitKernel(k, context, {.subs = numbers(), .target = "gfx942"});
+  EXPECT_FALSE(emitted.module);
+  expectMistake(emitted.diagnostics, DiagId::BarrierPairing,
+                "the barrier 3 is signalled and never waited for in this block",
+                "put `shared_memory_barrier_wait` behind it, in the same loop or branch");
 }
 
 TEST_F(BindTest, AllMistakesComeTogether) {

@@ -102,16 +102,23 @@ private:
 
   void check(const WaveConstraint &constraint, size_t index) {
     checkDistribution(constraint, index, "wave");
-    if (program.findFor<WorkgroupConstraint>(constraint.dim))
+    if (program.findFor<WorkgroupConstraint>(constraint.dim) || program.findFor<TilingConstraint>(constraint.dim))
       return;
     std::vector<std::string> distributed;
+    auto add = [&](Expr dim) {
+      if (std::string name = sym::toString(dim); std::ranges::find(distributed, name) == distributed.end())
+        distributed.push_back(name);
+    };
     for (const AnyConstraint &other : program.constraints)
       if (auto *workgroup = std::get_if<WorkgroupConstraint>(&other))
-        distributed.push_back(sym::toString(workgroup->dim));
-    std::string message = "a wave constraint for " + quoted(constraint.dim) + ", which has no workgroup constraint";
+        add(workgroup->dim);
+      else if (auto *tiling = std::get_if<TilingConstraint>(&other))
+        add(tiling->dim);
+    std::string message =
+        "a wave constraint for " + quoted(constraint.dim) + ", which has neither a workgroup nor a tiling constraint";
     if (!distributed.empty())
       message += "; those with one are " + listOf(distributed);
-    error(DiagId::WaveWithoutWorkgroup, constraint.place, message, "distribute the dimension over workgroups first");
+    error(DiagId::WaveWithoutWorkgroup, constraint.place, message, "give the dimension a tile that waves can share");
   }
 
   void check(const HardwareConstraint &constraint, size_t index) {

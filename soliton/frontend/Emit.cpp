@@ -56,15 +56,17 @@ private:
   }
 
   wave::MemoryType type(const Parameter &memory) {
-    llvm::SmallVector<wave::ExprAttr> shape;
+    llvm::SmallVector<wave::ExprAttr> shape, strides;
     for (Expr extent : memory.shape)
       shape.push_back(attr(extent));
+    for (Expr stride : memory.strides)
+      strides.push_back(attr(stride));
     bool isShared = memory.space == Expr(shared);
     if (auto bound = bindings.spaces.find(std::string(memory.space.symbolName())); bound != bindings.spaces.end())
       isShared = bound->second == AddressSpace::Shared;
     return wave::MemoryType::get(context, shape, type(memory.type),
                                  isShared ? wave::AddressSpace::Shared : wave::AddressSpace::Global,
-                                 wave::SharedMapAttr());
+                                 wave::SharedMapAttr(), strides);
   }
 
   mlir::ArrayAttr strings(const std::vector<std::string> &texts) {
@@ -129,8 +131,9 @@ private:
     std::vector<Expr> assumed;
     auto assume = [&](Expr extent) {
       std::optional<DimInfo> info = dimInfo(extent);
-      bool isDynamic =
-          info && info->divisor > 1 && llvm::is_contained(bindings.dynamic, std::string(info->base.symbolName()));
+      bool isDynamic = info && info->divisor > 1 && info->base.isSymbol() &&
+                       (llvm::is_contained(bindings.dynamic, std::string(info->base.symbolName())) ||
+                        bindings.formulas.contains(std::string(info->base.symbolName())));
       if (!isDynamic || llvm::is_contained(assumed, extent))
         return;
       assumed.push_back(extent);
@@ -156,9 +159,13 @@ private:
       if (mlir::Attribute attribute = std::visit([&](const auto &each) { return emit(each); }, constraint))
         constraints.push_back(attribute);
     assumeWholeGroups(constraints);
+    for (Expr assumption : bindings.assumptions)
+      constraints.push_back(wave::AssumptionAttr::get(context, attr(assumption)));
     llvm::SmallVector<mlir::NamedAttribute> subs;
     for (const auto &[name, value] : bindings.values)
       subs.emplace_back(builder.getStringAttr(name), builder.getI64IntegerAttr(value));
+    for (const auto &[name, formula] : bindings.formulas)
+      subs.emplace_back(builder.getStringAttr(name), attr(formula));
     mlir::StringAttr target;
     if (bindings.target)
       target = builder.getStringAttr(bindings.target->name);
@@ -202,6 +209,19 @@ private:
   mlir::Value operand(const OpRecord &op, size_t index) { return values[op.operands[index]]; }
   wave::TileType resultType(const OpRecord &op) { return type(program.values[op.results[0]].tile); }
 
+  void emitTime(const OpRecord &op) {
+    mlir::Location loc = location(op);
+    auto number = [&](size_t i) { return op.numbers[i]; };
+    if (op.kind == OpKind::wait)
+      wave::WaitOp::create(builder, loc, *wave::symbolizeCounter(op.function), number(0), tags(op));
+    else if (op.function == "priority")
+      wave::PriorityOp::create(builder, loc, number(0), tags(op));
+    else if (op.function == "sched_barrier")
+      wave::SchedBarrierOp::create(builder, loc, number(0), tags(op));
+    else
+      wave::SchedGroupOp::create(builder, loc, number(0), number(1), number(2), tags(op));
+  }
+
   void emitOp(const OpRecord &op) {
     mlir::Value result;
     switch (op.kind) {
@@ -210,6 +230,9 @@ private:
     case OpKind::barrier:
       wave::BarrierOp::create(builder, location(op), tags(op));
       return;
+    case OpKind::wait:
+    case OpKind::hint:
+      return emitTime(op);
     case OpKind::exit: {
       llvm::SmallVector<mlir::Value> symbols;
       wave::ExprAttr condition = bound(op.expr, symbols);
@@ -423,7 +446,8 @@ private:
     if (llvm::cast<wave::MemoryType>(memory.getType()).isShared())
       return;
     wave::PrefetchOp::create(builder, location(op), memory, attrs.symbols,
-                             type(TileInfo{op.dims, program.parameters[op.memory].type}), attrs.indices, tags(op));
+                             type(TileInfo{op.dims, program.parameters[op.memory].type}), attrs.indices,
+                             /*starts=*/nullptr, tags(op));
   }
 
   mlir::Value emitMoved(const OpRecord &op) {
@@ -561,8 +585,10 @@ EmittedKernel soliton::emitKernel(const Kernel &kernel, mlir::MLIRContext &conte
   const Program &program = *kernel.program();
   EmittedKernel result{.module = {}, .diagnostics = program.diagnostics};
   // A write that was refused is no missing write.
-  if (!hasErrors(result.diagnostics))
+  if (!hasErrors(result.diagnostics)) {
     checkEffect(program, result.diagnostics);
+    checkSplitBarriers(program, result.diagnostics);
+  }
   Bindings bindings = bindProgram(program, options, result.diagnostics);
   if (hasErrors(result.diagnostics))
     return result;

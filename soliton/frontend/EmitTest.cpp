@@ -134,6 +134,38 @@ TEST_F(EmitTest, EveryOp) {
           R"(wave.write %11, %arg1 {bounds = ["unbounded", #wave.expr<"5">]} : <[N, M], f32>, <["N", "M"], f32, global>)"}));
 }
 
+TEST_F(EmitTest, RelationsAreOneBit) {
+  Kernel kernel{"kernel", {WorkgroupConstraint(N, BN, 0)}};
+  auto a = kernel.memory("a", {N}, global, i32);
+  Value x = read(a);
+  Value inside = apply_expr(x, [](Expr e) { return sym::logicalAnd(sym::le(2, e), sym::lt(e, 9)); });
+  EXPECT_EQ(inside.type(), i1);
+  write(select(inside, x, 0), a);
+  std::string text = emit(kernel, {.subs = {{N, 64}, {BN, 64}}});
+  EXPECT_NE(text.find("-> !wave.tile<[N], i1>"), std::string::npos) << text;
+}
+
+TEST_F(EmitTest, BarriersWaitsAndHints) {
+  Kernel kernel{"kernel", {WorkgroupConstraint(N, BN, 0)}};
+  auto a = kernel.memory("a", {N}, global, f32);
+  kernel.set_wave_prio(3);
+  Value x = read(a);
+  kernel.shared_memory_barrier_signal(7);
+  kernel.memory_counter_wait_barrier({.load = 1, .ds = 0});
+  kernel.shared_memory_barrier_wait(7);
+  kernel.shared_memory_barrier();
+  kernel.scheduling_barrier({InstructionClass::VALU, InstructionClass::SALU});
+  kernel.scheduling_group_barrier({{InstructionClass::MMA, 4}, {InstructionClass::DS_READ, 1}}, 2);
+  write(x, a);
+  std::vector<std::string> lines = bodyOf(emit(kernel, {.subs = {{N, 64}, {BN, 64}}}));
+  std::erase_if(lines,
+                [](const std::string &line) { return line.starts_with("wave.write") || !line.starts_with("wave."); });
+  EXPECT_EQ(lines, (Lines{"wave.priority 3", "wave.wait vm, 1", "wave.wait shared, 0", "wave.barrier", "wave.barrier",
+                          "wave.barrier", "wave.sched_barrier {mask = 6 : i64}",
+                          "wave.sched_group {count = 4 : i64, group = 2 : i64, mask = 8 : i64}",
+                          "wave.sched_group {count = 1 : i64, group = 2 : i64, mask = 256 : i64}"}));
+}
+
 TEST_F(EmitTest, MappingsAndDynamicValues) {
   Kernel kernel{"kernel", {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1)}};
   auto table = kernel.memory("table", {N, M}, global, f32), out = kernel.memory("out", {M, N}, global, f32);

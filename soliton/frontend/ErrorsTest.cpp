@@ -34,9 +34,10 @@ TEST_F(ErrorsTest, HardwareValue) {
 TEST_F(ErrorsTest, WaveWithoutWorkgroup) {
   line = __LINE__ + 1;
   Kernel bad{"bad", {WorkgroupConstraint(M, BM, 0), WaveConstraint(N, BN)}};
-  expectMistake(bad.diagnostics(), DiagId::WaveWithoutWorkgroup,
-                "a wave constraint for `N`, which has no workgroup constraint; those with one are `M`",
-                "distribute the dimension over workgroups first");
+  expectMistake(
+      bad.diagnostics(), DiagId::WaveWithoutWorkgroup,
+      "a wave constraint for `N`, which has neither a workgroup nor a tiling constraint; those with one are `M`",
+      "give the dimension a tile that waves can share");
 }
 
 TEST_F(ErrorsTest, WorkgroupDimsLeaveAGap) {
@@ -684,11 +685,55 @@ TEST_F(ErrorsTest, ValueOutOfABranch) {
 TEST_F(ErrorsTest, BitcastWidths) {
   line = __LINE__ + 1;
   bitcast(read(a), f16);
-  expectMistake(DiagId::CastImpossible,
-                "`bitcast` from `f32` of 32 bits in `[M, N]` to `f16` of 16 bits, expected types of the same number of "
-                "whole bytes, or one that is a whole number of the other and a last dimension that can be counted in "
-                "them",
-                "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`");
+  expectMistake(
+      DiagId::CastImpossible,
+      "`bitcast` from `f32` of 32 bits in `[M, N]` to `f16` of 16 bits, expected types of the same number of "
+      "whole bytes, or others of which the wider has whole bytes, and a last dimension that can be counted in "
+      "them",
+      "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`, four `f6e2m3fn` in "
+      "three bytes `i8` in `[M, 3*K/4]`");
+}
+
+TEST_F(ErrorsTest, SplitBarrierSignalledTwice) {
+  k.shared_memory_barrier_signal(2);
+  line = __LINE__ + 1;
+  k.shared_memory_barrier_signal(2);
+  expectMistake(DiagId::BarrierPairing, "the barrier 2 is signalled twice with no wait between",
+                "put `shared_memory_barrier_wait` between them");
+}
+
+TEST_F(ErrorsTest, SplitBarrierOfAnotherBlock) {
+  k.shared_memory_barrier_signal(-1);
+  k.iterate(K, [&] {
+    line = __LINE__ + 1;
+    k.shared_memory_barrier_wait(-1);
+  });
+  expectMistake(DiagId::BarrierPairing,
+                "a wait for the barrier -1, which nothing before it in this block has signalled",
+                "signal it before, in the same loop or branch");
+}
+
+TEST_F(ErrorsTest, SplitBarrierThatNoWorkgroupHas) {
+  k.shared_memory_barrier_signal(0); // none
+  line = __LINE__ + 1;
+  k.shared_memory_barrier_signal(-3);
+  expectMistake(DiagId::BarrierPairing,
+                "`shared_memory_barrier_signal` of the barrier -3, expected 1 to 16, or -1 for the workgroup's own",
+                "traps and clusters have no barriers here");
+}
+
+TEST_F(ErrorsTest, HintOutsideItsRange) {
+  line = __LINE__ + 1;
+  k.set_wave_prio(4);
+  expectMistake(DiagId::HintValue, "the priority of `set_wave_prio` is 4, expected 0 to 3");
+}
+
+TEST_F(ErrorsTest, NegativeCountsOfHints) {
+  k.memory_counter_wait({.load = -1});
+  k.scheduling_group_barrier({{InstructionClass::MMA, -4}});
+  ASSERT_EQ(k.diagnostics().size(), 2u);
+  for (const Diagnostic &each : k.diagnostics())
+    EXPECT_EQ(each.id, DiagId::HintValue);
 }
 
 TEST_F(ErrorsTest, ScalesAreOfTheirType) {
@@ -779,6 +824,27 @@ TEST_F(ErrorsTest, WriteType) {
   line = __LINE__ + 1;
   write(read(a), ints);
   expectMistake(DiagId::WriteType, "`write` of `f32` to `ints`, which holds `i32`", "cast the value to `i32`");
+}
+
+TEST_F(ErrorsTest, MemoryStridesCount) {
+  line = __LINE__ + 1;
+  k.memory("s", {M, N}, global, f32, {.strides = {N}});
+  expectMistake(DiagId::MemoryStrides, "memory `s` has 1 strides for 2 dimensions, expected one for each",
+                "the stride of a dimension in which elements follow each other is 1");
+}
+
+TEST_F(ErrorsTest, MemoryStridesBelowZero) {
+  line = __LINE__ + 1;
+  k.memory("s", {M, N}, global, f32, {.strides = {-64, 1}});
+  expectMistake(DiagId::MemoryStrides, "memory `s` has the stride `-64`, expected 0 or more",
+                "begin at the other end, and count backwards by a mapping");
+}
+
+TEST_F(ErrorsTest, MemoryStridesOfElementsThatShareBytes) {
+  line = __LINE__ + 1;
+  k.memory("s", {M, N}, global, f4e2m1fn, {.strides = {64, 1}});
+  expectMistake(DiagId::MemoryStrides, "memory `s` has strides, and its elements share bytes",
+                "pass the packed bytes as `i8` and `bitcast` what is read");
 }
 
 TEST_F(ErrorsTest, AllocateDims) {

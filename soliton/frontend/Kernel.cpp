@@ -64,6 +64,34 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
   return {owner, static_cast<uint32_t>(owner->parameters.size() - 1)};
 }
 
+/// Whether strides are what strides can be.
+static void checkStrides(Program &program, const std::string &name, const std::vector<Expr> &strides, size_t rank,
+                         ElementType type, const Place &place) {
+  auto wrong = [&](const std::string &what, std::string hint) {
+    report(program, DiagId::MemoryStrides, place, what, std::move(hint));
+  };
+  if (strides.size() != rank)
+    wrong("memory " + quoted(name) + " has " + std::to_string(strides.size()) + " strides for " + std::to_string(rank) +
+              " dimensions, expected one for each",
+          "the stride of a dimension in which elements follow each other is 1");
+  if (type != i1 && bits(type.resolve(DType::f8e4m3fn)) < 8)
+    wrong("memory " + quoted(name) + " has strides, and its elements share bytes",
+          "pass the packed bytes as `i8` and `bitcast` what is read");
+  for (Expr stride : strides)
+    if (checkDefined(program, "a stride of " + quoted(name), stride, place) && stride.constantValue().value_or(0) < 0)
+      wrong("memory " + quoted(name) + " has the stride " + quoted(stride) + ", expected 0 or more",
+            "begin at the other end, and count backwards by a mapping");
+}
+
+MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type, MemoryOptions options,
+                         Place place) {
+  if (!options.strides.empty())
+    checkStrides(*owner, name, options.strides, shape.size(), type, place);
+  MemoryRef result = memory(std::move(name), std::move(shape), space, type, std::move(place));
+  owner->parameters.back().strides = std::move(options.strides);
+  return result;
+}
+
 MemoryRef Kernel::allocate(std::string name, std::vector<Expr> dims, ElementType type, Place place) {
   for (Expr dim : dims)
     if (dim.isDefined() && !dimInfo(dim))
@@ -74,15 +102,6 @@ MemoryRef Kernel::allocate(std::string name, std::vector<Expr> dims, ElementType
   MemoryRef tile = memory(std::move(name), std::move(dims), shared, type, std::move(place));
   owner->parameters.back().isAllocated = true;
   return tile;
-}
-
-void Kernel::barrier(Place place) {
-  if (!owner->lanes.empty() && owner->lanes.back().mask.program()) {
-    report(*owner, DiagId::SimtLane, place, "`barrier` inside `when`, where not all lanes come",
-           "put it between two `when`");
-    return;
-  }
-  Tracer("barrier", std::move(place), {}, owner).recordEffect({.kind = OpKind::barrier});
 }
 
 Value Kernel::scalar(std::string name, ElementType type, Place place) {

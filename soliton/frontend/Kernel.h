@@ -11,12 +11,25 @@
 #pragma once
 
 #include "soliton/frontend/Value.h"
+#include "soliton/target/Hints.h"
 
 #include <tuple>
 #include <type_traits>
 
 namespace soliton {
 inline namespace lang {
+
+/// Of a barrier for shared memory: copies that are under way are waited for before. Here every barrier does.
+struct SharedBarrierOptions {
+  bool wait_async_ops = false;
+};
+
+/// What a tensor parameter may say besides its shape.
+struct MemoryOptions {
+  /// Elements from one index to the next along each dimension; empty means row by row without gaps. A symbol that is
+  /// known only at launch is taken from the tensor that is passed, or given by name.
+  std::vector<Expr> strides = {};
+};
 
 /// A kernel; copies share one program.
 class Kernel {
@@ -29,6 +42,9 @@ public:
   /// A tensor parameter. `space` is `global`, `shared` or a symbol that `subs` binds to one of them.
   MemoryRef memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type,
                    Place place = std::source_location::current());
+  /// One whose elements do not lie row by row: `memory("a", {M, K}, global, f16, {.strides = {LDA, 1}})`.
+  MemoryRef memory(std::string name, std::vector<Expr> shape, Expr space, ElementType type, MemoryOptions options,
+                   Place place = std::source_location::current());
   /// A tile of these dimensions in the workgroup's shared memory: what one wave writes, all of them can read. It holds
   /// nothing until it is written; barriers and waits are derived.
   MemoryRef allocate(std::string name, std::vector<Expr> dims, ElementType type,
@@ -39,6 +55,26 @@ public:
   /// All waves of the workgroup have come here, and see what the others have done, before one goes on. Only a schedule
   /// or a reader needs to be told: the compiler puts barriers wherever memory asks for them.
   void barrier(Place place = std::source_location::current());
+  /// Wave's names of the same: no target has a barrier that orders the one memory and not the other.
+  void workgroup_barrier(Place place = std::source_location::current());
+  void shared_memory_barrier(SharedBarrierOptions options = {}, Place place = std::source_location::current());
+  /// A barrier in two parts: no wave goes on from the `wait` before all have come to the `signal` of that number: 1 to
+  /// 16, or -1 for the workgroup's own; 0 is none. They take turns, in one block.
+  void shared_memory_barrier_signal(int id = 0, Place place = std::source_location::current());
+  void shared_memory_barrier_wait(int id = 0, Place place = std::source_location::current());
+  /// This wave goes on when at most so many of its own accesses are outstanding; a counter that the target lacks is not
+  /// waited for. Only a reader needs to be told: the compiler waits wherever values ask for it.
+  void memory_counter_wait(const CounterLimits &limits, Place place = std::source_location::current());
+  /// The wait, then a barrier.
+  void memory_counter_wait_barrier(const CounterLimits &limits, Place place = std::source_location::current());
+  /// From here on this wave issues before those of a lower priority, 0 to 3. It changes timing, no result.
+  void set_wave_prio(int level, Place place = std::source_location::current());
+  /// The back end moves nothing over this place but the classes that are named.
+  void scheduling_barrier(const std::vector<InstructionClass> &may_cross = {},
+                          Place place = std::source_location::current());
+  /// The back end keeps this many instructions of each class together, in this order.
+  void scheduling_group_barrier(const std::vector<std::pair<InstructionClass, int>> &groups, int sync = 0,
+                                Place place = std::source_location::current());
   /// A number passed at launch.
   Value scalar(std::string name, ElementType type, Place place = std::source_location::current());
 

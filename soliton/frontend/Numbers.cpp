@@ -19,13 +19,16 @@ Expr lang::index_of(const Value &value, OpOptions options, Place place) {
   Tracer given("index_of", place, {value});
   if (!given.ok())
     return 0;
-  if (!given.tile(0).dims.empty() || isFloat(given.tile(0).type) || given.tile(0).type == i1) {
+  if (!given.tile(0).dims.empty() || isFloat(given.tile(0).type)) {
     given.error(DiagId::IndexOfTile,
                 "`index_of` takes " + quoted(frontend::toString(given.tile(0))) + ", expected one integer",
                 given.tile(0).dims.empty() ? "cast it to `i32` first" : "read one element, or reduce the tile to one",
                 {given.noteOn(0)});
     return 0;
   }
+  // What holds is 1.
+  if (given.tile(0).type == i1)
+    return index_of(cast(value, i32, {}, place), std::move(options), std::move(place));
   // A parameter is no tile.
   bool isParameter = given.info(0).parameter.has_value();
   Value tile = isParameter ? given.record({.kind = OpKind::splat}, given.tile(0)) : value;

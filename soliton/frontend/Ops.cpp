@@ -8,6 +8,7 @@
 #include "soliton/frontend/Ops.h"
 
 #include <algorithm>
+#include <numeric>
 
 using namespace soliton;
 using namespace soliton::frontend;
@@ -190,7 +191,48 @@ static std::optional<Store> resolveStore(Tracer &tracer, OpRecord op, const Memo
   return Store{std::move(op), *converted};
 }
 
-void lang::write(const Value &value, const MemoryRef &memory, AccessOptions options, Place place) {
+/// Whether a tile has one place along the dimension here: that of its workgroup, or of the iteration of a loop around.
+static bool hasOnePlace(const Program &program, Expr dim) {
+  auto *tiling = program.findFor<TilingConstraint>(dim);
+  for (RegionId region = program.current; tiling && region != 0; region = program.regions[region].parent)
+    if (program.regions[region].axis == dim)
+      return tiling->tile.isConstant(1);
+  auto *workgroup = program.findFor<WorkgroupConstraint>(dim);
+  return workgroup && workgroup->tile.isConstant(1);
+}
+
+/// What a tile of fewer dimensions than the memory means: dimensions that `set_symbol` set have that number, those of
+/// which the workgroup has one place have that. Nothing is changed where one is neither.
+static Value withMissingDims(const Value &value, const MemoryRef &memory, AccessOptions &options, const Place &place) {
+  const Program &program = *memory.program();
+  const std::vector<Expr> &dims = program.values[value.id()].tile.dims, &shape = program.parameters[memory.id()].shape;
+  std::vector<Expr> whole;
+  IndexMapping mapping;
+  for (Expr dim : shape) {
+    std::optional<Expr> number = hasDim(dims, dim) ? std::nullopt : program.numberOf(dim);
+    if (!hasDim(dims, dim) && !number && !hasOnePlace(program, dim))
+      return value;
+    Expr at = number.value_or(IndexMapping::iterator(static_cast<int>(whole.size())));
+    mapping.outputs.emplace_back(dim, at);
+    if (number)
+      continue;
+    mapping.inputs.emplace_back(dim, at);
+    whole.push_back(dim);
+  }
+  std::vector<Expr> kept;
+  std::copy_if(whole.begin(), whole.end(), std::back_inserter(kept), [&](Expr dim) { return hasDim(dims, dim); });
+  if (kept != dims)
+    return value;
+  mapping.num_iterators = static_cast<int>(whole.size());
+  if (whole.size() != shape.size())
+    options.mapping = std::move(mapping);
+  return whole == dims ? value : broadcast(value, whole, {}, place);
+}
+
+void lang::write(const Value &given, const MemoryRef &memory, AccessOptions options, Place place) {
+  bool isKnown = memory.program() && given.program() == memory.program() && !given.isPoisoned();
+  bool isPlain = isKnown && !options.mapping && options.source.empty() && options.target.empty();
+  Value value = isPlain ? withMissingDims(given, memory, options, place) : given;
   Tracer tracer("write", place, operandsOfAccess(&value, options), memory.program());
   auto store = resolveStore(tracer, {.kind = OpKind::write}, memory, options, /*isRead=*/false, place);
   if (store)
@@ -404,7 +446,9 @@ static bool checkScaledTypes(Tracer &tracer) {
   tracer.error(DiagId::MmaOperandTypes,
                "`scaled_mma` of " + quoted(lang::toString(lhs)) + " and " + quoted(lang::toString(rhs)) + " into " +
                    quoted(lang::toString(acc)) + ", expected floats of 8, 6 or 4 bits into `f32`",
-               isInteger(lhs) ? "use `bitcast(a, f4e2m1fn)` for two of them in a byte" : "",
+               isInteger(lhs)
+                   ? "use `bitcast(a, f4e2m1fn)` for two of them in a byte, `bitcast(a, f6e2m3fn)` for four in three"
+                   : "",
                {tracer.noteOn(0), tracer.noteOn(1), tracer.noteOn(2)});
   return false;
 }
@@ -436,7 +480,7 @@ Value lang::cast(const Value &value, ElementType type, OpOptions options, Place 
     return tracer.poison();
   }
   for (ElementType side : {tile.type, type})
-    if (side == f4e2m1fn || side == f6e2m3fn || side == f8e8m0fnu) {
+    if (side == f4e2m1fn || side == f6e2m3fn || side == f6e3m2fn || side == f8e8m0fnu) {
       tracer.error(DiagId::CastImpossible,
                    "`cast` from " + quoted(lang::toString(tile.type)) + " to " + quoted(lang::toString(type)) + "; " +
                        quoted(lang::toString(side)) +
@@ -448,17 +492,22 @@ Value lang::cast(const Value &value, ElementType type, OpOptions options, Place 
 
 /// The dimensions of the same bits in elements of another type: of wider ones the last counts groups.
 static std::optional<std::vector<Expr>> regrouped(const TileInfo &tile, ElementType type) {
-  int from = bits(tile.type.resolve()), to = bits(type.resolve()), wide = std::max(from, to),
-      narrow = std::min(from, to);
-  if (wide % 8 != 0 || wide % narrow != 0)
+  int64_t from = bits(tile.type.resolve()), to = bits(type.resolve());
+  if (std::max(from, to) % 8 != 0)
     return std::nullopt;
-  int64_t many = wide / narrow;
-  if (many == 1)
+  if (from == to)
     return tile.dims;
   std::optional<DimInfo> last = tile.dims.empty() ? std::nullopt : dimInfo(tile.dims.back());
-  if (!last || (from > to && last->divisor % many != 0))
+  if (!last)
     return std::nullopt;
-  last->divisor = from > to ? last->divisor / many : last->divisor * many;
+  last->places *= from;
+  last->divisor *= to;
+  int64_t common = std::gcd(last->places, last->divisor);
+  last->places /= common;
+  last->divisor /= common;
+  // A dimension of more places than its base has elements has no name.
+  if (last->places >= last->divisor && last->divisor * last->places != 1)
+    return std::nullopt;
   std::vector<Expr> dims = tile.dims;
   dims.back() = last->expr();
   return hasDim(tile.dims, dims.back()) ? std::nullopt : std::optional(dims);
@@ -476,12 +525,14 @@ Value lang::bitcast(const Value &value, ElementType type, OpOptions options, Pla
   auto widthOf = [](ElementType each) {
     return quoted(lang::toString(each)) + " of " + std::to_string(bits(each.resolve())) + " bits";
   };
-  tracer.error(DiagId::CastImpossible,
-               "`bitcast` from " + widthOf(tile.type) + " in " + quoted(frontend::toString(tile.dims)) + " to " +
-                   widthOf(type) +
-                   ", expected types of the same number of whole bytes, or one that is a whole number of the other and "
-                   "a last dimension that can be counted in them",
-               "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`", {tracer.noteOn(0)});
+  tracer.error(
+      DiagId::CastImpossible,
+      "`bitcast` from " + widthOf(tile.type) + " in " + quoted(frontend::toString(tile.dims)) + " to " + widthOf(type) +
+          ", expected types of the same number of whole bytes, or others of which the wider has whole bytes, and "
+          "a last dimension that can be counted in them",
+      "use `cast` to convert numbers; two `f4e2m1fn` in a byte are an `i8` in `[M, K/2]`, four `f6e2m3fn` in "
+      "three bytes `i8` in `[M, 3*K/4]`",
+      {tracer.noteOn(0)});
   return tracer.poison();
 }
 
@@ -515,6 +566,14 @@ Value lang::permute(const Value &value, std::vector<Expr> dims, OpOptions option
   return tracer.record({.kind = OpKind::permute}, {std::move(dims), tile.type}, options.tag);
 }
 
+/// Whether the expression holds or does not: a comparison, or several of them.
+static bool isPredicate(Expr expr) {
+  using sym::Kind;
+  constexpr Kind kinds[] = {Kind::lt,         Kind::le,        Kind::eq,        Kind::ne,
+                            Kind::logicalAnd, Kind::logicalOr, Kind::logicalNot};
+  return std::find(std::begin(kinds), std::end(kinds), expr.kind()) != std::end(kinds);
+}
+
 Value lang::apply_expr(const Value &value, const ExprFunction &function, OpOptions options, Place place) {
   return apply_expr(
       std::vector<Value>{value}, [&](const std::vector<Expr> &arguments) { return function(arguments[0]); },
@@ -543,7 +602,8 @@ Value lang::apply_expr(const std::vector<Value> &values, const std::function<Exp
     sym::ThrowMistakes scope;
     Expr result = function(arguments);
     sym::requireDefined(result);
-    return tracer.record({.kind = OpKind::applyExpr, .expr = result}, tracer.tile(0), options.tag);
+    ElementType type = isPredicate(result) ? i1 : tracer.tile(0).type;
+    return tracer.record({.kind = OpKind::applyExpr, .expr = result}, {tracer.tile(0).dims, type}, options.tag);
   } catch (const sym::ExprError &error) {
     tracer.error(DiagId::ExpressionInvalid, std::string("the expression of `apply_expr` is wrong: ") + error.what());
     return tracer.poison();

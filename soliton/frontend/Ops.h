@@ -138,7 +138,9 @@ std::vector<Value> topk_by(const Value &keys, const std::vector<Value> &payloads
 
 /// Converts every element: floats round to nearest even, float to integer towards zero, integers wrap.
 Value cast(const Value &value, ElementType type, OpOptions options = {}, Place place = std::source_location::current());
-/// Reads the bits of every element as another type of the same width: `bitcast(x, i32)` of an `f32` tile.
+/// Reads the bits of every element as another type of the same width: `bitcast(x, i32)` of an `f32` tile. Of another
+/// width, a row has as many elements as its bits are: an `i8` tile of `[M, K/2]` is `f4e2m1fn` of `[M, K]`, one of
+/// `[M, 3*K/4]` is `f6e2m3fn` or `f6e3m2fn` of `[M, K]`.
 Value bitcast(const Value &value, ElementType type, OpOptions options = {},
               Place place = std::source_location::current());
 /// `condition ? ifTrue : ifFalse`, element by element.
@@ -178,6 +180,7 @@ Value concatenate(const std::vector<Piece> &pieces, Expr into, OpOptions options
                   Place place = std::source_location::current());
 
 /// Evaluates an index expression on the elements of integer tiles: `apply_expr(x, [](Expr x) { return 2 * x + 1; })`.
+/// The elements are those of the first tile's type; a comparison, or several of them, is `i1`.
 Value apply_expr(const Value &value, const ExprFunction &function, OpOptions options = {},
                  Place place = std::source_location::current());
 Value apply_expr(const std::vector<Value> &values, const std::function<Expr(const std::vector<Expr> &)> &function,

@@ -18,6 +18,12 @@ bool Program::encloses(RegionId outer, RegionId inner) const {
 std::optional<DimInfo> frontend::dimInfo(Expr dim) {
   if (dim.isSymbol())
     return DimInfo{dim};
+  if (dim.kind() == sym::Kind::mul && dim.operand(0).isConstant() && dim.operand(1).kind() == sym::Kind::exactDiv) {
+    std::optional<DimInfo> groups = dimInfo(dim.operand(1));
+    if (groups)
+      groups->places = *dim.operand(0).constantValue();
+    return groups && groups->places > 1 ? groups : std::nullopt;
+  }
   if (dim.kind() != sym::Kind::exactDiv || !dim.operand(0).isSymbol() || !dim.operand(1).isConstant())
     return std::nullopt;
   return DimInfo{dim.operand(0), *dim.operand(1).constantValue()};

@@ -8,6 +8,7 @@
 
 #include "soliton/frontend/Kernel.h"
 
+#include <map>
 #include <variant>
 
 namespace soliton::frontend {
@@ -73,6 +74,8 @@ enum class OpKind : uint8_t {
   prefetch,
   indexOf,
   barrier,
+  wait,
+  hint,
   exit,
   iterate,
   conditional
@@ -99,6 +102,9 @@ struct OpRecord {
   std::optional<std::vector<std::optional<Expr>>> bounds = {};
   /// fill; shuffle: the offset.
   std::variant<int64_t, double> constant = int64_t(0);
+  /// wait: what may be outstanding of the counter `function`. hint: what the dialect's op `function` says, in its
+  /// order.
+  std::vector<int64_t> numbers = {};
   /// mma.
   std::optional<std::string> mma = {};
   /// concatenate: the dimension of each piece. sort: the dimension of the results. prefetch: those of the tile.
@@ -128,6 +134,8 @@ struct Region {
   Place place = {};
   /// What `set_symbol` says here, the latest last: a symbol and the number that it stands for.
   std::vector<std::pair<Expr, Expr>> set = {};
+  /// Split barriers that this block has signalled and not waited for, by their numbers.
+  std::map<int, Place> signalled = {};
 };
 
 struct Parameter {
@@ -136,6 +144,8 @@ struct Parameter {
   /// No parameter: a tile in shared memory that the kernel itself makes.
   bool isAllocated = false;
   std::vector<Expr> shape = {};
+  /// Empty: row by row without gaps.
+  std::vector<Expr> strides = {};
   /// A symbol: one of the two address spaces, or the author's.
   Expr space = {};
   ElementType type = {};
@@ -201,7 +211,9 @@ struct Program {
 struct DimInfo {
   Expr base;
   int64_t divisor = 1;
-  Expr expr() const { return base / divisor; }
+  /// Of so many elements: 3 of `3*K/4`.
+  int64_t places = 1;
+  Expr expr() const { return base / divisor * places; }
 };
 /// Nothing for an expression that names no dimension.
 std::optional<DimInfo> dimInfo(Expr dim);

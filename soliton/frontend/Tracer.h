@@ -63,6 +63,9 @@ private:
   bool good = true;
 };
 
+/// Barriers that are signalled and never waited for.
+void checkSplitBarriers(const Program &program, std::vector<Diagnostic> &diagnostics);
+
 /// Adds a diagnostic to a program.
 void report(Program &program, DiagId id, const Place &place, std::string message, std::string hint = {},
             std::vector<Note> notes = {});

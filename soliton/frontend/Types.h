@@ -54,9 +54,9 @@ std::optional<ElementType> parseElementType(std::string_view text);
 
 inline constexpr ElementType i1 = DType::i1, i4 = DType::i4, i8 = DType::i8, i16 = DType::i16, i32 = DType::i32,
                              i64 = DType::i64;
-inline constexpr ElementType f4e2m1fn = DType::f4e2m1fn, f6e2m3fn = DType::f6e2m3fn, f8e4m3fn = DType::f8e4m3fn,
-                             f8e4m3fnuz = DType::f8e4m3fnuz, f8e5m2 = DType::f8e5m2, f8e5m2fnuz = DType::f8e5m2fnuz,
-                             f8e8m0fnu = DType::f8e8m0fnu;
+inline constexpr ElementType f4e2m1fn = DType::f4e2m1fn, f6e2m3fn = DType::f6e2m3fn, f6e3m2fn = DType::f6e3m2fn,
+                             f8e4m3fn = DType::f8e4m3fn, f8e4m3fnuz = DType::f8e4m3fnuz, f8e5m2 = DType::f8e5m2,
+                             f8e5m2fnuz = DType::f8e5m2fnuz, f8e8m0fnu = DType::f8e8m0fnu;
 inline constexpr ElementType f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
 inline constexpr ElementType f8 = ElementType::nativeF8();
 

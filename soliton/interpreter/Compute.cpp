@@ -191,31 +191,24 @@ static uint64_t lowBits(int count) {
   return count == 64 ? ~uint64_t(0) : (uint64_t(1) << count) - 1;
 }
 
-/// Elements of other widths: a wide one has the bits of its group, the first of which is the lowest.
+/// Elements of other widths: the bits of a row stay where they are, the first element has the lowest. The element at
+/// place p has those from `p * to` on, which lie in the elements from `p * to / from` on of the operand.
 static Tile regroup(BitcastOp op, const Tile &operand, DType type, const Domain &result) {
-  ScaledDim groups = *op.getGroups();
-  Tile source = bitTile(operand), tile(result, type), bits = source;
-  int narrow = std::min(soliton::bits(type), soliton::bits(operand.type));
-  if (op.isGrouping()) {
-    bits = Tile(result, DType::i64);
-    for (int64_t i = 0; i < groups.divisor; ++i) {
-      Domain elements = result;
-      elements.dims.back() = groups.base;
-      for (int64_t &place : elements.places.back())
-        place = place * groups.divisor + i;
-      Tile part = reindex(op, source, elements);
-      for (size_t at = 0; at < result.size(); ++at)
-        bits.as<int64_t>()[at] |= (part.as<int64_t>()[at] & static_cast<int64_t>(lowBits(narrow))) << (narrow * i);
+  int64_t from = soliton::bits(operand.type), to = soliton::bits(type);
+  Tile source = bitTile(operand), tile(result, type), bits(result, DType::i64);
+  const Places &places = result.places.back();
+  Domain wanted = result;
+  wanted.dims.back() = operand.domain.dims.back();
+  for (int64_t part = 0; part * from < to + from - 1; ++part) {
+    for (size_t i = 0; i < places.size(); ++i)
+      wanted.places.back()[i] = std::min(places[i] * to / from + part, (places[i] * to + to - 1) / from);
+    Tile moved = reindex(op, source, wanted);
+    for (size_t at = 0; at < result.size(); ++at) {
+      size_t i = at % places.size();
+      uint64_t element = static_cast<uint64_t>(moved.as<int64_t>()[at]) & lowBits(static_cast<int>(from));
+      int64_t shift = wanted.places.back()[i] * from - places[i] * to;
+      bits.as<int64_t>()[at] |= static_cast<int64_t>(shift < 0 ? element >> -shift : element << shift);
     }
-  } else {
-    Domain wide = result;
-    wide.dims.back() = groups.dim();
-    for (int64_t &place : wide.places.back())
-      place /= groups.divisor;
-    bits = reindex(op, source, wide);
-    const Places &places = result.places.back();
-    for (size_t at = 0; at < result.size(); ++at)
-      bits.as<int64_t>()[at] >>= narrow * (places[at % places.size()] % groups.divisor);
   }
   byKind(type, [&](auto to) {
     auto &target = tile.as<decltype(to)>();

@@ -97,14 +97,48 @@ static Tile timesScale(MmaOp op, const Tile &operand, const Tile &scale) {
   return result;
 }
 
+static Tile mmaByWave(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc,
+                      llvm::function_ref<bool(int64_t)> isInside);
+
 Tile mma(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc, const std::vector<const Tile *> &scales,
          llvm::function_ref<bool(int64_t)> isInside) {
   if (!scales.empty())
     return mma(op, timesScale(op, lhs, *scales[0]), timesScale(op, rhs, *scales[1]), acc, {}, isInside);
+  if (acc.domain.find(dimOf(op.getContractedDim())))
+    return mmaByWave(op, lhs, rhs, acc, isInside);
   // An accumulator [N, M] is the transposed product: rows are then the other operand's.
   if (dimOf(op.getRowDim()) == acc.domain.dims.back())
     return mmaInto(op, rhs, lhs, acc, isInside);
   return mmaInto(op, lhs, rhs, acc, isInside);
+}
+
+/// A partial product: for each coordinate of K in the accumulator, its first dimension, the sum over those up to the
+/// next one.
+static Tile mmaByWave(MmaOp op, const Tile &lhs, const Tile &rhs, const Tile &acc,
+                      llvm::function_ref<bool(int64_t)> isInside) {
+  const Places &kept = acc.domain.places.front();
+  Domain one = acc.domain;
+  one.dims.erase(one.dims.begin());
+  one.places.erase(one.places.begin());
+  Tile result = acc;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    auto isOfThis = [&](int64_t k) {
+      return isInside(k) && (i == 0 || k >= kept[i]) && (i + 1 == kept.size() || k < kept[i + 1]);
+    };
+    auto compute = [&](auto zero) {
+      using T = decltype(zero);
+      Tile part(one, acc.type);
+      auto begin = result.as<T>().begin() + static_cast<int64_t>(i * one.size());
+      std::copy_n(begin, one.size(), part.as<T>().begin());
+      part = mma(op, lhs, rhs, part, {}, isOfThis);
+      std::ranges::copy(part.as<T>(), begin);
+    };
+    if (isFloat(acc.type))
+      compute(double());
+    else
+      compute(int64_t());
+  }
+  return result;
 }
 
 //===-- reduce ----------------------------------------------------------------===//

@@ -5,6 +5,7 @@
 #include "soliton/interpreter/Access.h"
 #include "soliton/interpreter/Compute.h"
 #include "soliton/interpreter/Failure.h"
+#include "soliton/interpreter/Noise.h"
 #include "soliton/interpreter/Numbers.h"
 #include "soliton/ir/Rearrange.h"
 
@@ -31,6 +32,8 @@ public:
     if (geometry.form() >= Form::Machine)
       fail(kernel.getLoc(), DiagId::NotSupportedHere, "a kernel in the form `Machine` is executed by the emulator");
     bindArguments(inputs);
+    if (inputs.noise != NoiseKind::none)
+      noise.emplace(inputs.noise, inputs.noiseSeed);
   }
 
   void run() {
@@ -109,6 +112,12 @@ private:
 
   void define(mlir::Value value, Tile tile) { tiles[value] = std::make_shared<const Tile>(std::move(tile)); }
   const Tile &tile(mlir::Value value) { return *tiles.at(value); }
+  /// What an op sums up along `dim`, in the type of `sum`.
+  TilePtr terms(mlir::Value value, llvm::StringRef dim, mlir::Value sum) {
+    if (!noise)
+      return tiles.at(value);
+    return std::make_shared<const Tile>(noise->beforeSum(tile(value), Dim(dim.str()), typeOf(sum)));
+  }
   std::vector<const Tile *> tilesOf(mlir::ValueRange values) {
     std::vector<const Tile *> result;
     for (mlir::Value value : values)
@@ -431,7 +440,11 @@ private:
         .Case<SplatOp, BroadcastOp, PermuteOp, ConvertOp, SliceOp, PrintOp>([&](auto each) {
           define(each.getResult(), reindex(op, tile(op->getOperand(0)), domainOf(each.getResult())));
         })
-        .Default([&](mlir::Operation *) { compute(op); });
+        .Default([&](mlir::Operation *) {
+          compute(op);
+          if (noise)
+            define(op->getResult(0), noise->afterOp(op, tile(op->getResult(0))));
+        });
   }
 
   void compute(mlir::Operation *op) {
@@ -466,12 +479,12 @@ private:
           define(each.getResult(), join(each, tilesOf(each.getPieces()), domainOf(each.getResult())));
         })
         .Case([&](MmaOp each) {
-          define(each.getResult(),
-                 mma(each, tile(each.getLhs()), tile(each.getRhs()), tile(each.getAcc()), tilesOf(each.getScales()),
-                     insideOf(op, Dim(each.getContractedDim().str()), Form::Placed, std::nullopt)));
+          define(each.getResult(), mma(each, *terms(each.getLhs(), each.getContractedDim(), each.getAcc()),
+                                       tile(each.getRhs()), tile(each.getAcc()), tilesOf(each.getScales()),
+                                       insideOf(op, Dim(each.getContractedDim().str()), Form::Placed, std::nullopt)));
         })
         .Case([&](ReduceOp each) {
-          define(each.getResult(), reduce(each, tile(each.getSource()),
+          define(each.getResult(), reduce(each, *terms(each.getSource(), each.getDim(), each.getResult()),
                                           each.getInit() ? &tile(each.getInit()) : nullptr, domainOf(each.getResult()),
                                           insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
         })
@@ -482,7 +495,8 @@ private:
         })
         .Case([&](ScanOp each) {
           define(each.getResult(),
-                 scan(each, tile(each.getSource()), each.getInit() ? &tile(each.getInit()) : nullptr,
+                 scan(each, *terms(each.getSource(), each.getDim(), each.getResult()),
+                      each.getInit() ? &tile(each.getInit()) : nullptr,
                       each.getTotals() ? &tile(each.getTotals()) : nullptr, domainOf(each.getResult()),
                       insideOf(op, Dim(each.getDim().str()), Form::Indexed, each.getStart())));
         })
@@ -495,6 +509,7 @@ private:
 
   KernelOp kernel;
   Geometry geometry;
+  std::optional<Noise> noise;
   llvm::DenseMap<mlir::Value, TilePtr> tiles;
   llvm::DenseMap<mlir::Value, int64_t> indices;
   /// Loops whose present iteration is their last.

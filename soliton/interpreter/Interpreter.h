@@ -27,12 +27,17 @@ namespace soliton::interp {
 
 using Bytes = std::vector<uint8_t>;
 
+enum class NoiseKind : uint8_t { none, sums, steps };
+
 struct Inputs {
   /// One per parameter of the kernel, in order: a memory's elements in row-major order, or one scalar; encoded as the
   /// element type says. `i1` takes a byte; narrower types are packed from the lowest bit on, each row from a byte on.
   std::vector<Bytes> arguments;
   /// Values of the dynamic symbols.
   std::map<std::string, int64_t> symbols;
+  /// Results are moved at random, to see what roundings could do (Noise.h).
+  NoiseKind noise = NoiseKind::none;
+  uint64_t noiseSeed = 1;
 };
 
 struct Result {

@@ -56,7 +56,7 @@ std::optional<Place> placeOf(const Domain &of, Dim dim) {
   if (std::optional<size_t> at = of.find(dim))
     return Place{*at, 1};
   for (size_t i = 0; i < of.rank(); ++i)
-    if (ScaledDim groups = scaledDim(of.dims[i]); groups.isScaled() && groups.base == dim)
+    if (ScaledDim groups = scaledDim(of.dims[i]); groups.isScaled() && groups.isWhole() && groups.base == dim)
       return Place{i, groups.divisor};
   return std::nullopt;
 }

@@ -189,6 +189,8 @@ static llvm::SmallVector<sym::Expr> stridesOf(MemoryType memory) {
     addSharedStrides(memory, strides);
     return strides;
   }
+  if (memory.isStrided())
+    return llvm::map_to_vector(memory.getStrides(), [](ExprAttr stride) { return stride.getValue(); });
   sym::Expr stride = 1;
   for (int64_t k = memory.getRank(); k-- > 0;) {
     strides[k] = stride;

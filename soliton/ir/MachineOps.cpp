@@ -78,6 +78,11 @@ llvm::LogicalResult LoadOp::verify() {
   return verifyAccess(*this, getResult().getType(), getAlignment());
 }
 
+llvm::LogicalResult PrefetchOp::verify() {
+  // prefetch_c1
+  return verifyLane(*this, getLane(), getBuffer(), getUniform());
+}
+
 llvm::LogicalResult StoreOp::verify() {
   if (failed(verifyLane(*this, getLane(), getBuffer(), getUniform())))
     return mlir::failure();

@@ -133,6 +133,27 @@ def Machine_LoadOp : Machine_MemoryOp<"load", [Machine_ReadAndTick]> {
   let hasVerifier = 1; // load_c1, load_c2, load_c3
 }
 
+def Machine_PrefetchOp : Machine_MemoryOp<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the line of global memory at an address will be read soon";
+  let description = [{
+    A hint, in lanes where `mask` is set (all if there is none). It reads nothing: it changes no value, takes part in no race and
+    ticks no counter. Addresses as for `load`; a lane that takes part names a byte of the buffer.
+    AMD: none of its targets has such an instruction. NVIDIA: prefetch.global.L2.
+
+    Constraints:
+      * (C1) a 64-bit lane offset has no `uniform`.
+
+    Example:
+    ```mlir
+    machine.prefetch %buffer [%lane, %uniform] mask %m {immediate = 128 : i64}
+    ```
+  }];
+  let arguments = (ins Machine_BufferType:$buffer, Machine_Lane:$lane, Optional<I32>:$uniform, Optional<I1>:$mask,
+                       DefaultValuedAttr<I64Attr, "0">:$immediate);
+  let assemblyFormat = "$buffer `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict";
+  let hasVerifier = 1; // prefetch_c1
+}
+
 def Machine_StoreOp : Machine_MemoryOp<"store", [MemoryEffects<[MemWrite]>]> {
   let summary = "one store instruction, 1 to 16 bytes a lane";
   let description = [{

@@ -2,6 +2,8 @@
 
 #include "soliton/ir/Wave.h"
 
+#include <numeric>
+
 namespace soliton::wave {
 
 /// The dimensions for a message: `[M, K]`.
@@ -77,7 +79,15 @@ mlir::StringAttr MmaOp::getContractedDim() {
   for (mlir::StringAttr dim : getLhs().getType().getDims())
     if (!getAcc().getType().hasDim(dim))
       return dim;
-  return {};
+  return isPartial() ? getAcc().getType().getDims().front() : mlir::StringAttr();
+}
+bool MmaOp::isPartial() {
+  TileType lhs = getLhs().getType(), rhs = getRhs().getType(), acc = getAcc().getType();
+  if (!acc.hasLayout() || acc.getRank() < 3 || lhs.getRank() + 1 != acc.getRank() || rhs.getRank() != lhs.getRank())
+    return false;
+  mlir::StringAttr first = acc.getDims().front();
+  return lhs.hasDim(first) && rhs.hasDim(first) &&
+         llvm::all_of(lhs.getDims(), [&](mlir::StringAttr dim) { return acc.hasDim(dim); });
 }
 /// Whether the accumulator is stored as [N, M]: dimensions have names, so the product is the same.
 static bool isTransposed(MmaOp op) {
@@ -116,7 +126,8 @@ static llvm::LogicalResult verifyMmaScales(MmaOp op, llvm::StringRef name, TileT
 static llvm::LogicalResult verifyMmaOperand(MmaOp op, llvm::StringRef name, TileType operand, mlir::StringAttr kept,
                                             mlir::StringAttr contracted) {
   TileType acc = op.getAcc().getType();
-  bool fits = operand.getRank() == acc.getRank() && operand.hasDim(kept) && operand.hasDim(contracted) &&
+  int64_t rank = op.isPartial() ? acc.getRank() - 1 : acc.getRank();
+  bool fits = operand.getRank() == rank && operand.hasDim(kept) && operand.hasDim(contracted) &&
               llvm::all_of(acc.getDims().drop_back(2), [&](mlir::StringAttr batch) { return operand.hasDim(batch); });
   if (fits)
     return mlir::success();
@@ -207,9 +218,10 @@ static std::optional<ScaledDim> groupsOf(TileType groups, TileType elements) {
       groups.getDims().drop_back() != elements.getDims().drop_back())
     return std::nullopt;
   ScaledDim wide = scaledDimOf(groups.getDims().back()), narrow = scaledDimOf(elements.getDims().back());
-  if (wide.base != narrow.base || wide.divisor <= narrow.divisor || wide.divisor % narrow.divisor != 0)
+  int64_t places = wide.places * narrow.divisor, of = wide.divisor * narrow.places, common = std::gcd(places, of);
+  if (wide.base != narrow.base || places >= of)
     return std::nullopt;
-  return ScaledDim{narrow.dim(), wide.divisor / narrow.divisor};
+  return ScaledDim{narrow.dim(), of / common, places / common};
 }
 
 bool BitcastOp::isGrouping() {
@@ -230,7 +242,8 @@ llvm::LogicalResult BitcastOp::verify() {
   // bitcast_c2
   TileType narrow = isGrouping() ? operand : result, wide = isGrouping() ? result : operand;
   std::optional<DType> few = dtypeOf(narrow.getElementType()), many = dtypeOf(wide.getElementType());
-  if (!few || !many || bits(*few) * (groups ? groups->divisor : 1) != bits(*many) || bits(*many) % 8 != 0)
+  ScaledDim group = groups.value_or(ScaledDim{Dim("")});
+  if (!few || !many || bits(*few) * group.divisor != bits(*many) * group.places || bits(*many) % 8 != 0)
     return emitOpError() << "reads the bits of " << operand.getElementType() << " as " << result.getElementType()
                          << ", expected types of the same number of whole bytes";
   return mlir::success();
@@ -263,7 +276,8 @@ llvm::LogicalResult BroadcastOp::verify() {
   if (failed(verifyElementTypes(*this, operand, result)))
     return mlir::failure();
   bool fits = llvm::all_of(operand.getDims(), [&](mlir::StringAttr dim) {
-    return result.hasDim(dim) || result.hasDim(scaledDimOf(dim).base.name());
+    ScaledDim scaled = scaledDimOf(dim);
+    return result.hasDim(dim) || (scaled.isWhole() && result.hasDim(scaled.base.name()));
   });
   if (!fits)
     return emitOpError() << "turns dimensions " << dimsText(operand) << " into " << dimsText(result)
@@ -388,16 +402,20 @@ llvm::LogicalResult ArgReduceOp::verify() {
   return mlir::success();
 }
 
-llvm::LogicalResult ShuffleOp::verify() {
-  TileType source = getSource().getType(), result = getResult().getType();
-  // shuffle_c1
-  if (!source.hasDim(getDim()))
-    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its source " << dimsText(source);
-  // shuffle_c2
+/// An op along a dimension of its source whose result has the source's dimensions and elements.
+static llvm::LogicalResult verifyAlong(mlir::Operation *op, TileType source, TileType result, llvm::StringRef dim) {
+  if (!source.hasDim(dim))
+    return op->emitOpError() << "goes along `" << dim << "`, expected a dimension of its source " << dimsText(source);
   if (!sameDims(source, result))
-    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
-                         << ", expected the same";
-  if (failed(verifyElementTypes(*this, source, result)))
+    return op->emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
+                             << ", expected the same";
+  return verifyElementTypes(op, source, result);
+}
+
+llvm::LogicalResult ShuffleOp::verify() {
+  TileType source = getSource().getType();
+  // shuffle_c1, shuffle_c2
+  if (failed(verifyAlong(*this, source, getResult().getType(), getDim())))
     return mlir::failure();
   // shuffle_c3
   bool takesIndex = getMode() == ShuffleMode::idx;
@@ -412,15 +430,9 @@ llvm::LogicalResult ShuffleOp::verify() {
 }
 
 llvm::LogicalResult ScanOp::verify() {
-  TileType source = getSource().getType(), result = getResult().getType();
-  // scan_c1
-  if (!source.hasDim(getDim()))
-    return emitOpError() << "goes along `" << getDim() << "`, expected a dimension of its source " << dimsText(source);
-  // scan_c2
-  if (!sameDims(source, result))
-    return emitOpError() << "turns dimensions " << dimsText(source) << " into " << dimsText(result)
-                         << ", expected the same";
-  if (failed(verifyElementTypes(*this, source, result)))
+  TileType source = getSource().getType();
+  // scan_c1, scan_c2
+  if (failed(verifyAlong(*this, source, getResult().getType(), getDim())))
     return mlir::failure();
   // scan_c4
   if (failed(verifyCombines(*this, getKind(), source)))

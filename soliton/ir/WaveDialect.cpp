@@ -13,7 +13,7 @@ namespace soliton::wave {
 
 sym::Expr sizeSymbol(llvm::StringRef dim) {
   ScaledDim scaled = scaledDim(Dim(dim.str()));
-  return sym::Expr::symbol(scaled.base.name()) / scaled.divisor;
+  return sym::Expr::symbol(scaled.base.name()) / scaled.divisor * scaled.places;
 }
 
 void WaveDialect::initialize() {
@@ -108,6 +108,7 @@ std::optional<DType> dtypeOf(mlir::Type type) {
       .Case<mlir::Float8E5M2FNUZType>([](auto) { return DType::f8e5m2fnuz; })
       .Case<mlir::Float8E8M0FNUType>([](auto) { return DType::f8e8m0fnu; })
       .Case<mlir::Float6E2M3FNType>([](auto) { return DType::f6e2m3fn; })
+      .Case<mlir::Float6E3M2FNType>([](auto) { return DType::f6e3m2fn; })
       .Case<mlir::Float4E2M1FNType>([](auto) { return DType::f4e2m1fn; })
       .Case<mlir::IndexType>([](auto) { return DType::index; })
       .Case<mlir::IntegerType>([](mlir::IntegerType integer) -> std::optional<DType> {
@@ -138,6 +139,8 @@ mlir::Type mlirType(mlir::MLIRContext *context, DType type) {
     return mlir::Float8E8M0FNUType::get(context);
   case DType::f6e2m3fn:
     return mlir::Float6E2M3FNType::get(context);
+  case DType::f6e3m2fn:
+    return mlir::Float6E3M2FNType::get(context);
   case DType::f4e2m1fn:
     return mlir::Float4E2M1FNType::get(context);
   case DType::index:

@@ -176,6 +176,9 @@ llvm::LogicalResult AllocateOp::verify() {
   // allocate_c2
   if (static_cast<int64_t>(getBuffers()) < 1)
     return emitOpError() << "has " << static_cast<int64_t>(getBuffers()) << " buffers, expected at least 1";
+  // allocate_c3
+  if (getResult().getType().isStrided())
+    return emitOpError() << "allocates a tile with strides, which only parameters have";
   return mlir::success();
 }
 

@@ -250,6 +250,7 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
     Constraints:
       * (C1) the result is in shared memory.
       * (C2) `buffers` is at least 1.
+      * (C3) the result has no strides.
 
     Example:
     ```mlir
@@ -260,14 +261,14 @@ def Wave_AllocateOp : Wave_Op<"allocate", [MemoryEffects<[MemAlloc]>]> {
                        DefaultValuedAttr<I64Attr, "1">:$buffers);
   let results = (outs Wave_Memory:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
-  let hasVerifier = 1; // allocate_c1, allocate_c2
+  let hasVerifier = 1; // allocate_c1, allocate_c2, allocate_c3
 }
 
 def Wave_PrefetchOp : Wave_Op<"prefetch", [Wave_IndexedOp, MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "a memory will be read soon";
   let description = [{
-    A hint: the tile of `memory` that a `wave.read` with these `indices` gives at this place. It changes no value. `wave-decompose-ops` leaves
-    it out for targets that have no such instruction; it is not there from the form `Indexed` on.
+    A hint: the tile of `memory` that a `wave.read` with these `indices` gives at this place. It changes no value, is no access
+    and orders nothing. `wave-decompose-ops` leaves it out for targets that have no such instruction.
 
     Constraints:
       * (C1) the memory is global, and the tile has its element type.
@@ -279,7 +280,7 @@ def Wave_PrefetchOp : Wave_Op<"prefetch", [Wave_IndexedOp, MemoryEffects<[MemRea
     ```
   }];
   let arguments = (ins Wave_Memory:$memory, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, OptionalAttr<ArrayAttr>:$indices,
-                       OptionalAttr<StrArrayAttr>:$tags);
+                       OptionalAttr<ArrayAttr>:$starts, OptionalAttr<StrArrayAttr>:$tags);
   let assemblyFormat = "$memory (`[` $symbols^ `]`)? attr-dict `:` type($memory) `->` $tile";
   let hasVerifier = 1; // prefetch_c1, prefetch_c2
 }
@@ -373,8 +374,11 @@ def Wave_MmaOp : Wave_ComputeOp<"mma", [Wave_Says<["getWork", "relateLayouts"]>,
     With `scales`, one for 32 neighbouring elements of `K` on each side, the products are those of
     `lhs[m, k] * scales[0][m, k/32]` and `rhs[n, k] * scales[1][n, k/32]`.
 
+    A *partial* product, of tiles with layouts, keeps `K` as the accumulator's first dimension with fewer coordinates: each `k` is added
+    at the largest of them that is not beyond it, which is that of the wave that holds it.
+
     Constraints:
-      * (C1) `lhs` has `M` and a dimension `K` that `acc` lacks; `rhs` has `N` and the same `K`.
+      * (C1) `lhs` has `M` and a dimension `K` that `acc` lacks, or has first; `rhs` has `N` and the same `K`.
       * (C2) `acc` has at least two dimensions.
       * (C3) there are no scales, or two of `f8E8M0FNU` with the dimensions of `lhs` and `rhs` but `K/32` for `K`.
 
@@ -395,7 +399,9 @@ def Wave_MmaOp : Wave_ComputeOp<"mma", [Wave_Says<["getWork", "relateLayouts"]>,
     bool isScaled() { return !getScales().empty(); }
     /// The dimension of the scales: one place for a block of the contracted one.
     ::soliton::ScaledDim getScaleDim();
-    /// The contracted dimension: in both operands, not in the accumulator.
+    /// Whether each wave has an accumulator of its own for its part of the contracted dimension.
+    bool isPartial();
+    /// The contracted dimension: in both operands, not in the accumulator, unless it is partial.
     ::mlir::StringAttr getContractedDim();
     ::mlir::StringAttr getRowDim();
     ::mlir::StringAttr getColumnDim();
@@ -509,16 +515,18 @@ def Wave_BitcastOp : Wave_ComputeOp<"bitcast", [Wave_Says<["getWork", "relateLay
   let description = [{
     `result[c]` is the number whose bits are those of `operand[c]`. Which NaN a NaN is, is not said. Of elements `n` times as wide, each
     is a group of `n` narrow ones, the first of which has its lowest bits: along the last dimension `K`, which the wide ones have as
-    `K/n`, `wide[k]` has the bits of `narrow[n*k] … narrow[n*k + n - 1]`.
+    `K/n`, `wide[k]` has the bits of `narrow[n*k] … narrow[n*k + n - 1]`. Where neither width is a whole number of the other, the least
+    group of whole elements of both has the same bits: four `f6` of `K` are three bytes of `3*(K/4)`.
 
     Constraints:
       * (C1) operand and result have the same dimensions, but the last one of the wider elements counts groups of the other's.
-      * (C2) the wider element type has whole bytes and is as wide as the elements of a group.
+      * (C2) the wider element type has whole bytes, and the elements of a group have as many bits on both sides.
 
     Example:
     ```mlir
     %1 = wave.bitcast %0 : !wave.tile<[M, N], f32> -> !wave.tile<[M, N], i32>
     %2 = wave.bitcast %a : !wave.tile<[M, "K/2"], i8> -> !wave.tile<[M, K], f4E2M1FN>
+    %3 = wave.bitcast %b : !wave.tile<[M, "3*(K/4)"], i8> -> !wave.tile<[M, K], f6E3M2FN>
     ```
   }];
   let arguments = !con((ins Wave_Tile:$operand), common);

@@ -125,25 +125,32 @@ static mlir::FailureOr<AddressSpace> parseSpace(mlir::AsmParser &parser) {
   return parser.emitError(loc) << "found address space `" << text << "`, expected `global` or `shared`";
 }
 
+static mlir::ParseResult parseExprs(mlir::AsmParser &parser, llvm::SmallVectorImpl<ExprAttr> &exprs) {
+  return parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, [&]() -> mlir::ParseResult {
+    mlir::FailureOr<sym::Expr> expr = parseExprText(parser);
+    if (failed(expr))
+      return mlir::failure();
+    exprs.push_back(ExprAttr::get(parser.getContext(), *expr));
+    return mlir::success();
+  });
+}
+
 mlir::Type MemoryType::parse(mlir::AsmParser &parser) {
-  llvm::SmallVector<ExprAttr> shape;
+  llvm::SmallVector<ExprAttr> shape, strides;
   mlir::Type elementType;
   SharedMapAttr map;
   llvm::SMLoc loc = parser.getCurrentLocation();
-  auto parseExtent = [&]() -> mlir::ParseResult {
-    mlir::FailureOr<sym::Expr> extent = parseExprText(parser);
-    if (failed(extent))
-      return mlir::failure();
-    shape.push_back(ExprAttr::get(parser.getContext(), *extent));
-    return mlir::success();
-  };
-  if (parser.parseLess() || parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, parseExtent) ||
-      parser.parseComma() || parser.parseType(elementType) || parser.parseComma())
+  if (parser.parseLess() || parseExprs(parser, shape) || parser.parseComma() || parser.parseType(elementType) ||
+      parser.parseComma())
     return {};
   mlir::FailureOr<AddressSpace> space = parseSpace(parser);
   if (failed(space))
     return {};
-  if (succeeded(parser.parseOptionalComma())) {
+  bool hasMore = succeeded(parser.parseOptionalComma());
+  if (hasMore && succeeded(parser.parseOptionalKeyword("strides"))) {
+    if (parser.parseEqual() || parseExprs(parser, strides))
+      return {};
+  } else if (hasMore) {
     mlir::FailureOr<SharedMap> value = parseSharedMapText(parser);
     if (failed(value))
       return {};
@@ -151,23 +158,55 @@ mlir::Type MemoryType::parse(mlir::AsmParser &parser) {
   }
   if (parser.parseGreater())
     return {};
-  return parser.getChecked<MemoryType>(loc, parser.getContext(), shape, elementType, *space, map);
+  return parser.getChecked<MemoryType>(loc, parser.getContext(), shape, elementType, *space, map, strides);
 }
 
 void MemoryType::print(mlir::AsmPrinter &printer) const {
-  printer << "<[";
-  llvm::interleaveComma(getShape(), printer,
-                        [&](ExprAttr extent) { printer << "\"" << sym::toString(extent.getValue()) << "\""; });
-  printer << "], " << getElementType() << ", " << stringifyAddressSpace(getSpace());
+  auto list = [&](llvm::ArrayRef<ExprAttr> exprs) {
+    printer << "[";
+    llvm::interleaveComma(exprs, printer,
+                          [&](ExprAttr each) { printer << "\"" << sym::toString(each.getValue()) << "\""; });
+    printer << "]";
+  };
+  printer << "<";
+  list(getShape());
+  printer << ", " << getElementType() << ", " << stringifyAddressSpace(getSpace());
   if (getMap())
     printer << ", \"" << getMap().getValue().str() << "\"";
+  if (!getStrides().empty()) {
+    printer << ", strides = ";
+    list(getStrides());
+  }
   printer << ">";
 }
 
+static llvm::LogicalResult verifyStrides(EmitError emitError, llvm::ArrayRef<ExprAttr> shape, mlir::Type elementType,
+                                         SharedMapAttr map, llvm::ArrayRef<ExprAttr> strides) {
+  if (strides.empty())
+    return mlir::success();
+  // memory_c3
+  if (strides.size() != shape.size())
+    return emitError() << "the memory has " << strides.size() << " strides for " << shape.size() << " dimensions";
+  if (std::optional<DType> type = dtypeOf(elementType); type && *type != DType::i1 && bits(*type) < 8)
+    return emitError() << "strides of elements that share bytes, expected elements of whole bytes";
+  for (ExprAttr stride : strides)
+    if (std::optional<int64_t> value = stride.getValue().constantValue(); value && *value < 0)
+      return emitError() << "the memory has the stride " << *value << ", expected 0 or more";
+  // memory_c4
+  if (map)
+    return emitError() << "a memory with an address map has strides";
+  return mlir::success();
+}
+
+MemoryType MemoryType::inSpace(AddressSpace space) {
+  return get(getContext(), getShape(), getElementType(), space, SharedMapAttr(), getStrides());
+}
+
 llvm::LogicalResult MemoryType::verify(EmitError emitError, llvm::ArrayRef<ExprAttr> shape, mlir::Type elementType,
-                                       AddressSpace space, SharedMapAttr map) {
+                                       AddressSpace space, SharedMapAttr map, llvm::ArrayRef<ExprAttr> strides) {
   // memory_c1
-  if (failed(verifyElementType(emitError, elementType)))
+  if (failed(verifyElementType(emitError, elementType)) ||
+      failed(verifyStrides(emitError, shape, elementType, map, strides)))
     return mlir::failure();
   if (!map)
     return mlir::success();

@@ -115,17 +115,22 @@ int64_t wholeTile(int64_t size) {
   return size <= 8 || size % 4 == 0 ? size : (size + 7) / 8 * 8;
 }
 
+/// How many of the threads get elements of their own.
+static int64_t employed(std::span<const DimExtent> tile, int64_t threads, int64_t perLane) {
+  int64_t left = threads;
+  for (const DimExtent &dim : tile)
+    left /= std::gcd(left, &dim == &tile.back() ? dim.extent / perLane : dim.extent);
+  return threads / left;
+}
+
 int64_t bestElementsPerLane(std::span<const DimExtent> tile, int64_t lanes, int64_t waves, int64_t limit) {
-  int64_t total = 1;
-  for (const DimExtent &entry : tile)
-    total *= entry.extent;
   int64_t fastest = tile.empty() ? 1 : tile.back().extent;
+  int64_t best = 1;
   // A lane without work costs more than a narrower access.
-  int64_t share = std::max<int64_t>(1, total / (lanes * waves));
-  for (int64_t count = std::min({limit, fastest, share}); count > 1; --count)
-    if (fastest % count == 0 && (count & (count - 1)) == 0)
-      return count;
-  return 1;
+  for (int64_t count = 2; count <= std::min(limit, fastest) && fastest % count == 0; count *= 2)
+    if (employed(tile, lanes * waves, count) == employed(tile, lanes * waves, 1))
+      best = count;
+  return best;
 }
 
 } // namespace soliton

@@ -95,4 +95,5 @@ TEST(Blocked, BestElementsPerLane) {
   EXPECT_EQ(best({{M, 16}, {K, 32}}, 64, 4, 8), 2) << "512 elements for 256 threads";
   EXPECT_EQ(best({{M, 1024}, {K, 20}}, 64, 4, 8), 4);
   EXPECT_EQ(best({{K, 7}}, 64, 4, 8), 1);
+  EXPECT_EQ(best({{K, 704}}, 64, 1, 4), 1) << "176 times 4 elements are 16 lanes' work";
 }

@@ -34,21 +34,27 @@ private:
 };
 
 /// What a *scaled* dimension counts: `K/32` has one place for 32 neighbouring elements of `K`, from a multiple of 32
-/// on. Every other dimension counts its own elements.
+/// on; `3*(K/4)` has three places for four. Every other dimension counts its own elements.
 struct ScaledDim {
   Dim base;
   int64_t divisor = 1;
+  /// Of each group of `divisor` elements; no divisor of that.
+  int64_t places = 1;
 
   bool isScaled() const { return divisor > 1; }
+  /// A place has whole elements.
+  bool isWhole() const { return places == 1; }
   /// `K/32`, or `K` where the divisor is 1. Twos of `K/2` are `K/4`.
   Dim dim() const;
 };
-/// `K/32` is {K, 32}; `K` is {K, 1}.
+/// `K/32` is {K, 32}; `3*(K/4)` is {K, 4, 3}; `K` is {K, 1}.
 ScaledDim scaledDim(Dim dim);
 
 /// True for a name that the text form of layouts can hold: a letter, `_` or `$`, then letters, digits, `_`, `$`; not
-/// `_` alone, which says replication. A scaled one goes on with `/` and a number.
+/// `_` alone, which says replication. A scaled one goes on with `/` and a number, or is `3*(` such a one `)`.
 bool isDimName(std::string_view name);
+/// The letters of a name, dimension or other word, at the start of a text.
+std::string_view dimWord(std::string_view text);
 
 } // namespace soliton
 

@@ -11,9 +11,14 @@ Dim insideOf(const ScaledDim &group) {
   return Dim(group.base.name() + "$in" + std::to_string(group.divisor));
 }
 
+/// The dimension of groups.
+Dim outsideOf(const ScaledDim &group) {
+  return ScaledDim{group.base, group.divisor}.dim();
+}
+
 /// The digit in both dimensions, low part first.
 bool splitDigit(const Digit &digit, const ScaledDim &group, Digits &into) {
-  Dim inside = insideOf(group), outside = group.dim();
+  Dim inside = insideOf(group), outside = outsideOf(group);
   if (digit.stride % group.divisor == 0) {
     into.push_back(Digit(digit.extent, outside, digit.stride / group.divisor));
     return true;
@@ -34,7 +39,7 @@ bool splitDigit(const Digit &digit, const ScaledDim &group, Digits &into) {
 std::vector<ScaledDim> groupsIn(const Layout &elements, std::span<const Dim> dims) {
   std::vector<ScaledDim> found;
   for (Dim dim : dims)
-    if (ScaledDim group = scaledDim(dim); group.isScaled() && elements.hasDim(group.base))
+    if (ScaledDim group = scaledDim(dim); group.isScaled() && group.isWhole() && elements.hasDim(group.base))
       found.push_back(group);
   return found;
 }
@@ -55,7 +60,7 @@ std::optional<Layout> splitGroups(const Layout &elements, const ScaledDim &group
       result.offset[dim] = value;
       continue;
     }
-    result.offset[group.dim()] = value / group.divisor;
+    result.offset[outsideOf(group)] = value / group.divisor;
     result.offset[insideOf(group)] = value % group.divisor;
   }
   return result;
@@ -80,7 +85,8 @@ Layout restrictedTo(Layout wide, std::span<const Dim> narrow) {
   return wide;
 }
 
-Layout ungrouped(const Layout &groups, const ScaledDim &group) {
+/// One place of `group.dim()` as all its elements.
+static Layout spread(const Layout &groups, const ScaledDim &group) {
   Layout result = groups.renamed({{group.dim(), group.base}});
   for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
     for (Digit &digit : result.digits(axis))
@@ -92,7 +98,8 @@ Layout ungrouped(const Layout &groups, const ScaledDim &group) {
   return result;
 }
 
-std::optional<Layout> grouped(const Layout &elements, const ScaledDim &group) {
+/// The groups that lanes have all the elements of.
+static std::optional<Layout> gathered(const Layout &elements, const ScaledDim &group) {
   std::optional<Layout> split = splitGroups(elements, group);
   if (!split)
     return std::nullopt;
@@ -104,6 +111,35 @@ std::optional<Layout> grouped(const Layout &elements, const ScaledDim &group) {
   Layout result = split->withoutDim(inside);
   result.offset.erase(inside);
   return result;
+}
+
+/// Groups of `group.divisor` elements and those of `group.places` places of them are the same: `K/4`, of four `K` and
+/// of three `3*(K/4)`.
+static ScaledDim placesOf(const ScaledDim &group) {
+  return {group.dim(), group.places};
+}
+
+std::optional<Layout> ungrouped(const Layout &groups, const ScaledDim &group) {
+  if (group.isWhole())
+    return spread(groups, group);
+  std::optional<Layout> whole = gathered(groups, placesOf(group));
+  return whole ? std::optional(spread(*whole, {group.base, group.divisor})) : std::nullopt;
+}
+
+std::optional<Layout> grouped(const Layout &elements, const ScaledDim &group) {
+  std::optional<Layout> whole = gathered(elements, {group.base, group.divisor});
+  return whole && !group.isWhole() ? std::optional(spread(*whole, placesOf(group))) : whole;
+}
+
+Layout groupedByForce(const Layout &elements, const ScaledDim &group) {
+  int64_t extent = elements.extent(group.base);
+  std::optional<Layout> split = splitGroups(elements, group);
+  Layout all = split ? split->withoutDim(insideOf(group)) : elements.withoutDim(group.base);
+  all.offset.erase(insideOf(group));
+  all.offset.erase(group.base);
+  if (!split)
+    all.reg.insert(all.reg.begin(), Digit(extent / group.divisor, outsideOf(group), 1));
+  return group.isWhole() ? all : spread(all, placesOf(group));
 }
 
 } // namespace soliton

@@ -94,14 +94,9 @@ private:
   }
 
   std::string_view word() {
-    auto isWordLetter = [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
-             c == '/';
-    };
-    size_t begin = at;
-    while (at < text.size() && isWordLetter(text[at]))
-      ++at;
-    return text.substr(begin, at - begin);
+    std::string_view found = dimWord(std::string_view(text).substr(at));
+    at += found.size();
+    return found;
   }
 
   bool expect(char c) {

@@ -21,7 +21,14 @@ enum DeviceAttribute : int {
 
 enum FunctionAttribute : int { kMaxDynamicShared = 8, kNonPortableCluster = 14 };
 
-enum JitOption : int { kInfoLog = 3, kInfoLogBytes = 4, kErrorLog = 5, kErrorLogBytes = 6, kLogVerbose = 12 };
+enum JitOption : int {
+  kInfoLog = 3,
+  kInfoLogBytes = 4,
+  kErrorLog = 5,
+  kErrorLogBytes = 6,
+  kLogVerbose = 12,
+  kLineInfo = 13,
+};
 
 constexpr size_t kLogBytes = 16384;
 constexpr uint32_t kDefaultSharedBytes = 48 * 1024;
@@ -212,9 +219,13 @@ void CudaDriver::leave(void *token) const {
 
 void *CudaDriver::loadModule(const KernelImage &image, std::span<const std::byte> bytes, std::string &log) const {
   std::vector<char> info(kLogBytes), errors(kLogBytes);
-  int options[] = {kInfoLog, kInfoLogBytes, kErrorLog, kErrorLogBytes, kLogVerbose};
-  void *values[] = {info.data(), reinterpret_cast<void *>(kLogBytes - 1), errors.data(),
-                    reinterpret_cast<void *>(kLogBytes - 1), reinterpret_cast<void *>(uintptr_t(1))};
+  int options[] = {kInfoLog, kInfoLogBytes, kErrorLog, kErrorLogBytes, kLogVerbose, kLineInfo};
+  void *values[] = {info.data(),
+                    reinterpret_cast<void *>(kLogBytes - 1),
+                    errors.data(),
+                    reinterpret_cast<void *>(kLogBytes - 1),
+                    reinterpret_cast<void *>(uintptr_t(1)),
+                    reinterpret_cast<void *>(uintptr_t(1))};
   // PTX is text and must end in a zero byte; binaries do not mind one more.
   std::vector<std::byte> code(bytes.begin(), bytes.end());
   code.push_back(std::byte(0));

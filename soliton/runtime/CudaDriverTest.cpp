@@ -48,6 +48,7 @@ TEST_F(Cuda, PtxIsHandedOverWithItsEndAndTheLogsComeBack) {
   ASSERT_EQ(fake->moduleImage.size(), 8u);
   EXPECT_EQ(fake->moduleImage.back(), std::byte(0));
   EXPECT_EQ(kernel->log(), "0 bytes spill stores");
+  EXPECT_TRUE(fake->moduleLines) << "a profiler shall show the author's lines";
   fake->failing = "cuModuleLoadDataEx";
   fake->status = 218;
   expectError([&] { device->load(scaleImage()); }, DiagId::DriverError,

@@ -39,6 +39,7 @@ enum : uint8_t {
   kDLFloat8_e5m2fnuz = 13,
   kDLFloat8_e8m0fnu = 14,
   kDLFloat6_e2m3fn = 15,
+  kDLFloat6_e3m2fn = 16,
   kDLFloat4_e2m1fn = 17,
 };
 

@@ -5,7 +5,9 @@
 #include "soliton/runtime/LaunchPlan.h"
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 
 namespace soliton::rt {
@@ -119,6 +121,23 @@ private:
   bool launched = false;
 };
 
+/// Some seconds' worth: no kernel that somebody waits for comes near it.
+constexpr uint64_t kDefaultSteps = 100'000'000;
+
+uint64_t stepLimitFor(const EmulatorOptions &options) {
+  if (options.stepLimit != 0)
+    return options.stepLimit;
+  const char *text = std::getenv("SOLITON_EMULATOR_STEPS");
+  if (!text)
+    return kDefaultSteps;
+  uint64_t steps = 0;
+  auto [end, code] = std::from_chars(text, text + std::strlen(text), steps);
+  if (code != std::errc() || *end != '\0' || steps == 0)
+    fail(DiagId::EmulatorFinding,
+         "`SOLITON_EMULATOR_STEPS` is `" + std::string(text) + "`, expected the number of instructions of a wave");
+  return steps;
+}
+
 emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments, const PreparedLaunch &prepared,
                                             emu::Buffer workspace) const {
   emu::LaunchConfig config;
@@ -142,6 +161,7 @@ emu::LaunchConfig EmulatorKernel::configure(std::span<const Argument> arguments,
   config.bankConflicts = options.bankConflicts;
   config.threads = options.threads;
   config.resident = options.resident;
+  config.stepLimit = stepLimitFor(options);
   return config;
 }
 
@@ -168,9 +188,13 @@ void EmulatorKernel::runStep(size_t step, emu::LaunchConfig &config) {
   for (const emu::Finding &warning : result.warnings)
     said += emu::format(warning);
   std::vector<Diagnostic> wrong;
-  if (!result.error.empty())
+  if (!result.error.empty()) {
     wrong.push_back(
         diagnose(DiagId::EmulatorFinding, "`" + kernel.kernel + "` did not run to its end: " + result.error));
+    wrong.back().place = result.errorPlace;
+    if (result.errorPlace.known())
+      wrong.back().hint = "if it does end, raise `SOLITON_EMULATOR_STEPS` or `EmulatorOptions::stepLimit`";
+  }
   for (const emu::Finding &finding : result.findings)
     wrong.push_back(toDiagnostic(finding));
   if (!wrong.empty())

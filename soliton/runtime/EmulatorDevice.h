@@ -25,6 +25,9 @@ struct EmulatorOptions {
   uint32_t threads = 2;
   /// Workgroups that run at once where they can see each other; 0: as many as the target holds.
   uint32_t resident = 0;
+  /// Instructions that one wave may execute, so that a loop without an end is an error after seconds; 0: what
+  /// `SOLITON_EMULATOR_STEPS` says, or else a hundred million.
+  uint64_t stepLimit = 0;
 };
 
 std::shared_ptr<Device> makeEmulatorDevice(const EmulatorOptions &options = {});

@@ -66,6 +66,33 @@ TEST(EmulatorDevice, FindingsAreDiagnosticsAtTheAuthorsLine) {
   }
 }
 
+TEST(EmulatorDevice, ALoopWithoutAnEndIsStoppedAndNamed) {
+  emu::Builder b({.name = "scale", .waveSize = 64, .waves = 1});
+  b.buffer("in");
+  b.buffer("out");
+  b.scalar(DType::f32);
+  b.scalar(DType::i32);
+  emu::Value count = b.variable(DType::i32, 1, true);
+  b.assign(count, b.constant(DType::i32, 0));
+  b.beginLoop();
+  b.assign(count, b.add(count, b.constant(DType::i32, 1)));
+  b.at(Place("scale.cpp", 9, 5), "loop");
+  b.endLoop();
+  std::shared_ptr<Device> device = makeEmulatorDevice({.stepLimit = 5000});
+  auto kernel = device->load(imageOf(b.finish()));
+  std::vector<float> in(8 * 64), out(8 * 64);
+  try {
+    kernel->launch({Tensor::of(in, {8, 64}), Tensor::of(out, {8, 64}), 2.5});
+    ADD_FAILURE() << "it has no end";
+  } catch (const CompileError &error) {
+    const Diagnostic &found = error.diagnostics().front();
+    EXPECT_EQ(found.place, Place("scale.cpp", 9, 5)) << error.what();
+    EXPECT_NE(found.message.find("was stopped after 5000 instructions, in this loop"), std::string::npos)
+        << found.message;
+    EXPECT_NE(found.hint.find("stepLimit"), std::string::npos) << found.hint;
+  }
+}
+
 TEST(EmulatorDevice, ArgumentsAreChecked) {
   auto kernel = makeEmulatorDevice()->load(imageOf(scaleProgram()));
   std::vector<float> in(8 * 64), out(8 * 64);

@@ -147,6 +147,9 @@ int FAKE(cuModuleLoadDataEx, hipModuleLoadDataEx)(void **module, const void *ima
   if (status)
     return status;
 #ifndef SOLITON_FAKE_HIP
+  constexpr int lineInfo = 13;
+  for (unsigned i = 0; i < numOptions; ++i)
+    s.moduleLines |= options[i] == lineInfo && values[i];
   // Reads to the zero byte that text must end in.
   auto *bytes = static_cast<const std::byte *>(image);
   s.moduleImage.assign(bytes, bytes + std::strlen(static_cast<const char *>(image)) + 1);

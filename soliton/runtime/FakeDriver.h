@@ -48,6 +48,8 @@ struct FakeState {
   std::vector<FakeTensorMap> maps;
   std::map<void *, size_t> allocations;
   std::vector<std::byte> moduleImage;
+  /// Whether PTX was to keep its lines.
+  bool moduleLines = false;
   /// The one looked up last, and all.
   std::string entry;
   std::set<std::string> functions;

@@ -62,6 +62,11 @@ Json toJson(std::span<const LaunchExpr> exprs) {
   return list;
 }
 
+void addPlace(Json &object, const Place &place) {
+  if (place.known())
+    object["place"] = {{"file", place.file}, {"line", place.line}, {"column", place.column}};
+}
+
 Json toJson(const ArgumentSpec &argument) {
   Json object;
   object["name"] = argument.name;
@@ -73,6 +78,7 @@ Json toJson(const ArgumentSpec &argument) {
   object["byte_limit"] = argument.byteLimit;
   object["shape"] = toJson(argument.shape);
   object["strides"] = toJson(argument.strides);
+  addPlace(object, argument.place);
   return object;
 }
 
@@ -86,6 +92,8 @@ Json toJson(const SymbolSpec &symbol) {
       object["less"] = symbol.less;
     if (symbol.factor != 1)
       object["factor"] = symbol.factor;
+    if (symbol.isStride)
+      object["stride"] = true;
   }
   return object;
 }
@@ -140,6 +148,7 @@ Json toJson(const KernelImage &image) {
   Json object;
   object["version"] = kVersion;
   object["kernel"] = image.kernel;
+  addPlace(object, image.place);
   object["target"] = image.target;
   object["kind"] = name(image.kind);
   object["entry"] = image.entry;
@@ -245,6 +254,15 @@ bool readFlag(const Json &object, const char *key) {
   return field(object, key).get<bool>();
 }
 
+/// Unknown where there is none.
+Place readPlace(const Json &object) {
+  if (!object.contains("place"))
+    return {};
+  const Json &place = field(object, "place");
+  auto number = [&](const char *key) { return static_cast<int>(readInteger(field(place, key), key, 0, INT32_MAX)); };
+  return Place(readString(field(place, "file"), "file"), number("line"), number("column"));
+}
+
 ArgumentSpec readArgument(const Json &object) {
   ArgumentSpec argument;
   argument.name = readString(field(object, "name"), "name");
@@ -260,6 +278,7 @@ ArgumentSpec readArgument(const Json &object) {
   argument.byteLimit = readInteger(field(object, "byte_limit"), "byte_limit", 0, INT64_MAX);
   argument.shape = readExprs(object, "shape");
   argument.strides = readExprs(object, "strides");
+  argument.place = readPlace(object);
   return argument;
 }
 
@@ -273,6 +292,8 @@ SymbolSpec readSymbol(const Json &object) {
       symbol.less = readInteger(field(object, "less"), "less", INT32_MIN, INT32_MAX);
     if (object.contains("factor"))
       symbol.factor = readUnsigned(field(object, "factor"), "factor");
+    if (object.contains("stride"))
+      symbol.isStride = readFlag(object, "stride");
   }
   return symbol;
 }
@@ -354,6 +375,7 @@ KernelImage readManifest(std::string_view text, std::span<const std::byte> code)
     throw Damaged{"its manifest is no JSON"};
   KernelImage image;
   image.kernel = readString(field(object, "kernel"), "kernel");
+  image.place = readPlace(object);
   image.target = readString(field(object, "target"), "target");
   image.entry = readString(field(object, "entry"), "entry");
   std::optional<ImageKind> kind = parseImageKind(readString(field(object, "kind"), "kind"));

@@ -16,6 +16,7 @@
 
 #include "soliton/runtime/LaunchExpr.h"
 #include "soliton/support/DType.h"
+#include "soliton/support/Diagnostics.h"
 
 #include <array>
 #include <cstddef>
@@ -49,12 +50,14 @@ struct ArgumentSpec {
   int64_t alignment = 1;
   /// The most bytes a buffer may span, because the kernel computes its offsets in 32 bits; 0 means any.
   int64_t byteLimit = 0x7fffffff;
+  /// Where its author declared it; errors of launches point there.
+  Place place = {};
 
   bool operator==(const ArgumentSpec &) const = default;
 };
 
-/// A size known only at launch: extent `dim` of buffer argument `argument`, or, without an argument, a number that the
-/// caller gives (`LaunchOptions::symbols`, in order of those).
+/// A size known only at launch: extent or stride `dim` of buffer argument `argument`, or, without an argument, a number
+/// that the caller gives (`LaunchOptions::symbols`, in order of those).
 struct SymbolSpec {
   std::string name;
   std::optional<uint32_t> argument;
@@ -63,6 +66,8 @@ struct SymbolSpec {
   int64_t less = 0;
   /// The extent times this is its value: 32 where the argument has `K/32` elements.
   uint32_t factor = 1;
+  /// It is the distance of neighbours along `dim`, in elements, instead of the extent.
+  bool isStride = false;
 
   /// Its value, where the extent is that.
   int64_t valueOf(int64_t extent) const {
@@ -133,6 +138,8 @@ struct WorkspaceSpec {
 struct KernelImage {
   /// The author's name of the kernel; also names it in errors.
   std::string kernel;
+  /// Where its text begins.
+  Place place = {};
   /// Target for which it was compiled.
   std::string target;
   ImageKind kind = ImageKind::emulator;

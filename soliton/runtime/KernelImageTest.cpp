@@ -17,8 +17,11 @@ KernelImage fullImage() {
   image.staticSharedBytes = 1024;
   image.dynamicSharedBytes = 65536;
   image.arguments[0].strides = {64, 1};
+  image.arguments[0].place = Place("scale.cpp", 7, 12);
+  image.place = Place("scale.cpp", 5, 3);
   image.arguments[1].byteLimit = 0;
   image.symbols.push_back({"K", std::nullopt, 0});
+  image.symbols.push_back({"LDA", 0, 0, 0, 1, /*isStride=*/true});
   TensorMapSpec map;
   map.sizes = {64, LaunchExpr::symbol(0)};
   map.strides = {256};

@@ -8,6 +8,8 @@
 
 #include "soliton/runtime/Device.h"
 
+#include <algorithm>
+
 using namespace soliton;
 using namespace soliton::rt;
 
@@ -52,8 +54,12 @@ static Argument toArgument(const soliton_kernel &kernel, const soliton_argument 
                                    std::to_string(given.kind) + " and " + std::to_string(given.rank) + " dimensions");
   const DeviceInfo &device = kernel.device.info();
   bool isOnDevice = given.kind == SOLITON_DEVICE;
-  return Tensor::dense(given.data, image.arguments[index].dtype, {given.shape, static_cast<size_t>(given.rank)},
-                       isOnDevice ? device.memory() : MemoryKind::host, isOnDevice ? device.index : 0);
+  Tensor tensor =
+      Tensor::dense(given.data, image.arguments[index].dtype, {given.shape, static_cast<size_t>(given.rank)},
+                    isOnDevice ? device.memory() : MemoryKind::host, isOnDevice ? device.index : 0);
+  if (given.strided != 0)
+    std::copy_n(given.strides, given.rank, tensor.strides.begin());
+  return tensor;
 }
 
 static void requireKernel(const soliton_kernel *kernel) {

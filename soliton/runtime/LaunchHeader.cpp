@@ -101,10 +101,10 @@ private:
   std::vector<std::string> stack;
 };
 
-std::string extents(const ArgumentSpec &argument, const std::vector<std::string> &symbols) {
+std::string list(const std::vector<LaunchExpr> &formulas, const std::vector<std::string> &symbols) {
   std::string text;
-  for (const LaunchExpr &extent : argument.shape)
-    text += (text.empty() ? "" : ", ") + Formula(symbols).print(extent);
+  for (const LaunchExpr &formula : formulas)
+    text += (text.empty() ? "" : ", ") + Formula(symbols).print(formula);
   return text;
 }
 
@@ -119,11 +119,11 @@ std::string parameter(const ArgumentSpec &argument) {
 std::string initializer(const ArgumentSpec &argument, const std::vector<std::string> &symbols) {
   std::string name = cName(argument.name);
   if (argument.kind == ArgumentKind::scalar)
-    return isFloat(argument.dtype) ? "{SOLITON_REAL, 0, 0, {0}, 0, " + name + "}"
-                                   : "{SOLITON_INTEGER, 0, 0, {0}, " + name + ", 0}";
-  std::string shape = extents(argument, symbols);
+    return isFloat(argument.dtype) ? "{SOLITON_REAL, 0, 0, {0}, 0, " + name + ", 0, {0}}"
+                                   : "{SOLITON_INTEGER, 0, 0, {0}, " + name + ", 0, 0, {0}}";
+  std::string shape = list(argument.shape, symbols), strides = list(argument.strides, symbols);
   return "{where, (void *)" + name + ", " + std::to_string(argument.shape.size()) + ", {" +
-         (shape.empty() ? "0" : shape) + "}, 0, 0}";
+         (shape.empty() ? "0" : shape) + "}, 0, 0, " + (strides.empty() ? "0, {0}" : "1, {" + strides + "}") + "}";
 }
 
 } // namespace
@@ -137,11 +137,12 @@ std::string printLaunchHeader(const KernelImage &image) {
                      ".kernel\", device).\n *\n";
   for (const ArgumentSpec &argument : image.arguments)
     text += " *   " + cName(argument.name) + ": " + std::string(soliton::name(argument.dtype)) +
-            (argument.kind == ArgumentKind::buffer ? "[" + extents(argument, symbols) + "]" : "") +
+            (argument.kind == ArgumentKind::buffer ? "[" + list(argument.shape, symbols) + "]" : "") +
+            (argument.strides.empty() ? "" : ", strides [" + list(argument.strides, symbols) + "]") +
             (argument.isOutput ? ", written" : "") + "\n";
-  text += " *\n * Arrays are dense, row by row, all of them in `where`: SOLITON_HOST or SOLITON_DEVICE. Returns 0, or "
-          "soliton_error()\n"
-          " * says what is wrong. `stream` is the driver's own, or NULL.\n */\n";
+  text += " *\n * Arrays without strides are dense, row by row; all of them lie in `where`: SOLITON_HOST or "
+          "SOLITON_DEVICE.\n"
+          " * Returns 0, or soliton_error() says what is wrong. `stream` is the driver's own, or NULL.\n */\n";
   text += "#ifndef " + guard + "\n#define " + guard + "\n\n#include <soliton/runtime/launch.h>\n\n";
   text += "static inline int " + name + "_launch(soliton_kernel *kernel, int where";
   for (const ArgumentSpec &argument : image.arguments)

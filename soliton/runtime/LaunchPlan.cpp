@@ -47,11 +47,17 @@ public:
     if (!wrong.empty())
       throw CompileError(std::move(wrong));
   }
-  void report(Diagnostic diagnostic) { wrong.push_back(std::move(diagnostic)); }
+  void report(Diagnostic diagnostic) {
+    if (!diagnostic.place.known())
+      diagnostic.place = image.place;
+    wrong.push_back(std::move(diagnostic));
+  }
 
 private:
   void report(DiagId id, size_t argument, const std::string &message, std::string hint = "") {
-    wrong.push_back(diagnose(id, argumentName(image, argument) + ": " + message, std::move(hint)));
+    Diagnostic diagnostic = diagnose(id, argumentName(image, argument) + ": " + message, std::move(hint));
+    diagnostic.place = image.arguments[argument].place;
+    report(std::move(diagnostic));
   }
   bool oneType(size_t index);
   void shape(size_t index, const Tensor &tensor, std::span<const int64_t> symbols);
@@ -122,7 +128,7 @@ bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kM
   for (size_t i = 0; i < image.symbols.size(); ++i) {
     const SymbolSpec &symbol = image.symbols[i];
     if (symbol.argument)
-      values[i] = symbol.valueOf(arguments[*symbol.argument].tensor()->shape[symbol.dim]);
+      values[i] = valueIn(symbol, *arguments[*symbol.argument].tensor());
     else
       values[i] = taken < given.size() ? given[taken] : 0, ++taken;
     bool isSize = symbol.argument.has_value();
@@ -131,7 +137,9 @@ bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kM
     fine = false;
     report(diagnose(DiagId::SymbolRange, "`" + image.kernel + "`: symbol `" + symbol.name + "` is " +
                                              std::to_string(values[i]) + ", expected a " +
-                                             (isSize ? "size of at most 31 bits" : "number of 32 bits")));
+                                             (symbol.isStride ? "stride of 0 to 2147483647 elements"
+                                              : isSize        ? "size of at most 31 bits"
+                                                              : "number of 32 bits")));
   }
   if (taken == given.size())
     return fine;
@@ -169,6 +177,8 @@ void Checker::strides(size_t index, const Tensor &tensor, std::span<const int64_
              "make it contiguous");
     return;
   }
+  if (tensor.elements() == 0)
+    return;
   for (size_t d = 0; d < spec.strides.size(); ++d) {
     LaunchValue expected = spec.strides[d].evaluate(symbols);
     if (tensor.shape[d] > 1 && (!expected.ok() || expected.value != tensor.strides[d]))
@@ -176,14 +186,22 @@ void Checker::strides(size_t index, const Tensor &tensor, std::span<const int64_
              "dimension " + std::to_string(d) + " has stride " + std::to_string(tensor.strides[d]) + ", expected `" +
                  formula(spec.strides[d]) + "`" + (expected.ok() ? " = " + std::to_string(expected.value) : ""));
   }
+  if (std::optional<int> dim = spec.isOutput ? dimThatOverlaps(tensor) : std::nullopt)
+    report(DiagId::ArgumentSelfOverlap, index,
+           "the kernel writes it, and its elements may share memory: neighbours along dimension " +
+               std::to_string(*dim) + " of " + tensor.toString() + " lie " +
+               std::to_string(tensor.strides[static_cast<size_t>(*dim)]) + " elements apart",
+           "pass an array in which every element has a place of its own");
 }
 
 void Checker::extentOfMemory(size_t index, const Tensor &tensor) {
   const ArgumentSpec &spec = image.arguments[index];
   std::optional<int64_t> bytes = tensor.bytes();
-  if (!bytes)
+  // Strides below 0 were found where strides are checked.
+  bool runsBackwards = std::ranges::any_of(tensor.steps(), [](int64_t stride) { return stride < 0; });
+  if (!bytes && !runsBackwards)
     report(DiagId::ArgumentSize, index, "the size of " + tensor.toString() + " has no meaning in 64 bits");
-  else if (spec.byteLimit != 0 && *bytes > spec.byteLimit)
+  else if (bytes && spec.byteLimit != 0 && *bytes > spec.byteLimit)
     report(DiagId::ArgumentSize, index,
            tensor.toString() + " spans " + std::to_string(*bytes) + " bytes, the kernel's offsets reach " +
                std::to_string(spec.byteLimit),
@@ -420,10 +438,12 @@ std::optional<Diagnostic> LaunchPlan::checkAlignment(size_t argument, const void
   uintptr_t rest = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
   if (rest == 0)
     return std::nullopt;
-  return diagnose(DiagId::ArgumentAlignment,
-                  argumentName(image, argument) + ": its address is " + std::to_string(rest) +
-                      " beyond a multiple of " + std::to_string(alignment) + " bytes, expected a multiple",
-                  "allocate the array on its own, or compile without the assumption");
+  Diagnostic wrong = diagnose(DiagId::ArgumentAlignment,
+                              argumentName(image, argument) + ": its address is " + std::to_string(rest) +
+                                  " beyond a multiple of " + std::to_string(alignment) + " bytes, expected a multiple",
+                              "allocate the array on its own, or compile without the assumption");
+  wrong.place = image.arguments[argument].place;
+  return wrong;
 }
 
 std::optional<Diagnostic> LaunchPlan::write(PreparedLaunch &launch, size_t index, const Argument &argument,
@@ -440,8 +460,10 @@ std::optional<Diagnostic> LaunchPlan::write(PreparedLaunch &launch, size_t index
   }
   std::string found =
       argument.isInteger() ? std::to_string(argument.integerValue()) : std::to_string(argument.realValue());
-  return diagnose(DiagId::ArgumentValue,
-                  argumentName(image, index) + ": found " + found + ", expected a value of " + typeName(type));
+  Diagnostic wrong = diagnose(DiagId::ArgumentValue, argumentName(image, index) + ": found " + found +
+                                                         ", expected a value of " + typeName(type));
+  wrong.place = image.arguments[index].place;
+  return wrong;
 }
 
 void LaunchPlan::prepare(std::span<const Argument> arguments, const LaunchOptions &options, const DeviceInfo &device,

@@ -1,5 +1,6 @@
 #include "soliton/runtime/LaunchPlan.h"
 
+#include "soliton/runtime/Overlap.h"
 #include "soliton/runtime/TestSupport.h"
 
 #include <limits>
@@ -212,6 +213,81 @@ TEST(LaunchPlan, SymbolsThatTheCallerGives) {
   EXPECT_EQ(s.launch.grids[0][1], 7u);
   EXPECT_EQ(at<int32_t>(s.launch, 24), 7);
   expectError([&] { s.prepare(); }, DiagId::ArgumentCount, "found 0 symbol values, expected 1");
+}
+
+/// The image with `LD` elements from row to row of the input, and of the output 64.
+static KernelImage stridedImage() {
+  KernelImage image = scaleImage();
+  image.symbols.push_back({"LD", 0, 0, 0, 1, /*isStride=*/true});
+  image.arguments[0].strides = {LaunchExpr::symbol(1), 1};
+  image.arguments[1].strides = {64, 1};
+  return image;
+}
+
+TEST(LaunchPlan, ErrorsPointToTheKernelAndItsParameters) {
+  Scale s;
+  s.image.place = Place("scale.cpp", 5, 3);
+  s.image.arguments[1].place = Place("scale.cpp", 7, 12);
+  s.output = Tensor::dense(s.out, DType::f32, {32, 32});
+  expectError([&] { s.prepare(); }, DiagId::ArgumentShape, "scale.cpp:7:12: error: argument 1");
+  expectError([&] { s.prepare({s.input, s.output}); }, DiagId::ArgumentCount, "scale.cpp:5:3: error: `scale`");
+}
+
+TEST(LaunchPlan, ASymbolMayBeAStride) {
+  Scale s;
+  s.image = stridedImage();
+  s.input = Tensor::strided(s.in, DType::f32, {8, 64}, {200, 1});
+  s.output = Tensor::dense(s.out, DType::f32, {8, 64});
+  s.prepare();
+  EXPECT_EQ(at<int32_t>(s.launch, 24), 200);
+  s.input.strides[0] = -200;
+  expectError([&] { s.prepare(); }, DiagId::SymbolRange,
+              "symbol `LD` is -200, expected a stride of 0 to 2147483647 elements");
+  s.input.strides[0] = 0;
+  s.prepare();
+  EXPECT_EQ(at<int32_t>(s.launch, 24), 0);
+  s.input.strides = {200, 2};
+  expectError([&] { s.prepare(); }, DiagId::ArgumentStride, "dimension 1 has stride 2, expected `1` = 1");
+}
+
+TEST(LaunchPlan, StridesOfAnExtentOfOneDoNotMatter) {
+  Scale s;
+  s.image = stridedImage();
+  s.image.checks.clear();
+  s.input = Tensor::strided(s.in, DType::f32, {1, 64}, {-5, 1});
+  s.output = Tensor::strided(s.out, DType::f32, {1, 64}, {3, 1});
+  s.prepare();
+  EXPECT_EQ(at<int32_t>(s.launch, 24), 0);
+}
+
+TEST(LaunchPlan, OutputsHaveAPlaceForEachElement) {
+  Scale s;
+  s.image = stridedImage();
+  s.image.arguments[1].strides[0] = LaunchExpr::symbol(1);
+  for (int64_t stride : {0, 1, 63}) {
+    s.input = Tensor::strided(s.in, DType::f32, {8, 64}, {stride, 1});
+    s.output = Tensor::strided(s.out, DType::f32, {8, 64}, {stride, 1});
+    expectError([&] { s.prepare(); }, DiagId::ArgumentSelfOverlap,
+                "neighbours along dimension " + std::string(stride == 1 ? "1" : "0") + " of f32[8, 64] on host lie " +
+                    std::to_string(stride) + " elements apart");
+  }
+  s.input = Tensor::strided(s.in, DType::f32, {8, 64}, {64, 1});
+  s.output = Tensor::strided(s.out, DType::f32, {8, 64}, {64, 1});
+  s.prepare();
+}
+
+TEST(Overlap, ElementsOfAViewLieApartOrNot) {
+  auto dim = [](std::vector<int64_t> shape, std::vector<int64_t> strides) {
+    return dimThatOverlaps(Tensor::strided(nullptr, DType::f32, shape, strides));
+  };
+  EXPECT_EQ(dim({4, 8}, {8, 1}), std::nullopt);
+  EXPECT_EQ(dim({4, 8}, {1, 4}), std::nullopt);
+  EXPECT_EQ(dim({4, 8}, {1, 3}), 1);
+  EXPECT_EQ(dim({4, 8}, {0, 1}), 0);
+  EXPECT_EQ(dim({1, 8}, {0, 1}), std::nullopt);
+  EXPECT_EQ(dim({2, 4, 8}, {100, 9, 1}), std::nullopt);
+  EXPECT_EQ(dim({2, 4, 8}, {34, 9, 1}), 0);
+  EXPECT_EQ(dim({2, 4, 8}, {35, 9, 1}), std::nullopt);
 }
 
 TEST(LaunchPlan, AssumptionsAreChecked) {

@@ -39,8 +39,20 @@ TEST(LaunchHeader, SizesAreParametersAndExtentsFollow) {
                       "void *while_, double factor, int64_t M, int64_t K, void *stream)"),
             std::string::npos)
       << text;
-  EXPECT_NE(text.find("{where, (void *)in, 2, {M, soliton_ceildiv(K, 32)}, 0, 0}"), std::string::npos) << text;
+  EXPECT_NE(text.find("{where, (void *)in, 2, {M, soliton_ceildiv(K, 32)}, 0, 0, 0, {0}}"), std::string::npos) << text;
   // Only K is no extent of an array.
+  EXPECT_NE(text.find("symbols[] = {K}"), std::string::npos) << text;
+}
+
+TEST(LaunchHeader, StridesFollowFromTheirSymbols) {
+  KernelImage image = sampleImage();
+  image.symbols.push_back({"LD", 0, 0, 0, 1, /*isStride=*/true});
+  image.arguments[0].strides = {LaunchExpr::symbol(2), 1};
+  std::string text = printLaunchHeader(image);
+  EXPECT_NE(text.find("in: f16[M, soliton_ceildiv(K, 32)], strides [LD, 1]"), std::string::npos) << text;
+  EXPECT_NE(text.find("{where, (void *)in, 2, {M, soliton_ceildiv(K, 32)}, 0, 0, 1, {LD, 1}}"), std::string::npos)
+      << text;
+  EXPECT_NE(text.find("int64_t LD, void *stream"), std::string::npos) << text;
   EXPECT_NE(text.find("symbols[] = {K}"), std::string::npos) << text;
 }
 

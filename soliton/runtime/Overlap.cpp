@@ -54,4 +54,26 @@ std::optional<Overlap> findOverlap(const Tensor &a, const Tensor &b) {
   return Overlap{isSameArray(a, b), {x.begin - origin, x.end - origin}, {y.begin - origin, y.end - origin}};
 }
 
+std::optional<int> dimThatOverlaps(const Tensor &tensor) {
+  std::array<int, kMaxRank> dims = {};
+  int count = 0;
+  for (int d = 0; d < tensor.rank; ++d)
+    if (tensor.shape[static_cast<size_t>(d)] > 1)
+      dims[static_cast<size_t>(count++)] = d;
+  auto strideOf = [&](int d) { return tensor.strides[static_cast<size_t>(d)]; };
+  std::sort(dims.begin(), dims.begin() + count,
+            [&](int a, int b) { return std::pair(strideOf(a), a) < std::pair(strideOf(b), b); });
+  int64_t reach = 0; // to the last element of what the dimensions so far span
+  for (int i = 0; i < count; ++i) {
+    int d = dims[static_cast<size_t>(i)];
+    int64_t more = 0;
+    if (strideOf(d) <= reach)
+      return d;
+    if (__builtin_mul_overflow(tensor.shape[static_cast<size_t>(d)] - 1, strideOf(d), &more) ||
+        __builtin_add_overflow(reach, more, &reach))
+      return std::nullopt; // too large to have a meaning, which is said elsewhere
+  }
+  return std::nullopt;
+}
+
 } // namespace soliton::rt

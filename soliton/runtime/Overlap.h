@@ -12,6 +12,10 @@
 
 namespace soliton::rt {
 
+/// A dimension along which neighbours lie closer than what the dimensions of smaller strides span, so that elements may
+/// share memory; nothing where every element has a place of its own.
+std::optional<int> dimThatOverlaps(const Tensor &tensor);
+
 struct Overlap {
   /// Same elements at the same places.
   bool exact = false;

@@ -34,6 +34,7 @@ constexpr DlpackRow kDlpackTypes[] = {
     {kDLFloat8_e5m2fnuz, 8, DType::f8e5m2fnuz},
     {kDLFloat8_e8m0fnu, 8, DType::f8e8m0fnu},
     {kDLFloat6_e2m3fn, 6, DType::f6e2m3fn},
+    {kDLFloat6_e3m2fn, 6, DType::f6e3m2fn},
     {kDLFloat4_e2m1fn, 4, DType::f4e2m1fn},
 };
 
@@ -102,6 +103,16 @@ Tensor Tensor::dense(void *data, DType dtype, std::span<const int64_t> shape, Me
   return tensor;
 }
 
+Tensor Tensor::strided(void *data, DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                       MemoryKind memory, int device) {
+  Tensor tensor = dense(data, dtype, shape, memory, device);
+  if (strides.size() != shape.size())
+    fail(DiagId::ArgumentRank, "found " + std::to_string(strides.size()) + " strides for a tensor of " +
+                                   std::to_string(shape.size()) + " dimensions, expected one for each");
+  std::copy(strides.begin(), strides.end(), tensor.strides.begin());
+  return tensor;
+}
+
 Tensor Tensor::fromDlpack(const DLTensor &source) {
   checkRank(source.ndim);
   Tensor tensor;
@@ -148,6 +159,21 @@ std::optional<int64_t> Tensor::elements() const {
   return overflowed ? std::nullopt : std::optional(count);
 }
 
+std::optional<int64_t> Tensor::span() const {
+  std::optional<int64_t> count = elements();
+  if (!count || *count == 0)
+    return count;
+  int64_t last = 0;
+  for (int d = 0; d < rank; ++d) {
+    int64_t extent = shape[static_cast<size_t>(d)], stride = strides[static_cast<size_t>(d)], reach = 0;
+    if (extent == 1)
+      continue;
+    if (stride < 0 || __builtin_mul_overflow(extent - 1, stride, &reach) || __builtin_add_overflow(last, reach, &last))
+      return std::nullopt;
+  }
+  return __builtin_add_overflow(last, 1, &last) ? std::nullopt : std::optional(last);
+}
+
 std::optional<int64_t> Tensor::bytes() const {
   std::optional<int64_t> count = elements();
   if (!count || *count == 0)
@@ -160,16 +186,9 @@ std::optional<int64_t> Tensor::bytes() const {
       return std::nullopt;
     return rowBits;
   }
-  int64_t last = 0;
-  for (int d = 0; d < rank; ++d) {
-    int64_t extent = shape[static_cast<size_t>(d)], stride = strides[static_cast<size_t>(d)], reach = 0;
-    if (extent == 1)
-      continue;
-    if (stride < 0 || __builtin_mul_overflow(extent - 1, stride, &reach) || __builtin_add_overflow(last, reach, &last))
-      return std::nullopt;
-  }
+  std::optional<int64_t> all = span();
   int64_t totalBits = 0;
-  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, width, &totalBits))
+  if (!all || __builtin_mul_overflow(*all, width, &totalBits))
     return std::nullopt;
   return totalBits / 8 + (totalBits % 8 != 0);
 }
@@ -185,6 +204,14 @@ bool Tensor::isDense() const {
       return false;
   }
   return true;
+}
+
+int64_t valueIn(const SymbolSpec &symbol, const Tensor &tensor) {
+  if (!symbol.isStride)
+    return symbol.valueOf(tensor.shape[symbol.dim]);
+  int64_t stride = tensor.strides[symbol.dim];
+  bool matters = tensor.shape[symbol.dim] > 1 && tensor.elements() != 0;
+  return matters ? stride : std::clamp<int64_t>(stride, 0, INT32_MAX);
 }
 
 std::string Tensor::toString() const {

@@ -66,6 +66,16 @@ struct Tensor {
     return dense(data, dtype, std::span(shape.begin(), shape.size()), memory, device);
   }
 
+  /// A view whose neighbours along each dimension lie that many elements apart: rows of a wider matrix, columns of a
+  /// transposed one. Throws CompileError `argument-rank` for more or fewer strides than extents.
+  static Tensor strided(void *data, DType dtype, std::span<const int64_t> shape, std::span<const int64_t> strides,
+                        MemoryKind memory = MemoryKind::host, int device = 0);
+  static Tensor strided(void *data, DType dtype, std::initializer_list<int64_t> shape,
+                        std::initializer_list<int64_t> strides, MemoryKind memory = MemoryKind::host, int device = 0) {
+    return strided(data, dtype, std::span(shape.begin(), shape.size()), std::span(strides.begin(), strides.size()),
+                   memory, device);
+  }
+
   /// A dense view of a contiguous range in host memory, which must have exactly as many elements as `shape` says.
   template <std::ranges::contiguous_range R>
   static Tensor of(R &&range, std::initializer_list<int64_t> shape) {
@@ -91,6 +101,9 @@ struct Tensor {
 
   /// Number of elements; nothing on overflow.
   std::optional<int64_t> elements() const;
+  /// Elements from `data` to the end of the last one, with what lies between, 0 for an empty tensor; nothing on
+  /// overflow or for a stride below zero.
+  std::optional<int64_t> span() const;
   /// Bytes from `data` to the end of the last element, 0 for an empty tensor; nothing on overflow or for a stride
   /// below zero.
   std::optional<int64_t> bytes() const;
@@ -102,6 +115,10 @@ struct Tensor {
 private:
   void requireElements(size_t count) const;
 };
+
+/// What an array says about a symbol that is one of its extents or strides. Where an extent is 1 nothing lies apart,
+/// and any stride is as good as another.
+int64_t valueIn(const SymbolSpec &symbol, const Tensor &tensor);
 
 /// Structs of DLPack, by whichever header they are declared: their layout is the standard's.
 template <typename T>

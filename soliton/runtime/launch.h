@@ -30,13 +30,16 @@ enum { SOLITON_HOST = 0, SOLITON_DEVICE = 1, SOLITON_INTEGER = 2, SOLITON_REAL =
 
 typedef struct soliton_argument {
   int kind;
-  /* An array: dense, row by row, of the element type that the kernel takes. */
+  /* An array of the element type that the kernel takes: dense, row by row, unless it is `strided`. */
   void *data;
   int rank;
   int64_t shape[SOLITON_MOST_DIMS];
   /* A number. */
   int64_t integer;
   double real;
+  /* Of an array, where this is not 0: elements from one index to the next along each dimension. */
+  int strided;
+  int64_t strides[SOLITON_MOST_DIMS];
 } soliton_argument;
 
 /* The kernel in a file, loaded on a device: `cuda`, `hip:1`, `emulator`; NULL if that fails. */

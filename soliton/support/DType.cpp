@@ -21,6 +21,7 @@ constexpr std::array kRows = {
     Row{DType::index, "index", 64, false},
     Row{DType::f4e2m1fn, "f4e2m1fn", 4, true},
     Row{DType::f6e2m3fn, "f6e2m3fn", 6, true},
+    Row{DType::f6e3m2fn, "f6e3m2fn", 6, true},
     Row{DType::f8e4m3fn, "f8e4m3fn", 8, true},
     Row{DType::f8e4m3fnuz, "f8e4m3fnuz", 8, true},
     Row{DType::f8e5m2, "f8e5m2", 8, true},

@@ -23,6 +23,7 @@ enum class DType : uint8_t {
   index,
   f4e2m1fn,
   f6e2m3fn,
+  f6e3m2fn,
   f8e4m3fn,
   f8e4m3fnuz,
   f8e5m2,

@@ -64,6 +64,7 @@ struct Format {
 constexpr Format kFormats[] = {
     /* f4e2m1fn   */ {2, 1, 1, Special::finite},
     /* f6e2m3fn   */ {2, 3, 1, Special::finite},
+    /* f6e3m2fn   */ {3, 2, 3, Special::finite},
     /* f8e4m3fn   */ {4, 3, 7, Special::fn},
     /* f8e4m3fnuz */ {4, 3, 8, Special::fnuz},
     /* f8e5m2     */ {5, 2, 15, Special::ieee},

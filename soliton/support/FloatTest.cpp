@@ -70,6 +70,7 @@ TEST(Float, RoundsToNearestTiesToEven) {
 TEST(Float, LargestFinite) {
   EXPECT_EQ(largestFinite(DType::f4e2m1fn), 6);
   EXPECT_EQ(largestFinite(DType::f6e2m3fn), 7.5);
+  EXPECT_EQ(largestFinite(DType::f6e3m2fn), 28);
   EXPECT_EQ(largestFinite(DType::f8e4m3fn), 448);
   EXPECT_EQ(largestFinite(DType::f8e4m3fnuz), 240);
   EXPECT_EQ(largestFinite(DType::f8e5m2), 57344);
@@ -84,6 +85,7 @@ TEST(Float, LargestFinite) {
 TEST(Float, SmallestSubnormals) {
   EXPECT_EQ(decode(DType::f4e2m1fn, 1), 0.5);
   EXPECT_EQ(decode(DType::f6e2m3fn, 1), 0.125);
+  EXPECT_EQ(decode(DType::f6e3m2fn, 1), 0.0625);
   EXPECT_EQ(decode(DType::f8e4m3fn, 1), 0x1p-9);
   EXPECT_EQ(decode(DType::f8e4m3fnuz, 1), 0x1p-10);
   EXPECT_EQ(decode(DType::f8e5m2, 1), 0x1p-16);

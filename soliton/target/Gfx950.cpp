@@ -47,8 +47,9 @@ static std::vector<MmaKind> mmas(DType e4m3, DType e5m2) {
   kinds.push_back(
       mfma({"I32_16x16x64_I8", 16, 16, 64, 16, 64, i8, i8, DType::i32, "v_mfma_i32_16x16x64_i8", 16, true}));
   kinds.push_back(mfma({"I32_32x32x32_I8", 32, 32, 32, 16, 32, i8, i8, DType::i32, "v_mfma_i32_32x32x32_i8", 32}));
-  for (DType lhs : {e4m3, e5m2, DType::f6e2m3fn, DType::f4e2m1fn})
-    for (DType rhs : {e4m3, e5m2, DType::f6e2m3fn, DType::f4e2m1fn}) {
+  const DType scaled[] = {e4m3, e5m2, DType::f6e2m3fn, DType::f6e3m2fn, DType::f4e2m1fn};
+  for (DType lhs : scaled)
+    for (DType rhs : scaled) {
       int64_t rate = bits(lhs) == 8 || bits(rhs) == 8 ? 2 : 1;
       kinds.push_back(
           mfmaScaled("F32_16x16x128_F8F6F4", 16, 128, lhs, rhs, "v_mfma_scale_f32_16x16x128_f8f6f4", 16 * rate, true));

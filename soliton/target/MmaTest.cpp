@@ -239,7 +239,7 @@ TEST(MmaTables, ScalesFollowTheBlocksOfK) {
     int64_t narrow = kind.m == 16 ? 16 : 32;
     EXPECT_EQ(kind.native.cycles, bits(kind.lhs.type) == 8 || bits(kind.rhs.type) == 8 ? 2 * narrow : narrow);
   }
-  EXPECT_EQ(checked, 32);
+  EXPECT_EQ(checked, 50); // five types on each side, two shapes
 }
 
 TEST(MmaTables, TextOfTheDesign) {

@@ -113,6 +113,8 @@ static Target build() {
   target.lanesInLockstep = false;
   target.namedBarriers = 16;
   target.hasMbarrier = true;
+  target.hasThreeWordAccess = false;
+  target.hasPrefetch = true;
   target.hasTileCopy = true;
   target.hasRegisterReallocation = true;
   target.maxClusterSize = 16;

@@ -131,6 +131,10 @@ struct Target {
   /// An asynchronous copy writes lane l's bytes at base + l * width: only the global address may be permuted.
   bool asyncCopyIsLaneLinear = false;
   int64_t maxAccessBytes = 16;
+  /// Global accesses may move 12 bytes, from a multiple of 4 on.
+  bool hasThreeWordAccess = true;
+  /// An instruction brings a line of global memory nearer without reading it.
+  bool hasPrefetch = false;
   int64_t cacheLineBytes = 128;
   /// The least that global memory moves: an access pays for a whole sector where it needs a part of one.
   int64_t sectorBytes = 64;

@@ -175,7 +175,7 @@ void LayoutAssignment::convertGroups(BitcastOp cast) {
   OpBuilder builder(cast);
   Layout from = tileType(cast.getOperand()).layout(), to = tileType(cast.getResult()).layout();
   Layout groups = cast.isGrouping() ? bridge(to, from, *dim) : bridge(from, to, *dim);
-  Layout elements = ungrouped(groups, *dim);
+  Layout elements = *ungrouped(groups, *dim);
   cast.getOperandMutable().assign(
       converted(builder, cast.getLoc(), cast.getOperand(), cast.isGrouping() ? elements : groups));
   convertResult(cast, cast.isGrouping() ? groups : elements, to);
@@ -305,6 +305,10 @@ void LayoutAssignment::setStarts() {
     if (auto print = dyn_cast<PrintOp>(op)) {
       SmallVector<sym::Expr> starts = llvm::map_to_vector(dimsOf(print.getOperand().getType()), startOf);
       bindStart(print, [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");
+    }
+    if (auto prefetch = dyn_cast<PrefetchOp>(op)) {
+      SmallVector<sym::Expr> starts = llvm::map_to_vector(dimsOf(cast<TileType>(prefetch.getTile())), startOf);
+      bindStart(prefetch, [&](OperandBinder &binder) { return binder.bind(starts); }, "starts");
     }
     StringRef dim = isa<SelfIndexOp>(op) ? cast<SelfIndexOp>(op).getDim()
                     : isa<ReduceOp>(op)  ? cast<ReduceOp>(op).getDim()

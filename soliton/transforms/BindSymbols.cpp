@@ -62,7 +62,7 @@ static LogicalResult bindCount(IterateOp loop, const Geometry &geometry) {
 /// Elements of a dimension that one wave contracts or computes at a time.
 static int64_t wavePart(StringAttr dim, bool loop, const Geometry &geometry) {
   const Distribution &distribution = geometry[Dim(dim.getValue().str())];
-  return loop ? distribution.tile().value_or(0) : distribution.waveTile;
+  return loop && distribution.waves == 1 ? distribution.tile().value_or(0) : distribution.waveTile;
 }
 
 /// The instruction that was named; otherwise the target's favourite among those that fit the tiles.
@@ -119,11 +119,13 @@ static void bindShapes(KernelOp kernel, const Geometry &geometry) {
     auto memory = dyn_cast<MemoryType>(type);
     if (!memory)
       return type;
-    SmallVector<ExprAttr> shape;
-    for (ExprAttr extent : memory.getShape())
-      shape.push_back(
-          exprAttr(type.getContext(), sym::simplify(geometry.bind(extent.getValue()), geometry.factsAtLaunch())));
-    return MemoryType::get(type.getContext(), shape, memory.getElementType(), memory.getSpace(), memory.getMap());
+    auto numbers = [&](ArrayRef<ExprAttr> exprs) {
+      return llvm::map_to_vector(exprs, [&](ExprAttr each) {
+        return exprAttr(type.getContext(), sym::simplify(geometry.bind(each.getValue()), geometry.factsAtLaunch()));
+      });
+    };
+    return MemoryType::get(type.getContext(), numbers(memory.getShape()), memory.getElementType(), memory.getSpace(),
+                           memory.getMap(), numbers(memory.getStrides()));
   };
   for (BlockArgument argument : kernel.block().getArguments())
     argument.setType(bound(argument.getType()));
@@ -139,13 +141,14 @@ static LogicalResult checkBound(KernelOp kernel, const Geometry &geometry) {
     auto memory = dyn_cast<MemoryType>(argument.getType());
     if (!memory)
       continue;
-    for (ExprAttr extent : memory.getShape())
+    for (ExprAttr extent : llvm::concat<const ExprAttr>(memory.getShape(), memory.getStrides()))
       for (sym::Expr symbol : sym::symbolsOf(geometry.bind(extent.getValue())))
         if (!dynamic.contains(StringRef(symbol.symbolName()))) {
           report(argument.getLoc(), DiagId::SymbolUnbound)
                   .hint("bind it in `subs` or list it among the dynamic symbols")
-              << "the shape of `" << cast<StringAttr>(name).getValue() << "` mentions `"
-              << std::string(symbol.symbolName()) << "`, which has no value";
+              << "the " << (llvm::is_contained(memory.getShape(), extent) ? "shape" : "strides") << " of `"
+              << cast<StringAttr>(name).getValue() << "` mentions `" << std::string(symbol.symbolName())
+              << "`, which has no value";
           ok = false;
         }
   }

@@ -9,8 +9,8 @@
 //                                                             %i = wave.reduce min %p along "N"
 //
 // Both reductions then go the ways of all reductions: registers, lanes, waves, bounds. What moves elements is said by
-// tiles in shared memory (Decompose.cpp), what orders them by counting (DecomposeSort.cpp). A hint for which no target
-// has an instruction is left out.
+// tiles in shared memory (Decompose.cpp), what orders them by counting (DecomposeSort.cpp). A hint (prefetch) is left
+// out: no back end makes an instruction of it yet.
 //
 // A scaled product on a target whose instructions do not scale is one of elements in bf16, in which they are exact; the
 // expansion scales the sums over blocks (ExpandScaled.cpp):
@@ -23,6 +23,7 @@
 #include "soliton/transforms/Decompose.h"
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/ir/Names.h"
 #include "soliton/target/Target.h"
@@ -108,6 +109,23 @@ LogicalResult forEach(KernelOp kernel, Decompose decompose) {
   return success(llvm::all_of(ops, [&](Op op) { return succeeded(decompose(op)); }));
 }
 
+/// Hints without an instruction, and waits of counters that do not exist: there, values are complete where they are
+/// used and barriers complete shared accesses. What a counter cannot hold is never outstanding.
+void dropWhatTheTargetLacks(KernelOp kernel, const Target *target) {
+  if (!target)
+    return;
+  if (!target->hasPrefetch)
+    (void)forEach<PrefetchOp>(kernel, [](PrefetchOp op) { return op.erase(), success(); });
+  (void)forEach<WaitOp>(kernel, [&](WaitOp op) {
+    const soliton::Counter *counter = target->counter(kindOf(op.getCounter()));
+    if (!counter)
+      op.erase();
+    else
+      op.setCount(std::min<uint64_t>(op.getCount(), static_cast<uint64_t>(counter->maxPending)));
+    return success();
+  });
+}
+
 struct DecomposeOpsPass final : impl::DecomposeOpsPassBase<DecomposeOpsPass> {
   using Base::Base;
 
@@ -115,7 +133,6 @@ struct DecomposeOpsPass final : impl::DecomposeOpsPassBase<DecomposeOpsPass> {
     KernelOp kernel = getOperation();
     FailureOr<Geometry> geometry = Geometry::of(kernel);
     if (failed(geometry) || failed(requireForm(kernel, Form::Traced)) ||
-        failed(forEach<PrefetchOp>(kernel, [](PrefetchOp op) { return op.erase(), success(); })) ||
         failed(forEach<RearrangeOp>(kernel, [&](RearrangeOp op) { return decomposeRearrange(op, *geometry); })) ||
         failed(forEach<ConcatenateOp>(kernel, [&](ConcatenateOp op) { return decomposeConcatenate(op, *geometry); })) ||
         failed(forEach<SortOp>(kernel, [&](SortOp op) { return decomposeSort(op, *geometry); })) ||
@@ -123,6 +140,7 @@ struct DecomposeOpsPass final : impl::DecomposeOpsPassBase<DecomposeOpsPass> {
             forEach<ArgReduceOp>(kernel, [](ArgReduceOp op) { return ArgReduceDecomposition(op).run(), success(); })))
       return signalPassFailure();
     const Target *target = kernel.getTarget() ? findTarget(kernel.getTarget()->str()) : nullptr;
+    dropWhatTheTargetLacks(kernel, target);
     (void)forEach<MmaOp>(kernel, [&](MmaOp op) {
       if (target && isConverted(op, *target))
         convertFactors(op);

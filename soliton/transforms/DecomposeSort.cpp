@@ -44,7 +44,7 @@ private:
   }
   bool hasLeastWanted() const {
     Type element = type.getElementType();
-    return isa<mlir::FloatType>(element) || element.getIntOrFloatBitWidth() < 32;
+    return isa<mlir::FloatType>(element) || elementBits(element) < 32;
   }
   IterateOp loop(ExprAttr count, ValueRange symbols, ValueRange inits);
   Value countBefore(Value keys);
@@ -65,6 +65,8 @@ private:
 Value SortDecomposition::integerKeys() {
   OpBuilder &builder = say.builder;
   Type element = type.getElementType();
+  if (element.isIndex())
+    return say.cast(op.getKeys(), builder.getI64Type());
   if (!isa<mlir::FloatType>(element))
     return element.getIntOrFloatBitWidth() < 32 ? say.cast(op.getKeys(), builder.getI32Type()) : op.getKeys();
   Type wide = element.getIntOrFloatBitWidth() == 64 ? element : Type(builder.getF32Type());

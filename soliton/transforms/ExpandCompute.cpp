@@ -55,15 +55,27 @@ void Expander::expandElementwise(Operation *op) {
   }
 }
 
+/// Registers of a side of a bitcast that one instruction gets: whole groups, as many as an instruction behind it takes.
+static int64_t groupsPiece(BitcastOp op, const ScaledDim &group, int64_t held) {
+  int64_t from = op.isGrouping() ? group.divisor : group.places;
+  Layout layout = op.getOperand().getType().layout();
+  if (held > 0 && held % from == 0 && layout.splits(held))
+    return held;
+  constexpr int64_t kMostRegisters = 32;
+  int64_t most = std::max<int64_t>(kMostRegisters / group.divisor, 1) * from, best = from;
+  for (int64_t piece = from; piece <= most && piece <= layout.regs(); piece += from)
+    if (layout.regs() % piece == 0 && layout.splits(piece))
+      best = piece;
+  return best;
+}
+
 /// The registers of each piece of the operand as those of so many elements, or the other way round.
 void Expander::expandGroups(BitcastOp op) {
-  TileType from = op.getOperand().getType(), type = op.getResult().getType();
+  TileType type = op.getResult().getType();
   const Fragment operand = fragment(op.getOperand());
-  int64_t many = op.getGroups()->divisor, granule = operand.granule();
-  bool fits = granule > 0 && from.layout().splits(granule) && (!op.isGrouping() || granule % many == 0);
-  if (!fits)
-    granule = op.isGrouping() ? wholePieces(type.layout(), 4) * many : wholePieces(from.layout(), 4);
-  int64_t made = op.isGrouping() ? granule / many : granule * many;
+  ScaledDim group = *op.getGroups();
+  int64_t granule = groupsPiece(op, group, operand.granule());
+  int64_t made = op.isGrouping() ? granule / group.divisor * group.places : granule / group.places * group.divisor;
   Fragment &result = define(op.getResult());
   for (auto [i, at] : llvm::enumerate(origins(op, Role::Compute, type.layout(), made)))
     result.append(cloneOnPiece(builder, op, operand.range(builder, op.getLoc(), i * granule, granule, at),

@@ -271,10 +271,24 @@ void Expander::expandMma(MmaOp mma) {
   }
 }
 
+/// Whether what a loop carries here is added to by what a lane combined of its own registers.
+static bool addsReduction(Value argument) {
+  auto carried = dyn_cast<BlockArgument>(argument);
+  if (!carried)
+    return false;
+  auto loop = cast<IterateOp>(carried.getOwner()->getParentOp());
+  auto add = loop.block().getTerminator()->getOperand(carried.getArgNumber() - 1).getDefiningOp<BinaryOp>();
+  return add && add.getRhs().getDefiningOp<ReduceOp>();
+}
+
 int64_t Expander::carriedGranule(Value argument) const {
   for (Operation *user : argument.getUsers())
     if (auto mma = dyn_cast<MmaOp>(user); mma && mma.getAcc() == argument)
       return kindOf(mma).acc.nativeRegs;
+  // What a reduction is added to comes as its results do, one by one: two registers that are scaled together and then
+  // added to apart are three instructions, not two.
+  if (addsReduction(argument))
+    return 1;
   TileType type = cast<TileType>(argument.getType());
   int64_t bytes = elementBytes(type.getElementType());
   return wholePieces(type.layout(), std::max<int64_t>(1, 16 / bytes));

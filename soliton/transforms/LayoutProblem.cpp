@@ -23,7 +23,9 @@ Layout restricted(Layout wide, TileType narrow) {
 }
 
 Layout bridge(const Layout &groups, const Layout &elements, const ScaledDim &dim) {
-  return grouped(elements, dim).value_or(groups);
+  if (std::optional<Layout> found = grouped(elements, dim))
+    return *found;
+  return ungrouped(groups, dim) ? groups : groupedByForce(elements, dim);
 }
 
 static bool isShared(Operation *access) {
@@ -198,7 +200,8 @@ bool LayoutProblem::addGroups() {
         addCandidate(groups, *found);
     const std::vector<Layout> ofGroups = classOf(groups).candidates;
     for (const Layout &layout : ofGroups)
-      addCandidate(elements, ungrouped(layout, dim));
+      if (std::optional<Layout> found = ungrouped(layout, dim))
+        addCandidate(elements, *found);
     changed |= classOf(groups).candidates.size() + classOf(elements).candidates.size() != before;
   }
   return changed;
@@ -274,11 +277,11 @@ ChoiceCost LayoutProblem::accessCost(Operation *access, const Layout &own, const
 Layout LayoutProblem::accessLayout(Operation *access, const Layout &layout, bool stage) const {
   const SmallVector<Layout, 2> &plain = coalescedLayouts.at(access);
   // Lanes that would write parts of bytes hand their elements to one that has all of a byte; so do those that would
-  // change one of two elements that the instruction changes together.
+  // change one of two elements that the instruction changes together, and those that would read elements which lie in
+  // two bytes get them from one that has all four of three.
   bool isPacked = memoryBits(tileOf(access).getElementType()) % 8 != 0;
   auto op = cast<AccessOpInterface>(access);
-  if (op.writesIndexed() && (isPacked || op.getAtomicKind()) &&
-      Access(access, geometry, layout).width(geometry.maxBytesPerAccess()) == 0)
+  if ((isPacked || op.getAtomicKind()) && Access(access, geometry, layout).width(geometry.maxBytesPerAccess()) == 0)
     return plain.front();
   if (!stage || isShared(access) || isRename(plain.front(), layout))
     return layout;
@@ -385,7 +388,7 @@ void LayoutProblem::addGroupRelations(ChoiceProblem &problem) const {
                         pairwise(groups.candidates, elements.candidates, [&](const Layout &a, const Layout &b) {
                           Layout between = bridge(a, b, tiles.dim);
                           ChoiceCost cost = costs.convert(tileType(tiles.groups), a, between) +
-                                            costs.convert(tileType(tiles.elements), ungrouped(between, tiles.dim), b);
+                                            costs.convert(tileType(tiles.elements), *ungrouped(between, tiles.dim), b);
                           return times * std::min(cost, kForbidden / times);
                         }));
   }

@@ -167,10 +167,18 @@ static OpKind accessKind(AccessOpInterface access) {
   return access.writesIndexed() ? OpKind::GlobalStore : OpKind::GlobalLoad;
 }
 
+/// It changes timing, no result, and stands where the schedule puts it.
+static bool isHint(Operation *op) {
+  return isa<PriorityOp, SchedBarrierOp, SchedGroupOp, PrefetchOp>(op);
+}
+
 OpKind ProblemBuilder::kindOf(Operation *op) const {
   auto tileOp = dyn_cast<TileOpInterface>(op);
   if (!tileOp)
-    return isa<BarrierOp>(op) ? OpKind::Barrier : isa<WaitOp>(op) ? OpKind::Wait : OpKind::Valu;
+    return isa<BarrierOp>(op) ? OpKind::Barrier
+           : isa<WaitOp>(op)  ? OpKind::Wait
+           : isHint(op)       ? OpKind::Hint
+                              : OpKind::Valu;
   switch (tileOp.getWork()) {
   case TileWork::access:
     return accessKind(cast<AccessOpInterface>(op));
@@ -247,6 +255,9 @@ Cost ProblemBuilder::costOf(Operation *op, OpKind kind) const {
     return {valu, busy, busy + cycles(costs.shuffleLatency)};
   }
   case OpKind::Valu: {
+    // Whoever uses it reads the same register again.
+    if (isa<BroadcastOp>(op))
+      return {-1, 0, 1};
     int64_t registers = 1;
     if (auto reduce = dyn_cast<ReduceOp>(op))
       registers = reduce.getSource().getType().layout().regs() - 1;
@@ -277,7 +288,7 @@ sched::Origin ProblemBuilder::originOf(Operation *op) const {
     for (mlir::NamedAttribute piece : attribute.getPiece())
       origin.piece[piece.getName().str()] = cast<mlir::IntegerAttr>(piece.getValue()).getInt();
   auto tileOp = dyn_cast<TileOpInterface>(op);
-  origin.required = !isFree(op) && (!tileOp || tileOp.getWork() != TileWork::generate);
+  origin.required = !isFree(op) && !isHint(op) && (!tileOp || tileOp.getWork() != TileWork::generate);
   return origin;
 }
 

@@ -86,6 +86,45 @@ Value MachineLowering::toStored(Value value, Location loc) {
   return mlir::arith::ExtUIOp::create(builder, loc, stored, value);
 }
 
+/// Elements of 6 bits lie together in 3, 6 or 12 bytes, which few instructions move at once. Waits count accesses: with
+/// more instructions than they know of they wait for no less.
+int64_t MachineLowering::pieceBytes(const Address &at, int64_t bytes) const {
+  bool isOne = llvm::isPowerOf2_64(bytes) || (bytes == 12 && at.buffer && geometry.target().hasThreeWordAccess);
+  return isOne ? bytes : at.alignment;
+}
+
+Value MachineLowering::loadPieces(const Address &at, mlir::VectorType stored, Location loc) {
+  auto load = [&](mlir::VectorType type, int64_t offset) -> Value {
+    return machine::LoadOp::create(builder, loc, type, at.buffer, at.lane, at.uniform, at.mask, at.immediate + offset,
+                                   at.alignment);
+  };
+  int64_t bytes = stored.getNumElements() * stored.getElementTypeBitWidth() / 8, piece = pieceBytes(at, bytes);
+  if (piece == bytes)
+    return load(stored, 0);
+  auto word = mlir::IntegerType::get(kernel.getContext(), static_cast<unsigned>(piece) * 8);
+  auto words = mlir::VectorType::get({bytes / piece}, word);
+  Value all = mlir::arith::ConstantOp::create(builder, loc, builder.getZeroAttr(words));
+  for (int64_t i = 0; i < bytes / piece; ++i)
+    all = mlir::vector::InsertStridedSliceOp::create(builder, loc, load(mlir::VectorType::get({1}, word), i * piece),
+                                                     all, {i}, {1});
+  return mlir::vector::BitCastOp::create(builder, loc, stored, all);
+}
+
+void MachineLowering::storePieces(const Address &at, Value stored, Location loc) {
+  auto store = [&](Value value, int64_t offset) {
+    machine::StoreOp::create(builder, loc, value, at.buffer, at.lane, at.uniform, at.mask, at.immediate + offset,
+                             at.alignment);
+  };
+  auto type = cast<mlir::VectorType>(stored.getType());
+  int64_t bytes = type.getNumElements() * type.getElementTypeBitWidth() / 8, piece = pieceBytes(at, bytes);
+  if (piece == bytes)
+    return store(stored, 0);
+  auto word = mlir::IntegerType::get(kernel.getContext(), static_cast<unsigned>(piece) * 8);
+  Value words = mlir::vector::BitCastOp::create(builder, loc, mlir::VectorType::get({bytes / piece}, word), stored);
+  for (int64_t i = 0; i < bytes / piece; ++i)
+    store(slice(words, i, 1, loc), i * piece);
+}
+
 LogicalResult MachineLowering::lowerMatrixLoad(ReadOp read, const MatrixAccess &matrix) {
   Access rows(read, geometry, matrixRowsOf(read, geometry.target()));
   FailureOr<Address> at = address(rows, read, matrix.contiguous);
@@ -103,8 +142,7 @@ LogicalResult MachineLowering::lowerRead(ReadOp read) {
   FailureOr<Address> at = address(Access(read, geometry), read, type.getNumElements());
   if (failed(at))
     return failure();
-  Value loaded = machine::LoadOp::create(builder, read.getLoc(), storedType(type), at->buffer, at->lane, at->uniform,
-                                         at->mask, at->immediate, at->alignment);
+  Value loaded = loadPieces(*at, storedType(type), read.getLoc());
   if (!at->isSecond) {
     define(read.getResult(), fromStored(loaded, type, read.getLoc()));
     return success();
@@ -126,8 +164,7 @@ LogicalResult MachineLowering::lowerWrite(WriteOp write) {
       address(Access(write, geometry), write, cast<mlir::VectorType>(value.getType()).getNumElements());
   if (failed(at))
     return failure();
-  machine::StoreOp::create(builder, write.getLoc(), toStored(value, write.getLoc()), at->buffer, at->lane, at->uniform,
-                           at->mask, at->immediate, at->alignment);
+  storePieces(*at, toStored(value, write.getLoc()), write.getLoc());
   return success();
 }
 

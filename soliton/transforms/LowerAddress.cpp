@@ -236,27 +236,25 @@ bool MachineLowering::fits(Expr largest, const sym::Facts &facts, bool mayCheck)
 
 Value MachineLowering::bufferAt(Operation *op, Expr start) {
   if (exprs.isOfLoop(start))
-    return movedBuffer(builder, op, start);
+    return movedBuffer(builder, memoryOf(op), op->getLoc(), start);
   Value &buffer = buffers[{memoryOf(op), start.get()}];
   if (buffer)
     return buffer;
   OpBuilder at = builder;
   if (outermost)
     at.setInsertionPoint(outermost);
-  return buffer = movedBuffer(at, op, start);
+  return buffer = movedBuffer(at, memoryOf(op), op->getLoc(), start);
 }
 
-Value MachineLowering::movedBuffer(OpBuilder &at, Operation *op, Expr start) {
-  auto memory = cast<MemoryType>(memoryOf(op).getType());
-  Location loc = op->getLoc();
-  Expr bytes = bytesOf(memory, geometry) - start, place = start;
-  if (kernel.isInWorkspace(memoryOf(op))) {
-    size_t part = cast<BlockArgument>(memoryOf(op)).getArgNumber() - kernel.numGivenParameters();
+Value MachineLowering::movedBuffer(OpBuilder &at, Value memory, Location loc, Expr start) {
+  Expr bytes = bytesOf(cast<MemoryType>(memory.getType()), geometry) - start, place = start;
+  if (kernel.isInWorkspace(memory)) {
+    size_t part = cast<BlockArgument>(memory).getArgNumber() - kernel.numGivenParameters();
     Expr offset = cast<ExprAttr>((*kernel.getWorkspace())[part]).getValue();
     place = sym::simplify(start + geometry.bind(offset), geometry.facts());
   }
   Value startValue = exprs.emitI64(place, loc), bytesValue = exprs.emitI64(sym::simplify(bytes, geometry.facts()), loc);
-  return machine::BufferOp::create(at, loc, machine::BufferType::get(op->getContext()), parameters.lookup(memoryOf(op)),
+  return machine::BufferOp::create(at, loc, machine::BufferType::get(kernel.getContext()), parameters.lookup(memory),
                                    startValue, bytesValue);
 }
 
@@ -314,7 +312,8 @@ std::optional<MachineLowering::Address> MachineLowering::movedAddress(Operation 
     return std::nullopt;
   Address address;
   address.immediate = std::exchange(lane.constant, 0);
-  address.buffer = movedBuffer(builder, op, sym::fromAffineTerms(base) + sym::fromAffineTerms(uniform));
+  address.buffer =
+      movedBuffer(builder, memoryOf(op), op->getLoc(), sym::fromAffineTerms(base) + sym::fromAffineTerms(uniform));
   address.lane = exprs.emitI32(sym::fromAffineTerms(lane), op->getLoc());
   return address;
 }

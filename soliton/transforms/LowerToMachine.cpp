@@ -310,6 +310,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
       .Case<AtomicOp>([&](AtomicOp atomic) { return lowerAtomic(atomic); })
       .Case<CopyOp>([&](CopyOp copy) { return lowerCopy(copy); })
+      .Case<PrefetchOp>([&](PrefetchOp prefetch) { return lowerPrefetch(prefetch); })
       .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
       .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })
       .Case<BinaryOp>([&](BinaryOp binary) { return lowerBinary(binary); })

@@ -60,6 +60,14 @@ private:
   FailureOr<Address> address(const Access &access, Operation *op, int64_t elements);
   sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);
 
+  /// Stored as the pieces that the target moves at once.
+  Value loadPieces(const Address &at, mlir::VectorType stored, Location loc);
+  void storePieces(const Address &at, Value stored, Location loc);
+  int64_t pieceBytes(const Address &at, int64_t bytes) const;
+
+  // LowerPrefetch.cpp
+  LogicalResult lowerPrefetch(wave::PrefetchOp op);
+
   // LowerAtomic.cpp
   LogicalResult lowerAtomic(wave::AtomicOp atomic);
   Value atomicAt(machine::AtomicKind kind, Value value, const Address &at, Value mask, Location loc,
@@ -86,7 +94,9 @@ private:
   bool fits(sym::Expr largest, const sym::Facts &facts, bool mayCheck);
   /// The memory from `start` on: once for the kernel, or at this place.
   Value bufferAt(Operation *op, sym::Expr start);
-  Value movedBuffer(OpBuilder &at, Operation *op, sym::Expr start);
+  Value movedBuffer(OpBuilder &at, Value memory, Location loc, sym::Expr start);
+  /// The memory as it is, at this place.
+  Value wholeBuffer(Value memory, Location loc) { return movedBuffer(builder, memory, loc, 0); }
 
   // LowerCompute.cpp
   LogicalResult lowerUnary(wave::UnaryOp op);

@@ -168,10 +168,14 @@ std::vector<MmaWay> waysAsHeld(MmaOp mma, int which, const Layout &held, const G
     return {};
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
   Dim k = dimOf(mma.getContractedDim());
+  // Waves that share K as the constraints say walk their own parts in the same order.
+  Layout inWave = held;
+  if (canonical(held.wave) == canonical(geometry.waveDigits(dimsOf(cast<TileType>(mma->getOperand(which).getType())))))
+    inWave.wave.clear();
   std::vector<MmaWay> ways;
   for (bool exchanged : exchanges(mma, kind, geometry)) {
     MmaFragments fragments = fragmentsOf(mma, kind, exchanged);
-    if (auto order = orderAsHeld(which == 0 ? fragments.lhs : fragments.rhs, k, held))
+    if (auto order = orderAsHeld(which == 0 ? fragments.lhs : fragments.rhs, k, inWave))
       ways.push_back(wayOf(mma, exchanged, *order, geometry));
   }
   return ways;

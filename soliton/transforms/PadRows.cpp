@@ -32,8 +32,9 @@ static std::optional<DimExtent> alongRows(ReadOp read, const Geometry &geometry)
 /// Elements of a copied row are a multiple of this; nothing where the parameter's rows are aligned or cannot be copied.
 static std::optional<int64_t> rowUnit(BlockArgument argument, const Geometry &geometry) {
   auto memory = dyn_cast<MemoryType>(argument.getType());
-  if (!memory || !memory.isShared() || memory.getShape().size() < 2 || memory.getShape().size() > 4 ||
-      argument.use_empty())
+  // Whoever says how far apart rows lie has aligned them, or wants no copy.
+  if (!memory || !memory.isShared() || memory.isStrided() || memory.getShape().size() < 2 ||
+      memory.getShape().size() > 4 || argument.use_empty())
     return std::nullopt;
   int64_t bits = memoryBits(memory.getElementType());
   bool named = llvm::all_of(memory.getShape(), [](ExprAttr extent) { return extent.getValue().isSymbol(); });
@@ -45,6 +46,8 @@ static std::optional<int64_t> rowUnit(BlockArgument argument, const Geometry &ge
   int64_t unit = kRowBytes * 8 / bits;
   LayoutCosts costs(geometry);
   for (Operation *user : argument.getUsers()) {
+    if (isa<PrefetchOp>(user))
+      continue;
     auto read = dyn_cast<ReadOp>(user);
     std::optional<DimExtent> along = read ? alongRows(read, geometry) : std::nullopt;
     if (!along || along->dim.name() != memory.getShape().back().getValue().symbolName())
@@ -118,6 +121,8 @@ static void weigh(BlockArgument argument, const Geometry &geometry, Balance &bal
   LayoutCosts costs(geometry);
   sym::Expr copied = 0;
   for (Operation *user : argument.getUsers()) {
+    if (isa<PrefetchOp>(user))
+      continue;
     // Prices are those of one wave.
     int64_t narrow = geometry.waveCount() * costs.stagedRead(cast<ReadOp>(user), std::max<int64_t>(1, aligned / bytes)),
             wide = geometry.waveCount() * costs.stagedRead(cast<ReadOp>(user), kWideBytes / bytes);
@@ -214,8 +219,7 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
   // What a shared parameter means is decided in the kernel that uses it.
   for (BlockArgument each : body.getArguments())
     if (auto type = dyn_cast<MemoryType>(each.getType()))
-      each.setType(
-          MemoryType::get(context, type.getShape(), type.getElementType(), AddressSpace::Global, SharedMapAttr()));
+      each.setType(type.inSpace(AddressSpace::Global));
   SmallVector<StringAttr> dims;
   for (ExprAttr extent : memory.getShape())
     dims.push_back(StringAttr::get(context, extent.getValue().symbolName()));

@@ -20,8 +20,8 @@ def DecomposeOpsPass : WavePass<"wave-decompose-ops"> {
   let description = [{
     Where an extreme is (`wave.arg_reduce`) becomes a reduction that finds the extreme, and one that finds the first place of an element
     that equals it. What moves elements (`wave.rearrange`, `wave.concatenate`) becomes accesses of a tile in shared memory, rows in
-    order (`wave.sort`) a loop that counts what comes before each element, and a scatter to its place. `wave.prefetch`, for which no
-    target has an instruction, is left out.
+    order (`wave.sort`) a loop that counts what comes before each element, and a scatter to its place. `wave.prefetch` is left out
+    for a target that has no such instruction, and so is a `wave.wait` for a counter that it lacks.
 
     Requires: `Traced`, symbols bound. Ensures: `Traced`, without such ops.
   }];
@@ -84,6 +84,16 @@ def MaskAccessesPass : WavePass<"wave-mask-accesses"> {
     or scan beyond the end become its identity.
 
     Requires: `Indexed`. Ensures: `Indexed`, with explicit bounds.
+  }];
+}
+
+def CombineLatePass : WavePass<"wave-combine-late"> {
+  let summary = "combine what lanes and waves sum in a loop behind it";
+  let description = [{
+    A loop that only adds to what it carries, or scales all of it, carries what each lane of each wave has added up; one reduction
+    behind the loop combines them. A product whose contracted dimension waves share becomes one for each wave, and a sum of them.
+
+    Requires: `Indexed`, with explicit bounds. Ensures: the same; no `mma` but a partial one contracts what waves share.
   }];
 }
 

@@ -40,6 +40,11 @@ static bool crossesWaves(Op op) {
                       [&](const Digit &digit) { return digit.dim == dim && digit.extent > 1; });
 }
 
+/// Whether it is partial already: lanes and waves keep what they have (CombineLate.cpp).
+static bool combinesRegisters(ReduceOp reduce) {
+  return reduce.getResult().getType().hasDim(reduce.getDim());
+}
+
 /// `layout` with only the wave digits of `dim` left of that dimension: one partial result per wave.
 static Layout onePerWave(Layout layout, Dim dim) {
   Digits waves = layout.wave;
@@ -114,11 +119,12 @@ static ConvertOp partsOfWaves(Op op) {
   TileType source = op.getSource().getType();
   Dim dim(op.getDim().str());
   Layout partial = onePerWave(source.layout(), dim);
-  auto inWave =
-      ReduceOp::create(builder, op.getLoc(), source.withLayout(partial), op.getKind(), op.getSource(), Value(),
-                       op.getSymbols(), op.getDim(), op.getStartAttr(), op.getTagsAttr(), OriginAttr());
-  return ConvertOp::create(builder, op.getLoc(), source.withLayout(allInRegisters(partial, dim)), inWave.getResult(),
-                           ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+  Value inWave = op.getSource();
+  if (!(partial == source.layout()))
+    inWave = ReduceOp::create(builder, op.getLoc(), source.withLayout(partial), op.getKind(), op.getSource(), Value(),
+                              op.getSymbols(), op.getDim(), op.getStartAttr(), op.getTagsAttr(), OriginAttr());
+  return ConvertOp::create(builder, op.getLoc(), source.withLayout(allInRegisters(partial, dim)), inWave,
+                           ConvertPlanKindAttr(), op.getTagsAttr(), OriginAttr());
 }
 
 static void splitReduction(ReduceOp reduce, KernelOp kernel) {
@@ -199,8 +205,11 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
     if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
       return signalPassFailure();
     SmallVector<ReduceOp> overWaves;
+    llvm::DenseSet<Operation *> inLanes;
     kernel.walk([&](ReduceOp reduce) {
-      if (crossesWaves(reduce))
+      if (combinesRegisters(reduce))
+        inLanes.insert(reduce);
+      else if (crossesWaves(reduce))
         overWaves.push_back(reduce);
     });
     for (ReduceOp reduce : overWaves)
@@ -215,7 +224,10 @@ struct PlanMovementPass final : impl::PlanMovementPassBase<PlanMovementPass> {
       splitScan(scan, kernel);
 
     SmallVector<ReduceOp> reductions;
-    kernel.walk([&](ReduceOp reduce) { reductions.push_back(reduce); });
+    kernel.walk([&](ReduceOp reduce) {
+      if (!inLanes.contains(reduce))
+        reductions.push_back(reduce);
+    });
     for (ReduceOp reduce : reductions)
       splitIntoStages(reduce);
 

@@ -95,13 +95,36 @@ static std::optional<Layout> transposingLayout(ReadOp read, const Geometry &geom
   return blocks.layout;
 }
 
-/// Gives the tile the memory's order of dimensions; says how the old ones index it.
+/// How the tile's dimensions in that order index the memory, whose own order may be another: that of a transposed view.
+/// Nothing where they do as they are.
+static ArrayAttr indicesInOrder(ReadOp read, ArrayRef<DimExtent> order) {
+  sym::Substitution moved;
+  for (auto [old, name] : llvm::enumerate(tileOf(read).getDims()))
+    for (auto [now, dim] : llvm::enumerate(order))
+      if (dim.dim.name() == name.getValue())
+        moved.set(placeSymbol(old), placeSymbol(now));
+  SmallVector<sym::Expr> indices;
+  if (ArrayAttr mapping = read.getIndicesAttr())
+    indices = exprsOf(mapping);
+  else
+    for (size_t k = 0; k < order.size(); ++k)
+      indices.push_back(placeSymbol(k));
+  bool plain = true;
+  for (auto [k, index] : llvm::enumerate(indices)) {
+    index = sym::substitute(index, moved);
+    plain &= index == placeSymbol(k);
+  }
+  return plain ? ArrayAttr() : exprArrayAttr(read.getContext(), indices);
+}
+
+/// Gives the tile the order in which the memory stores its dimensions; says how the old ones index it.
 static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
   TileType type = tileOf(read);
   SmallVector<StringAttr> dims;
   SmallVector<sym::Expr> indices, starts;
   SmallVector<Attribute> bounds;
   std::vector<DimExtent> order = *memoryOrder(read, geometry);
+  ArrayAttr inMemory = indicesInOrder(read, order);
   for (const DimExtent &dim : order) {
     auto name = StringAttr::get(read.getContext(), dim.dim.name());
     size_t k = static_cast<size_t>(llvm::find(type.getDims(), name) - type.getDims().begin());
@@ -115,7 +138,10 @@ static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
   read.setStartsAttr(exprArrayAttr(read.getContext(), starts));
   if (read.getBoundsAttr())
     read.setBoundsAttr(ArrayAttr::get(read.getContext(), bounds));
-  read.removeIndicesAttr();
+  if (inMemory)
+    read.setIndicesAttr(inMemory);
+  else
+    read.removeIndicesAttr();
   return exprArrayAttr(read.getContext(), indices);
 }
 
@@ -233,11 +259,8 @@ struct PromoteToSharedPass final : impl::PromoteToSharedPassBase<PromoteToShared
         failed(promoteBlock(kernel, kernel.block(), *geometry)))
       return signalPassFailure();
     for (BlockArgument argument : kernel.block().getArguments())
-      if (isSharedParameter(argument)) {
-        auto type = cast<MemoryType>(argument.getType());
-        argument.setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
-                                         AddressSpace::Global, SharedMapAttr()));
-      }
+      if (isSharedParameter(argument))
+        argument.setType(cast<MemoryType>(argument.getType()).inSpace(AddressSpace::Global));
   }
 };
 } // namespace

@@ -27,7 +27,7 @@ lang::Substitutions sizesFor(const std::string &name) {
   if (name.starts_with("gemm"))
     return {at("M", 64),       at("N", 64),       at("K", 96),      at("BLOCK_M", 32),
             at("BLOCK_N", 32), at("BLOCK_K", 32), at("WAVES_M", 2), at("WAVES_N", 2)};
-  return {at("M", 8), at("N", 192), at("BLOCK_M", 4), at("BLOCK_N", 64)};
+  return {at("M", 8), at("N", 192), at("BLOCK_M", 4), at("BLOCK_N", 64), at("WAVES_M", 2), at("WAVES_N", 2)};
 }
 
 /// softmax(q k^T) v, a part of k and v at a time.

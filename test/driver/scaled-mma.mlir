@@ -80,3 +80,41 @@ wave.kernel @regrouped attributes {arg_names = ["a", "words", "b"],
   wave.write %1, %words : !wave.tile<[M, "N/4"], i32>, !wave.memory<["M", "N/4"], i32, global>
   wave.write %2, %b : !wave.tile<[M, "N/2"], i16>, !wave.memory<["M", "N/2"], i16, global>
 }
+
+// -----
+
+// Four f6 in three bytes: 24 bytes a lane are what an instruction takes.
+// CHECK-LABEL: machine.kernel @mxfp6
+// CHECK: machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" {{.*}} : vector<32xf6E2M3FN>, vector<32xf6E3M2FN>, vector<4xf32>
+// BEFORE-LABEL: machine.kernel @mxfp6
+// BEFORE-NOT: scaled
+wave.kernel @mxfp6 attributes {arg_names = ["a", "s", "b", "t", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"32">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>,
+                   #wave.tiling<dim = "K", tile = <"256">>, #wave.wave<dim = "M", tile = <"16">>],
+    subs = {M = 45 : i64, N = 33 : i64, K = 352 : i64}, dynamic = [], form = 0 : i32, target = "gfx950"} {
+^bb0(%a: !wave.memory<["M", "3*(K/4)"], i8, shared>, %s: !wave.memory<["M", "K/32"], i8, shared>, %b: !wave.memory<["N", "3*(K/4)"], i8, shared>,
+     %t: !wave.memory<["N", "K/32"], i8, shared>, %c: !wave.memory<["M", "N"], f32, global>):
+  %zero = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %sum = wave.iterate "K" (%zero) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb1(%acc: !wave.tile<[M, N], f32>):
+    %0 = wave.read %a : !wave.memory<["M", "3*(K/4)"], i8, shared> -> !wave.tile<[M, "3*(K/4)"], i8>
+    %1 = wave.bitcast %0 : !wave.tile<[M, "3*(K/4)"], i8> -> !wave.tile<[M, K], f6E2M3FN>
+    %2 = wave.read %b : !wave.memory<["N", "3*(K/4)"], i8, shared> -> !wave.tile<[N, "3*(K/4)"], i8>
+    %3 = wave.bitcast %2 : !wave.tile<[N, "3*(K/4)"], i8> -> !wave.tile<[N, K], f6E3M2FN>
+    %4 = wave.read %s : !wave.memory<["M", "K/32"], i8, shared> -> !wave.tile<[M, "K/32"], i8>
+    %low = wave.fill 1 : i8 -> !wave.tile<[M, "K/32"], i8>
+    %base = wave.fill 126 : i8 -> !wave.tile<[M, "K/32"], i8>
+    %bit = wave.binary bit_and %4, %low : !wave.tile<[M, "K/32"], i8>, !wave.tile<[M, "K/32"], i8> -> !wave.tile<[M, "K/32"], i8>
+    %exponent = wave.binary bit_or %bit, %base : !wave.tile<[M, "K/32"], i8>, !wave.tile<[M, "K/32"], i8> -> !wave.tile<[M, "K/32"], i8>
+    %5 = wave.bitcast %exponent : !wave.tile<[M, "K/32"], i8> -> !wave.tile<[M, "K/32"], f8E8M0FNU>
+    %6 = wave.read %t : !wave.memory<["N", "K/32"], i8, shared> -> !wave.tile<[N, "K/32"], i8>
+    %lowT = wave.fill 1 : i8 -> !wave.tile<[N, "K/32"], i8>
+    %baseT = wave.fill 126 : i8 -> !wave.tile<[N, "K/32"], i8>
+    %bitT = wave.binary bit_and %6, %lowT : !wave.tile<[N, "K/32"], i8>, !wave.tile<[N, "K/32"], i8> -> !wave.tile<[N, "K/32"], i8>
+    %exponentT = wave.binary bit_or %bitT, %baseT : !wave.tile<[N, "K/32"], i8>, !wave.tile<[N, "K/32"], i8> -> !wave.tile<[N, "K/32"], i8>
+    %7 = wave.bitcast %exponentT : !wave.tile<[N, "K/32"], i8> -> !wave.tile<[N, "K/32"], f8E8M0FNU>
+    %8 = wave.mma %1, %3, %acc scaled %5, %7 : !wave.tile<[M, "K/32"], f8E8M0FNU>, !wave.tile<[N, "K/32"], f8E8M0FNU> : !wave.tile<[M, K], f6E2M3FN>, !wave.tile<[N, K], f6E3M2FN>, !wave.tile<[M, N], f32>
+    wave.yield %8 : !wave.tile<[M, N], f32>
+  }
+  wave.write %sum, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}

@@ -99,13 +99,14 @@ const Plan &rows() {
   static const Plan plan{.aligned = {{"M", 32}, {"N", 512}},
                          .odd = {{"M", 111}, {"N", 813}},
                          .larger = {{"M", 35}, {"N", 601}},
-                         .tiles = {{"BLOCK_M", 8}, {"BLOCK_N", 512}},
+                         // Rows that several waves share.
+                         .tiles = {{"BLOCK_M", 8}, {"BLOCK_N", 512}, {"WAVES_M", 2}, {"WAVES_N", 4}},
                          .dynamic = {{{"M", 16}, {"N", 256}},
                                      {{"M", 1}, {"N", 1}},
                                      {{"M", 37}, {"N", 813}},
                                      {{"M", 5}, {"N", 1000}},
                                      {{"M", 33}, {"N", 255}}},
-                         .smallTiles = {{"BLOCK_M", 4}, {"BLOCK_N", 128}},
+                         .smallTiles = {{"BLOCK_M", 4}, {"BLOCK_N", 128}, {"WAVES_M", 2}, {"WAVES_N", 2}},
                          .smallWhole = {{"M", 4}, {"N", 128}},
                          .smallOdd = {{"M", 21}, {"N", 77}},
                          .many = {{"M", 128}, {"N", 2048}}};
@@ -127,6 +128,18 @@ const Plan &product() {
                          .smallWhole = productSizes(64, 64, 64),
                          .smallOdd = productSizes(21, 77, 67),
                          .many = productSizes(1024, 1024, 512)};
+  return plan;
+}
+
+/// Waves share K.
+const Plan &longProduct() {
+  static const Plan plan = [] {
+    Plan plan = product();
+    plan.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 32}, {"WAVES_M", 2}, {"WAVES_K", 2}};
+    plan.smallTiles = {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"WAVES_K", 2}};
+    plan.many = productSizes(128, 128, 2048);
+    return plan;
+  }();
   return plan;
 }
 
@@ -250,6 +263,8 @@ const Plan &familyPlan(const kernels::KernelEntry &entry) {
     return routing();
   if (entry.name.starts_with("gemm_mxfp"))
     return scaledProduct();
+  if (entry.name == "gemm_wave_k")
+    return longProduct();
   if (entry.family == "gemm" || entry.family == "moe")
     return product();
   if (entry.family == "sampling")

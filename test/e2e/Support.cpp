@@ -4,7 +4,9 @@
 #include "soliton/backend/Backend.h"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <set>
+#include <unistd.h>
 
 namespace soliton::test {
 namespace {
@@ -90,10 +92,26 @@ CompileOptions Case::options(const kernels::Sizes &sizes, const std::vector<std:
   return options;
 }
 
-/// What the emulator is to execute must compile for the chip as well; each machine form once.
-static void compileForChip(const Case &which, const CompileOptions &options, const std::string &machine) {
+/// Whether this machine form is met for the first time: in this process and, where a folder is named for that, in all
+/// that run parts of the tests beside it. Whoever comes first compiles it, and fails if it does not compile.
+static bool isNew(const std::string &machine) {
   static std::set<std::string> seen;
   if (!seen.insert(machine).second)
+    return false;
+  const char *folder = std::getenv("SOLITON_TEST_FOLDER");
+  if (!folder)
+    return true;
+  std::string path = std::string(folder) + "/machine-" + std::to_string(std::hash<std::string>()(machine));
+  int file = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+  if (file < 0)
+    return errno != EEXIST;
+  ::close(file);
+  return true;
+}
+
+/// What the emulator is to execute must compile for the chip as well; each machine form once.
+static void compileForChip(const Case &which, const CompileOptions &options, const std::string &machine) {
+  if (!isNew(machine))
     return;
   rt::ImageKind kind = which.target->vendor == Vendor::amd ? rt::ImageKind::hsaco
                        : backend::findPtxas()              ? rt::ImageKind::cubin

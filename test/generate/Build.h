@@ -6,6 +6,28 @@
 //
 //   BuildDims.cpp    dimensions, constraints          BuildAccess.cpp  reads, writes, shared tiles
 //   BuildSteps.cpp   element by element, reductions   BuildLoops.cpp   loops, branches, matrix products
+//   BuildRows.cpp    rows in order                    BuildMoves.cpp   elements that move, bits under another type
+//   BuildLanes.cpp   what one lane says               BuildControl.cpp elements that go different ways, whiles, grids
+//
+// Which phrase has what the language has (docs/language.md), beyond arithmetic:
+//
+//   read, write, mappings, bounds                       readFresh, writeOut, mapRead, mapWrite, chooseBounds
+//   gather, scatter, set_symbol, index_of, read_at      gather, scatter, stepNumber, chooseBounds, chooseCount
+//   atomics, atomic_cas, scatter_add                    atomicOut, mapAtomic, changeTile, laneAtomic
+//   allocate, shared arrays, barriers, waits            stepSharedTile, stepArray, authorSync
+//   prefetch, debug_log                                 stepPrefetch, stepLog
+//   reshape, slice, extract, concatenate                stepReshape, stepSlice, stepExtract, stepConcatenate
+//   sort, sort_by, topk, topk_by                        stepSort, stepTopk
+//   bitcast of one and of two widths, scaled dimensions stepBitcast, scaledContract
+//   reductions, scans, arg-reductions                   stepReduce, stepOtherReduce, stepScan, stepArgReduce
+//   mma, scaled_mma, chains, batches                    chooseMatrixBody
+//   iterate, nested, counts from data, early exit       loopOver, chooseCount, chooseExit
+//   iterate_while; lane_while                           stepWhile; stepElementWhile
+//   conditional, with and without else, nested          stepConditional, stepBranches
+//   when                                                stepWhen
+//   persistent grids                                    stepPersistent
+//   Simt: ids, places, vectors, shuffles, votes         stepLanes and what it calls
+//   constraints, five workgroup dimensions, aliases     BuildDims.cpp
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -131,6 +153,8 @@ private:
   void chooseBounds(Op &op, const Dims &dims, bool isWrite);
   /// Where this workgroup or iteration is.
   Formula choosePlace();
+  /// Loops whose iterations have a name: those of `iterate_while` have none.
+  Dims namedLoops() const;
   void gather(Op &op, const Dims &dims, std::vector<Formula> &shape);
   /// `ulps` and `slack`: how far a result may be off, in units of its last place and absolutely.
   void writeOut(int value, double ulps = 0, double slack = 0);
@@ -170,6 +194,76 @@ private:
   int matrixProduct(const Dims &outer, const std::string &contracted, int lhs);
   void attention();
 
+  //===-- Elements that move ------------------------------------------------------===//
+  /// A dimension that only the phrase has which makes it.
+  std::string ownDim(const std::string &kind, int64_t size);
+  void stepMove();
+  int sliceOf(int value, const std::string &along, const std::string &into);
+  void stepSlice();
+  void stepExtract();
+  void stepReshape();
+  void stepConcatenate();
+  void stepTopk();
+  void stepBitcast();
+  void bitcastOfWidth(Element narrow, Element wide);
+
+  //===-- Elements and iterations that go different ways ----------------------------===//
+  /// Takes one of the phrases that only the last seeds have.
+  bool stepEverything();
+  /// What `make` makes lies in a block of its own, and is known only there.
+  template <typename Make>
+  Block inBlock(Make make);
+  /// Elements that are not there name a place outside the memory.
+  void applyMask(Op &op, const Dims &dims, size_t firstDynamic);
+  int truthOf(int value);
+  int anyOf(int truth);
+  void stepWhen();
+  int whileLoop(int counter, int value, const Formula &limit);
+  void stepWhile();
+  /// What `lane_while` carries: a state, how many steps were taken, and which elements are still there.
+  struct Going {
+    int state, steps, live;
+  };
+  int isBelow(int steps, int most);
+  Formula someAreLeft(int live);
+  Going goOn(const Going &before, int most);
+  Going elementLoop(const Going &first, int most);
+  void stepElementWhile();
+  void stepBranches();
+  void branchBody(int budget);
+  void stepPrefetch();
+  void stepLog();
+  void choosePersistent();
+  void stepPersistent();
+  void stepFunctionOfTwo();
+  /// A number from the one integer of a tile without dimensions.
+  void takeNumber(int value);
+  /// How many workgroups have all places in common; each writes to its own.
+  int64_t sharers() const;
+  void ownPlace(Op &op, const Dims &dims, std::vector<Formula> &shape) const;
+
+  //===-- Lanes -------------------------------------------------------------------===//
+  void chooseLanes();
+  void distributeLanes();
+  void stepLanes();
+  void laneStep();
+  Formula chooseThread(bool each);
+  int laneLoad(const Dims &dims, Element type);
+  void laneStore(int value, double ulps);
+  void laneAtomic(int value);
+  int laneValue();
+  void stepIds();
+  void stepShuffle();
+  void stepVote();
+  void storeVector(int vector);
+  int componentOf(int vector);
+  void stepVector();
+  int newArray(Element type);
+  void changeArray(int array, int value);
+  bool meetInArray(int array, int value);
+  void stepArray();
+  void stepAnyThread();
+
   Choose choose;
   Program program;
   std::vector<Known> known;
@@ -189,7 +283,23 @@ private:
   bool splitsBytes = false;
   Element matrixType = Element::f16;
   int names = 0;
+  /// Whether one lane is spoken of, and the i32 that is positive for elements that are there; -1: all are.
+  bool ofLanes = false;
+  int mask = -1;
 };
+
+template <typename Make>
+Block Builder::inBlock(Make make) {
+  Block body, *outer = block;
+  std::vector<int> outerPool = pool;
+  std::vector<std::string> outerNumbers = numbers;
+  block = &body;
+  make(body);
+  block = outer;
+  pool = std::move(outerPool);
+  numbers = std::move(outerNumbers);
+  return body;
+}
 
 template <typename Predicate>
 int Builder::valueWhere(Predicate predicate, Element otherwise) {

@@ -62,8 +62,12 @@ Element Builder::unpacked(Element type) const {
 //===-- Reading -------------------------------------------------------------------------------===//
 
 Builder::Dims Builder::readableDims() {
+  if (ofLanes)
+    return {kWaves, kLanes};
   Dims here;
   for (const Dim &each : program.dims) {
+    if (each.own)
+      continue;
     bool outside = isLooped(each.name) && !std::ranges::count(loops, each.name);
     for (const Alias &alias : program.aliases)
       outside |= each.name == alias.source && isLooped(alias.target) && !std::ranges::count(loops, alias.target);
@@ -71,8 +75,8 @@ Builder::Dims Builder::readableDims() {
       here.push_back(each.name);
   }
   Dims chosen = chooseSubset(here, 1);
-  // Inside a loop most reads are about its axis.
-  if (!loops.empty() && choose.chance(70) && !std::ranges::count(chosen, loops.back()))
+  // Inside a loop most reads are about its axis, if that is a dimension.
+  if (!loops.empty() && choose.chance(70) && !std::ranges::count(chosen, loops.back()) && isLooped(loops.back()))
     chosen.push_back(loops.back());
   while (chosen.size() > 1 && elementsOf(chosen) > kMostTile)
     chosen.pop_back();
@@ -219,11 +223,17 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   op.indices = std::move(indices);
 }
 
+Builder::Dims Builder::namedLoops() const {
+  Dims named = loops;
+  std::erase_if(named, [](const std::string &axis) { return axis.starts_with("WHILE_"); });
+  return named;
+}
+
 Formula Builder::choosePlace() {
   if (!numbers.empty() && choose.maybe("number.place", 50))
     return anyNumber();
-  if (!loops.empty() && choose.maybe("place.iteration", 60))
-    return Formula::symbol("$ARG_" + choose.from(loops));
+  if (Dims named = namedLoops(); !named.empty() && choose.maybe("place.iteration", 60))
+    return Formula::symbol("$ARG_" + choose.from(named));
   if (program.workgroups.empty() || !program.reorderings.empty() || program.grid)
     return 1;
   choose.note("place.workgroup");
@@ -231,7 +241,8 @@ Formula Builder::choosePlace() {
 }
 
 void Builder::chooseBounds(Op &op, const Dims &dims, bool isWrite) {
-  if (!choose.maybe(isWrite ? "write.bounds" : "read.bounds", 6))
+  bool wanted = choose.hasEverything() && !numbers.empty() && choose.isWanted("number.bound");
+  if (!choose.maybe(isWrite ? "write.bounds" : "read.bounds", wanted ? 50 : 6))
     return;
   std::vector<std::optional<Formula>> bounds;
   for (const std::string &each : dims) {
@@ -247,13 +258,19 @@ void Builder::chooseBounds(Op &op, const Dims &dims, bool isWrite) {
       bounds.emplace_back(size + 2);
       break;
     default:
-      bounds.emplace_back(choose.between(1, 20));
+      // What `set_symbol` says of a dimension.
+      if (choose.hasEverything() && !numbers.empty() && choose.maybe("number.bound", 60))
+        bounds.emplace_back(Formula::of(FormulaKind::min, {anyNumber(), size}));
+      else
+        bounds.emplace_back(choose.between(1, 20));
     }
   }
   op.bounds = std::move(bounds);
 }
 
 int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeReal) {
+  if (ofLanes && std::ranges::count(dims, kLanes))
+    return laneLoad(dims, type);
   bool sixteen = choose.isSteered() && bitsOf(type) == 6; // that lie in twelve bytes stay together
   if (sixteen && !packsWhole(dims, type))
     return cast(readFresh(dims, unpacked(type), plain), type);
@@ -276,6 +293,7 @@ int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeRea
   bool fits = !choose.isSteered() || (!sixteen && elementsOf(dims) * bitsOf(type) / 8 <= kMostShared);
   memory.shared = fits && choose.maybe("memory.shared", usesMatrix ? 45 : 8);
   auto bound = static_cast<double>(std::max(std::abs(memory.low), std::abs(memory.high)));
+  applyMask(op, dims, 0);
   bool real = mayBeReal && choose.isSteered() && isFloat(type) && bitsOf(type) >= 16 && choose.maybe("data.real", 15);
   if (real)
     memory.data = Data::reals;
@@ -300,13 +318,15 @@ int Builder::readForProduct(const Dims &dims, Element type, int64_t low, int64_t
 //===-- Writing -------------------------------------------------------------------------------===//
 
 Builder::Dims Builder::requiredDims() const {
+  if (ofLanes)
+    return {};
   Dims required;
   std::set<int> covered;
   for (const WorkgroupConstraint &each : program.workgroups)
-    if (!program.grid && each.dim != "U" && covered.insert(each.workgroupDim).second)
+    if (!program.grid && each.dim != "U" && each.dim != kWaves && covered.insert(each.workgroupDim).second)
       required.push_back(each.dim);
   for (const std::string &axis : loops)
-    if (!std::ranges::count(required, axis))
+    if (!std::ranges::count(required, axis) && isLooped(axis))
       required.push_back(axis);
   return required;
 }
@@ -378,6 +398,8 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
 }
 
 void Builder::writeOut(int value, double ulps, double slack) {
+  if (ofLanes)
+    return laneStore(value, ulps);
   // A tile of many thousand elements is no better a test than one of a few, only slower.
   bool tooLarge = elementsOf(unionOf(type(value).dims, requiredDims())) > 2 * kMostTile;
   if (choose.isSteered() && tooLarge && !mustWrite)
@@ -393,6 +415,8 @@ void Builder::writeOut(int value, double ulps, double slack) {
     shape.push_back(sizeSymbol(each));
   if (!packed && mapWrite(op, written.dims, shape))
     chooseBounds(op, written.dims, true);
+  applyMask(op, written.dims, 1);
+  ownPlace(op, written.dims, shape);
   op.memory = newMemory(shape, written.element, Data::output);
   program.memories[static_cast<size_t>(op.memory)].ulps = ulps;
   program.memories[static_cast<size_t>(op.memory)].slack = slack;
@@ -407,7 +431,12 @@ Element Builder::atomicElement(int value) {
   Known facts = knownOf(value);
   double most = 100 + facts.bound;
   for (const Dim &dim : program.dims)
-    most *= static_cast<double>(dim.size + 1);
+    if (!dim.own || std::ranges::count(type(value).dims, dim.name))
+      most *= static_cast<double>(dim.size + 1);
+  // Loops that data end run a few times, and all workgroups may come.
+  for (const std::string &axis : loops)
+    most *= isLooped(axis) ? 1 : 5;
+  most *= static_cast<double>(sharers());
   std::vector<Element> fit;
   for (Element each : {Element::i32, Element::i64, Element::f32, Element::f64})
     if (each == own ? !isFloat(own)
@@ -423,6 +452,13 @@ Element Builder::atomicElement(int value) {
 bool Builder::mapAtomic(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   size_t d = choose.below(dims.size());
   std::vector<Formula> indices = plainIndices(dims.size());
+  if (wants({"atomic.cas", "atomic.exchange"}) && choose.hasEverything() && choose.chance(60))
+    return true;
+  if (choose.hasEverything() && choose.maybe("atomic.scatter-add", 15)) { // several elements may name one place
+    op.indices = std::move(indices);
+    gather(op, dims, shape);
+    return false;
+  }
   switch (
       choose.among({{"atomic.plain", 30}, {"atomic.wrapped", 30}, {"atomic.one-place", 20}, {"atomic.scatter", 20}})) {
   case 0:
@@ -447,6 +483,8 @@ bool Builder::mapAtomic(Op &op, const Dims &dims, std::vector<Formula> &shape) {
 }
 
 void Builder::atomicOut(int value) {
+  if (ofLanes)
+    return laneAtomic(value);
   Element element = atomicElement(value);
   if (element == Element::i1 || elementsOf(unionOf(type(value).dims, requiredDims())) > kMostTile)
     return;
@@ -466,10 +504,13 @@ void Builder::atomicOut(int value) {
   std::vector<Formula> shape;
   for (const std::string &each : tile.dims)
     shape.push_back(sizeSymbol(each));
-  bool unique = mapAtomic(op, tile.dims, shape) && apart && loops.empty();
+  bool unique = mapAtomic(op, tile.dims, shape) && apart && loops.empty() && sharers() == 1;
+  applyMask(op, tile.dims, 1);
   op.memory = newMemory(shape, element, Data::integers);
   // Who comes first gets it, so nobody else may come.
-  if (unique && choose.hasRows() && !isFloat(element) && choose.maybe("atomic.cas", 75)) {
+  if (unique && choose.hasEverything() && choose.maybe("atomic.exchange", 30)) {
+    op.word = "exchange";
+  } else if (unique && choose.hasRows() && !isFloat(element) && choose.maybe("atomic.cas", 75)) {
     op.word = "cas";
     op.operands.insert(op.operands.begin() + 1, readFresh(tile.dims, element));
   }
@@ -560,7 +601,7 @@ void Builder::stepSharedTile() {
 }
 
 void Builder::stepRoundTrip() {
-  if (!choose.mayUse("memory.written-and-read"))
+  if (!choose.mayUse("memory.written-and-read") || ofLanes || sharers() > 1)
     return;
   int value = anyValue();
   if (type(value).element == Element::f8e8m0fnu)
@@ -600,7 +641,7 @@ void Builder::stepRoundTrip() {
 }
 
 void Builder::stepInPlace() {
-  if (!choose.mayUse("memory.in-place"))
+  if (!choose.mayUse("memory.in-place") || ofLanes || sharers() > 1 || mask >= 0)
     return;
   Element element = chooseArithmetic();
   Dims dims = requiredDims();

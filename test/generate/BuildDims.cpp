@@ -217,9 +217,13 @@ void Builder::chooseConstraints() {
     if (choose.isSteered() && each.dynamic && choose.maybe("size.zero", 2))
       each.size = 0;
   chooseWorkgroups();
-  chooseWaves();
+  choosePersistent();
+  chooseLanes();
+  if (!program.threads)
+    chooseWaves();
   chooseTilings();
   chooseReordering();
+  distributeLanes();
   chooseAlias();
   chooseAssumptions();
 }
@@ -307,6 +311,17 @@ void Builder::chooseWaves() {
     program.waves.push_back({each.dim, each.tile / count});
     total *= count;
     perDim[each.workgroupDim] *= count;
+  }
+  for (const TilingConstraint &each : program.tilings) {
+    if (!choose.hasEverything() || scaledProduct)
+      break;
+    int64_t least = usesMatrix ? 32 : 1, count = choose.from(std::vector<int64_t>{2, 2, 4});
+    if (each.tile % count != 0 || each.tile / count < least || total * count > 8 || isDistributed(each.dim) ||
+        !choose.maybe("waves.looped", 25))
+      continue;
+    program.waves.push_back({each.dim, each.tile / count});
+    total *= count;
+    perDim[0] *= count;
   }
   if (total <= 4 && choose.maybe("waves.replicated", 5))
     program.wavesPerBlock = {perDim[0] * 2, perDim[1], perDim[2]};

@@ -99,6 +99,12 @@ void Builder::chooseCount(Op &loop) {
   if (numbers.empty() || tiling.iters || tiling.start || !choose.maybe("number.count", 35))
     return;
   Formula most = ceildiv(Formula::symbol(loop.word), tiling.tile);
+  // A dimension that is set to a number has as many tiles as that has.
+  if (choose.hasEverything() && choose.chance(40)) {
+    loop.formula =
+        Formula::of(FormulaKind::min, {ceildiv(Formula::of(FormulaKind::max, {anyNumber(), 0}), tiling.tile), most});
+    return;
+  }
   loop.formula = Formula::of(FormulaKind::min, {Formula::of(FormulaKind::max, {anyNumber(), 0}), most});
 }
 
@@ -181,9 +187,9 @@ Formula Builder::chooseCondition() {
   if (program.reorderings.empty() && !program.grid)
     for (const WorkgroupConstraint &each : program.workgroups)
       places.push_back(Formula::symbol("$WG" + std::to_string(each.workgroupDim)));
-  if (!loops.empty()) {
-    places.push_back(Formula::symbol("$ARG_" + loops.back()));
-    places.push_back(Formula::symbol("$ARG_" + loops.front()));
+  if (Dims named = namedLoops(); !named.empty()) {
+    places.push_back(Formula::symbol("$ARG_" + named.back()));
+    places.push_back(Formula::symbol("$ARG_" + named.front()));
   }
   if (places.empty() || choose.maybe("condition.size", 20))
     return Formula::of(FormulaKind::le, {choose.between(1, 40), Formula::symbol(choose.from(program.dims).name)});
@@ -442,11 +448,16 @@ void Builder::chooseBody() {
     for (int64_t i = choose.between(choose.isSteered() ? 2 : 0, 7); i > 0; --i)
       step();
   }
+  if (program.grid.value_or(1) > 1)
+    stepPersistent();
+  if (program.threads)
+    stepLanes();
   std::set<int> written;
   for (int64_t i = choose.between(1, choose.isSteered() ? 4 : 2); i > 0 && !pool.empty(); --i)
     if (int value = pool.back() == anyValue() ? pool.back() : anyValue(); written.insert(value).second)
       writeOut(value);
-  if (choose.isWhole() && (choose.isWanted("atomic.add") || choose.chance(25)))
+  bool meets = choose.hasEverything() && wants({"atomic.cas", "atomic.exchange", "atomic.scatter-add"});
+  if (choose.isWhole() && (meets || choose.isWanted("atomic.add") || choose.chance(25)))
     atomicOut(anyValue());
   bool writes = false;
   forEachOp(program.body, [&](const Op &op) {

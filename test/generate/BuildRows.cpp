@@ -13,11 +13,11 @@ static bool isWholeByte(Element type) {
   return bitsOf(type) >= 8;
 }
 
-/// A tile that fits into shared memory several times.
+/// A tile that fits into shared memory several times, of numbers that can be ordered: `index` is no such type.
 int Builder::smallValue() {
   auto fits = [&](int each) {
     return isArithmetic(type(each).element) && isWholeByte(type(each).element) && !type(each).dims.empty() &&
-           elementsOf(type(each).dims) <= 2048;
+           elementsOf(type(each).dims) <= 2048 && !(choose.hasEverything() && type(each).element == Element::index);
   };
   int value = valueWhere(fits, Element::f32);
   return fits(value) ? value : -1;

@@ -157,6 +157,8 @@ void Builder::step() {
     /// What it is taken for where that is wanted.
     std::vector<std::string> features;
   };
+  if (choose.hasEverything() && choose.chance(40) && stepEverything())
+    return;
   bool isWanted = choose.isWanted("rows.sort") || choose.isWanted("rows.moved");
   if (choose.hasRows() && choose.chance(isWanted ? 55 : 25))
     return choose.chance(50) ? stepSort() : stepRearrange();
@@ -385,7 +387,9 @@ void Builder::stepOtherReduce() {
   choose.note(along == type(value).dims.back() ? "reduce.last" : "reduce.inner");
   if (isFloat(type(value).element) && knownOf(value).bound > 1)
     value = clampTo(value, 1);
-  reduce(word, value, along, -1);
+  int result = reduce(word, value, along, -1);
+  if (choose.hasEverything() && choose.chance(60))
+    writeOut(result);
 }
 
 /// A running sum, product or extreme of a value, or one of the same that begins with another.
@@ -456,6 +460,8 @@ void Builder::stepArgReduce() {
   if (choose.chance(30))
     inits = {readFresh(rest, type(value).element), readFresh(rest, index)};
   argReduce(word, value, along, inits, index);
+  if (choose.hasEverything() && choose.chance(60))
+    writeOut(pool.back());
 }
 
 void Builder::stepReduce() {

@@ -103,6 +103,8 @@ SeedResult judgeSeed(uint64_t seed, const CampaignOptions &options) {
   return result;
 }
 
+constexpr const char *kOutOfMemory = "asked for more memory than a seed may have";
+
 /// A process that says which seed it begins with and what came of it, one line each.
 class Child {
 public:
@@ -140,6 +142,9 @@ public:
     std::string text(static_cast<size_t>(std::min(size, kMost)), '\0');
     ssize_t got = pread(said, text.data(), text.size(), std::max<off_t>(0, size - kMost));
     text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    for (const char *phrase : {"bad_alloc", "out of memory", "Allocation failed"})
+      if (text.find(phrase) != std::string::npos)
+        return kOutOfMemory;
     std::istringstream lines(text);
     std::string frames;
     int count = 0;
@@ -178,6 +183,16 @@ void limitProcessor(int seconds) {
   getrlimit(RLIMIT_CPU, &limit);
   limit.rlim_cur = static_cast<rlim_t>(used.ru_utime.tv_sec + used.ru_stime.tv_sec + seconds + 1);
   setrlimit(RLIMIT_CPU, &limit);
+}
+/// A seed that asks for more than this is its own verdict, and takes nothing from those beside it.
+void limitMemory(const JudgeOptions &judging) {
+  constexpr rlim_t kMost = rlim_t(4) << 30;
+  if (!judging.gpu.empty()) // its driver reserves addresses that it never uses
+    return;
+  rlimit limit{};
+  getrlimit(RLIMIT_DATA, &limit);
+  limit.rlim_cur = std::min(limit.rlim_max, kMost);
+  setrlimit(RLIMIT_DATA, &limit);
 }
 bool isOverLimit(const std::string &ending) {
   return ending == std::string("signal ") + strsignal(SIGXCPU);
@@ -218,6 +233,7 @@ private:
     buffer.clear();
     began = Clock::now();
     child = std::make_unique<Child>([rest, &how](int to) {
+      limitMemory(how.judge);
       for (uint64_t seed : rest) {
         limitProcessor(how.limit);
         writeAll(to, lineOf(judgeSeed(seed, how)) + "\n");
@@ -244,8 +260,10 @@ private:
   void end(const std::string &how, const std::function<void(SeedResult)> &take) {
     if (next < seeds.size() && isOverLimit(how))
       return fail("hang", "took longer than " + std::to_string(options.limit) + " s of a processor", take);
-    if (next < seeds.size())
-      return fail("crash", how + "\n" + child->lastWords(), take);
+    if (next < seeds.size()) {
+      std::string words = child->lastWords();
+      return fail(words == kOutOfMemory ? "memory" : "crash", how + "\n" + words, take);
+    }
     child.reset();
   }
 
@@ -327,6 +345,7 @@ Campaign run(const CampaignOptions &options) {
 
 Verdict judgeApart(const Program &program, const JudgeOptions &options, int limitSeconds) {
   Child child([&](int to) {
+    limitMemory(options);
     limitProcessor(limitSeconds);
     writeAll(to, lineOf({program.seed, judge(program, options), {}}) + "\n");
   });
@@ -350,7 +369,8 @@ Verdict judgeApart(const Program &program, const JudgeOptions &options, int limi
     return {Outcome::failed, "hang", "", "took longer than " + std::to_string(limitSeconds) + " s of a processor", {}};
   if (std::optional<SeedResult> result = parseLine(text.substr(0, text.find('\n'))))
     return result->verdict;
-  return {Outcome::failed, "crash", "", how + "\n" + child.lastWords(), {}};
+  std::string words = child.lastWords();
+  return {Outcome::failed, words == kOutOfMemory ? "memory" : "crash", "", how + "\n" + words, {}};
 }
 
 } // namespace soliton::generate

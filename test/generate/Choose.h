@@ -26,7 +26,8 @@ public:
   /// What is wanted is the seed's; everything else differs from draw to draw.
   Choose(uint64_t seed, const RandomOptions &options, uint64_t draw = 0)
       : options(options), state(seed * 0x2545f4914f6cdd1du + 1), whole(seed >= kFirstWhole),
-        numbers(seed >= kFirstNumbers), rows(seed >= kFirstRows), scaled(seed >= kFirstScaled) {
+        numbers(seed >= kFirstNumbers), rows(seed >= kFirstRows), scaled(seed >= kFirstScaled),
+        everything(seed >= kFirstEverything) {
     // Those that seldom come about together with others are wanted more often.
     static const std::vector<std::string> kRare = {"workgroup.4",
                                                    "workgroup.4",
@@ -57,6 +58,8 @@ public:
   bool hasRows() const { return rows; }
   /// Whether products may be of blocks with scales.
   bool hasScaled() const { return scaled; }
+  /// Whether it may have all that the language has.
+  bool hasEverything() const { return everything; }
   bool isWanted(const std::string &feature) const {
     return std::ranges::any_of(wanted, [&](const std::string &each) { return brings(feature, each); });
   }
@@ -148,7 +151,7 @@ private:
 
   const RandomOptions &options;
   uint64_t state;
-  bool whole, numbers, rows, scaled;
+  bool whole, numbers, rows, scaled, everything;
   std::vector<std::string> wanted;
   std::set<std::string> fresh;
 };

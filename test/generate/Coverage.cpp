@@ -40,6 +40,7 @@ const std::vector<Covered> &table() {
       {"assume"},
       {"waves"},
       {"waves.replicated"},
+      {"waves.looped", {}, kFirstEverything},
       {"tiling.iters"},
       {"tiling.start"},
       // Elements.
@@ -94,6 +95,10 @@ const std::vector<Covered> &table() {
       {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, kFirstWhole},
       {"atomic.old", {}, kFirstWhole},
       {"atomic.cas", {}, kFirstRows},
+      {"atomic.exchange", {}, kFirstEverything},
+      {"atomic.scatter-add", {}, kFirstEverything},
+      {"prefetch", {}, kFirstEverything},
+      {"log", {}, kFirstEverything},
       {"atomic.shared", {}, kFirstWhole},
       // Control.
       {"loop"},
@@ -106,6 +111,23 @@ const std::vector<Covered> &table() {
       {"number.branch", {}, kFirstNumbers},
       {"number.place", {}, kFirstNumbers},
       {"loop.exit", {}, kFirstNumbers},
+      {"loop.while", {}, kFirstEverything},
+      {"loop.element-while", {}, kFirstEverything},
+      {"grid.persistent", {}, kFirstEverything},
+      {"conditional.nested", {}, kFirstEverything},
+      {"conditional.alone", {}, kFirstEverything},
+      {"conditional.when", {}, kFirstEverything},
+      {"number.bound", {}, kFirstEverything},
+      {"number.extracted", {}, kFirstEverything},
+      // Lanes.
+      {"lanes", {}, kFirstEverything},
+      {"lanes.own-place", {}, kFirstEverything},
+      {"lanes.shuffle", {}, kFirstEverything},
+      {"lanes.vote", {}, kFirstEverything},
+      {"lanes.vector", {}, kFirstEverything},
+      {"lanes.array", {}, kFirstEverything},
+      {"lanes.atomic", {}, kFirstEverything},
+      {"lanes.any-thread", {}, kFirstEverything},
       // Computing.
       {"mma.1"},
       {"mma.2"},
@@ -120,6 +142,14 @@ const std::vector<Covered> &table() {
       {"reduce.arg", {"reduce.argmax", "reduce.argmin"}, kFirstWhole},
       {"rows.sort", {}, kFirstRows},
       {"rows.moved", {}, kFirstRows},
+      {"rows.topk", {}, kFirstEverything},
+      {"moved.slice", {}, kFirstEverything},
+      {"moved.extract", {}, kFirstEverything},
+      {"moved.reshape", {}, kFirstEverything},
+      {"moved.concatenate", {}, kFirstEverything},
+      {"bitcast.same", {}, kFirstEverything},
+      {"bitcast.width", {}, kFirstEverything},
+      {"function-of-two", {}, kFirstEverything},
       {"broadcast", {"broadcast", "binary.broadcast"}},
       {"cast"},
       {"permute"},
@@ -152,6 +182,8 @@ struct Never {
 
 const std::vector<Never> &nevers() {
   const std::vector<std::string> products = {"mma.1", "mma.2", "mma.3", "mma.named", "mma.scaled", "batch"};
+  const std::vector<std::string> ofLanes = {"lanes",        "lanes.own-place", "lanes.shuffle", "lanes.vote",
+                                            "lanes.vector", "lanes.array",     "lanes.atomic",  "lanes.any-thread"};
   const std::vector<std::string> looping = {"loop", "carried", "tiling", "schedule"};
   static const std::vector<Never> rows = {
       {{"dims"}, {"dims"}, "a kernel has one number of dimensions"},
@@ -183,6 +215,10 @@ const std::vector<Never> &nevers() {
       {{"workgroup.4"}, {"grid.every-dimension"}, "32 workgroups are more than these launches have"},
       {{"grid"}, {"reordering"}, "one workgroup has no order"},
       {{"workgroup.product"}, {"reordering"}, "several numbers would be one workgroup's"},
+      {ofLanes, {"waves", "waves.replicated"}, "lanes are those of all waves"},
+      {ofLanes, {"grid", "grid.persistent"}, "lanes say their grid themselves"},
+      {{"grid.persistent"}, {"reordering", "grid.every-dimension", "grid"}, "these workgroups choose their tiles"},
+      {{"atomic.exchange", "atomic.cas"}, {"atomic.exchange"}, "an atomic is of one kind"},
   };
   return rows;
 }
@@ -199,12 +235,13 @@ static std::vector<std::string> namesOf(uint64_t seed) {
 const std::vector<std::string> &coveredFeatures(uint64_t seed) {
   static const std::vector<std::string> first = namesOf(0), whole = namesOf(kFirstWhole),
                                         numbers = namesOf(kFirstNumbers), rows = namesOf(kFirstRows),
-                                        all = namesOf(kFirstScaled);
-  return seed < kFirstWhole     ? first
-         : seed < kFirstNumbers ? whole
-         : seed < kFirstRows    ? numbers
-         : seed < kFirstScaled  ? rows
-                                : all;
+                                        scaled = namesOf(kFirstScaled), all = namesOf(kFirstEverything);
+  return seed < kFirstWhole        ? first
+         : seed < kFirstNumbers    ? whole
+         : seed < kFirstRows       ? numbers
+         : seed < kFirstScaled     ? rows
+         : seed < kFirstEverything ? scaled
+                                   : all;
 }
 
 bool brings(const std::string &fine, const std::string &coarse) {

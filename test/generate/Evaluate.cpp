@@ -33,10 +33,11 @@ void Evaluator::runBlock(const Block &block) {
 }
 
 void Evaluator::iterate(const Op &op) {
-  const TilingConstraint &tiling = *std::ranges::find(program.tilings, op.word, &TilingConstraint::dim);
-  int64_t count = op.formula     ? formula(*op.formula)
-                  : tiling.iters ? reordered(*tiling.iters)
-                                 : (sizeOfDim(op.word) + tiling.tile - 1) / tiling.tile;
+  // A loop along no dimension says how often it runs.
+  auto tiling = std::ranges::find(program.tilings, op.word, &TilingConstraint::dim);
+  int64_t count = op.formula      ? formula(*op.formula)
+                  : tiling->iters ? reordered(*tiling->iters)
+                                  : (sizeOfDim(op.word) + tiling->tile - 1) / tiling->tile;
   std::vector<Tile> carried;
   for (int init : op.operands)
     carried.push_back(tileAt(init));
@@ -57,7 +58,10 @@ void Evaluator::iterate(const Op &op) {
 }
 
 void Evaluator::branch(const Op &op) {
-  const Block &taken = op.blocks[formula(*op.formula) ? 0 : 1];
+  size_t side = formula(*op.formula) ? 0 : 1;
+  if (side == op.blocks.size()) // a branch, or nothing
+    return;
+  const Block &taken = op.blocks[side];
   runBlock(taken);
   for (size_t i = 0; i < op.results.size(); ++i)
     values[static_cast<size_t>(op.results[i])] = tileAt(taken.yields[i]);
@@ -89,6 +93,12 @@ void Evaluator::execute(const Op &op) {
     return sort(op);
   case OpKind::rearrange:
     return rearrange(op);
+  case OpKind::concatenate:
+    return concatenate(op);
+  case OpKind::bitcast:
+    return bitcast(op);
+  case OpKind::shuffle:
+    return shuffle(op);
   case OpKind::mma:
     return mma(op);
   case OpKind::iterate:
@@ -103,6 +113,7 @@ void Evaluator::execute(const Op &op) {
     return;
   case OpKind::barrier:
   case OpKind::wait:
+  case OpKind::prefetch:
     return;
   case OpKind::fill: {
     Element type = program.values[static_cast<size_t>(op.results[0])].element;

@@ -4,7 +4,8 @@
 //   EvaluatePlaces.cpp    where the tile of a dimension starts
 //   EvaluateMemory.cpp    reads, writes, author's shared tiles
 //   EvaluateSums.cpp      reductions, scans and matrix products
-//   EvaluateRows.cpp      rows in order, and elements that move
+//   EvaluateRows.cpp      rows in order
+//   EvaluateMoves.cpp     elements that move, from lane to lane too, and bits under another type
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -110,6 +111,9 @@ private:
   void argReduce(const Op &op);
   void sort(const Op &op);
   void rearrange(const Op &op);
+  void concatenate(const Op &op);
+  void bitcast(const Op &op);
+  void shuffle(const Op &op);
   void mma(const Op &op);
   void runBlock(const Block &block);
   void iterate(const Op &op);

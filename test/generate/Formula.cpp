@@ -77,6 +77,8 @@ std::string textOf(const Formula &formula) {
     return infix("==");
   case FormulaKind::select:
     return call("select");
+  case FormulaKind::shl:
+    return call("shl");
   }
   return {};
 }
@@ -121,6 +123,8 @@ int64_t valueOf(const Formula &formula, const Lookup &symbols) {
     return at(0) == at(1);
   case FormulaKind::select:
     return at(0) ? at(1) : at(2);
+  case FormulaKind::shl:
+    return static_cast<int64_t>(static_cast<uint64_t>(at(0)) << at(1));
   }
   return 0;
 }

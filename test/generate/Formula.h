@@ -33,7 +33,8 @@ enum class FormulaKind : uint8_t {
   lt,
   le,
   eq,
-  select
+  select,
+  shl
 };
 
 class Formula {

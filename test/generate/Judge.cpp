@@ -299,11 +299,21 @@ Verdict judge(const Program &program, const JudgeOptions &options) {
                ? Verdict()
                : refusedWith(targets.front(), traced.diagnostics, "parsing: ");
   }
-  std::vector<Bytes> inputs = inputsOf(program), expected;
+  std::vector<Bytes> inputs, expected;
   std::map<std::string, double> seconds;
-  Verdict verdict = meaningOf(program, options, targets.front(), inputs, expected, seconds);
-  for (size_t i = 0; i < targets.size() && verdict.outcome == Outcome::accepted; ++i)
-    verdict = judgeTarget(program, options, targets[i], inputs, expected, seconds);
+  std::optional<Program> own;
+  Verdict verdict;
+  for (size_t i = 0; i < targets.size() && verdict.outcome == Outcome::accepted; ++i) {
+    // Targets whose waves have as many lanes have one program, which has one meaning.
+    if (!own ||
+        (program.threads && own->findDim(kLanes)->size != forTarget(program, targets[i]).findDim(kLanes)->size)) {
+      own = forTarget(program, targets[i]);
+      inputs = inputsOf(*own);
+      verdict = meaningOf(*own, options, targets[i], inputs, expected, seconds);
+    }
+    if (verdict.outcome == Outcome::accepted)
+      verdict = judgeTarget(*own, options, targets[i], inputs, expected, seconds);
+  }
   verdict.seconds = std::move(seconds);
   return verdict;
 }

@@ -31,7 +31,8 @@ struct LibraryCase {
 using Numbers = std::vector<int64_t>;
 
 int64_t chooseTile(Choose &choose, const kernels::KernelEntry &entry, const std::string &name) {
-  bool isProduct = std::ranges::any_of(entry.tiles, [](const auto &tile) { return tile.name == "WAVES_N"; });
+  bool isProduct = std::ranges::any_of(entry.tiles, [](const auto &tile) { return tile.name == "WAVES_N"; }) &&
+                   entry.family != "rows";
   if (name.starts_with("WAVES"))
     return choose.from(Numbers{1, 2, 2, 4});
   if (!name.starts_with("BLOCK")) // workgroups, or tiles that one takes
@@ -84,8 +85,14 @@ void keepAssumptions(LibraryCase &chosen) {
   const std::string rows = chosen.entry->name.ends_with("_dkv") ? "BLOCK_KV" : "BLOCK_Q";
   if (tiles.contains(rows) && tiles.contains("WAVES")) // a wave has the rows of one or two matrix instructions
     tiles["WAVES"] = std::clamp(tiles["WAVES"], tiles[rows] / 32, tiles[rows] / 16);
-  if (chosen.entry->name.ends_with("_weights")) // waves share the columns
-    tiles["BLOCK_N"] = 16 * (1 + tiles["BLOCK_N"] / 16);
+  if (tiles.contains("WAVES_K")) { // whose accumulators meet in shared memory
+    int64_t waves = tiles["WAVES_K"];
+    tiles = {{"BLOCK_M", 32}, {"BLOCK_N", 32}, {"BLOCK_K", 128}, {"WAVES_M", 1}, {"WAVES_N", 1}, {"WAVES_K", waves}};
+  }
+  if (chosen.entry->family == "rows")
+    for (const std::string dim : {"M", "N"}) // each wave has as many
+      if (auto waves = tiles.find("WAVES_" + dim); waves != tiles.end())
+        tiles["BLOCK_" + dim] = (tiles["BLOCK_" + dim] + waves->second - 1) / waves->second * waves->second;
   if (chosen.entry->name.starts_with("gemm_mxfp")) { // whole blocks with a scale, and tiles of whole instructions
     sizes["K"] = (sizes["K"] + 31) / 32 * 32;
     tiles["BLOCK_K"] = 128;

@@ -17,6 +17,7 @@ static constexpr std::array<Format, kElements> kFormats = {{
     {"index", 64, Specials::integer},
     {"f4E2M1FN", 4, Specials::none, 2, 1, 1},
     {"f6E2M3FN", 6, Specials::none, 2, 3, 1},
+    {"f6E3M2FN", 6, Specials::none, 3, 2, 3},
     {"f8E4M3FN", 8, Specials::onlyNaN, 4, 3, 7},
     {"f8E4M3FNUZ", 8, Specials::negativeZeroIsNaN, 4, 3, 8},
     {"f8E5M2", 8, Specials::ieee, 5, 2, 15},

@@ -24,6 +24,7 @@ enum class Element : uint8_t {
   index,
   f4e2m1fn,
   f6e2m3fn,
+  f6e3m2fn,
   f8e4m3fn,
   f8e4m3fnuz,
   f8e5m2,
@@ -34,7 +35,7 @@ enum class Element : uint8_t {
   f32,
   f64,
 };
-inline constexpr int kElements = 18;
+inline constexpr int kElements = 19;
 
 /// What a format does beyond its numbers.
 enum class Specials : uint8_t {

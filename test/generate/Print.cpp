@@ -221,10 +221,23 @@ private:
     case OpKind::sort:
       return line(depth, names(op.results) + " = wave.sort " + op.word + " " + name(from[0]) +
                              (from.size() > 1 ? " with " + name(from[1]) : "") + " along " + quoted(op.dim) + " into " +
-                             quoted(op.dim) + " : " + function(from, op.results));
+                             quoted(op.into.empty() ? op.dim : op.into) + " : " + function(from, op.results));
     case OpKind::rearrange:
-      return line(depth, head + "wave.rearrange " + name(from[0]) + " {indices = [" + join(*op.indices, expression) +
-                             "]} : " + tile(from[0]) + to);
+      return rearrange(op, depth);
+    case OpKind::concatenate:
+      return line(depth, head + "wave.concatenate " + names(from) + " along [" + join(op.along, quoted) + "] into " +
+                             quoted(op.dim) + " : " + function(from, op.results));
+    case OpKind::bitcast:
+      return line(depth, head + "wave.bitcast " + names(from) + " : " + tiles(from) + to);
+    case OpKind::shuffle:
+      return line(
+          depth,
+          head + "wave.shuffle " + op.word + " " + name(from[0]) +
+              (from.size() > 1 ? " from " + name(from[1]) + " : " + tile(from[1]) : "") + " along " + quoted(op.dim) +
+              (from.size() > 1 ? "" : " {offset = " + std::to_string(static_cast<int64_t>(op.number)) + " : i64}") +
+              " : " + tile(from[0]) + to);
+    case OpKind::prefetch:
+      return prefetch(op, depth);
     case OpKind::mma: {
       std::vector<int> factors(from.begin(), from.begin() + 3), scales(from.begin() + 3, from.end());
       std::string scaled = scales.empty() ? "" : " scaled " + names(scales) + " : " + tiles(scales);
@@ -316,6 +329,21 @@ private:
                     (isAtomic ? " -> " + tile(op.results[0]) : ""));
   }
 
+  void rearrange(Op op, int depth) {
+    std::string symbols = bindAccess(op, depth);
+    line(depth, name(op.results[0]) + " = wave.rearrange " + name(op.operands[0]) + symbols +
+                    (op.indices ? " {indices = [" + join(*op.indices, expression) + "]}" : "") + " : " +
+                    tile(op.operands[0]) + " -> " + tile(op.results[0]));
+  }
+  void prefetch(Op op, int depth) {
+    std::string symbols = bindAccess(op, depth);
+    auto same = [](const std::string &text) { return text; };
+    line(depth, "wave.prefetch %m" + std::to_string(op.memory) + symbols +
+                    (op.indices ? " {indices = [" + join(*op.indices, expression) + "]}" : "") + " : " +
+                    memoryType(memory(op)) + " -> !wave.tile<[" + join(op.along, same) + "], " +
+                    std::string(formatOf(memory(op).type).name) + ">");
+  }
+
   void loop(const Op &op, int depth) {
     std::string count;
     if (op.formula) {
@@ -345,8 +373,10 @@ private:
     block(op.blocks[0], depth + 1);
     yield(op.blocks[0], depth + 1);
     line(depth, "} else {");
-    block(op.blocks[1], depth + 1);
-    yield(op.blocks[1], depth + 1);
+    if (op.blocks.size() > 1)
+      block(op.blocks[1], depth + 1);
+    if (op.blocks.size() > 1)
+      yield(op.blocks[1], depth + 1);
     line(depth, "}");
   }
 
@@ -360,7 +390,8 @@ private:
 } // namespace
 
 std::string print(const Program &program, const std::string &target) {
-  return Printer(program, target).run();
+  Program own = forTarget(program, target);
+  return Printer(own, target).run();
 }
 
 } // namespace soliton::generate

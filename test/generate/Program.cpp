@@ -49,6 +49,20 @@ int64_t tileOf(const Program &program, const std::string &dim) {
   return whole ? whole->size : 1;
 }
 
+Program forTarget(const Program &program, const std::string &target) {
+  if (!program.threads)
+    return program;
+  Program own = program;
+  int64_t lanes = target.starts_with("gfx") ? 64 : 32, waves = *program.threads / lanes;
+  for (Dim &dim : own.dims)
+    if (dim.name == kLanes || dim.name == kWaves)
+      dim.size = dim.name == kLanes ? lanes : waves;
+  for (WorkgroupConstraint &each : own.workgroups)
+    if (each.dim == kWaves)
+      each.tile = waves;
+  return own;
+}
+
 //===-- Mistakes ------------------------------------------------------------------------------===//
 
 namespace {
@@ -108,7 +122,7 @@ private:
     for (const TilingConstraint &each : program.tilings)
       require(program.findDim(each.dim) != nullptr, "a tiling of nothing");
     for (const WaveConstraint &each : program.waves) {
-      require(constrained.contains(each.dim), "waves on a dimension that workgroups do not share");
+      require(isTiled(each.dim), "waves on a dimension that neither workgroups nor loops share");
       require(each.tile > 0 && tileOf(program, each.dim) % each.tile == 0, "waves do not divide their tile");
     }
     for (const Dim &dim : program.dims)
@@ -176,6 +190,8 @@ private:
         require(program.findDim(groupsOf(dim).base) != nullptr, "a tile of an unknown dimension");
     if (isAccess(op))
       checkAccess(op);
+    else if (op.kind == OpKind::prefetch)
+      require(isParameter(op) && !op.along.empty(), "a hint about no parameter");
     else if (op.kind == OpKind::iterate || op.kind == OpKind::conditional)
       checkControl(op);
     else if (!op.results.empty())
@@ -210,7 +226,8 @@ private:
         require(type(block.yields[i]) == type(op.results[i]), "a block yields another type");
     }
     if (op.kind == OpKind::iterate) {
-      require(std::ranges::count(program.tilings, op.word, &TilingConstraint::dim) == 1, "a loop over no tiling");
+      bool isTiled = std::ranges::count(program.tilings, op.word, &TilingConstraint::dim) == 1;
+      require(isTiled || (op.formula && !program.findDim(op.word)), "a loop over no tiling");
       require(op.operands.size() == op.results.size() && op.blocks[0].arguments.size() == op.results.size(),
               "a loop carries other values than it gets");
       for (size_t i = 0; i < op.results.size() && !mistake; ++i)
@@ -264,17 +281,63 @@ private:
     case OpKind::sort:
       require(op.results.size() == operands.size() && std::ranges::count(operands[0]->dims, op.dim) == 1,
               "a sort along a dimension that is not there");
-      for (size_t i = 0; !mistake && i < operands.size(); ++i)
-        require(*operands[i] == type(op.results[i]) && operands[i]->dims == operands[0]->dims, "a sort to other types");
+      for (size_t i = 0; !mistake && i < operands.size(); ++i) {
+        ValueType sorted = *operands[i];
+        std::ranges::replace(sorted.dims, op.dim, op.into.empty() ? op.dim : op.into);
+        require(sorted == type(op.results[i]) && operands[i]->dims == operands[0]->dims, "a sort to other types");
+      }
       return;
     case OpKind::rearrange:
-      return require(*operands[0] == result && op.indices && op.indices->size() == result.dims.size(),
+      return require(operands[0]->element == result.element &&
+                         (op.indices ? op.indices->size() == operands[0]->dims.size()
+                                     : elementsOf(operands[0]->dims) == elementsOf(result.dims)),
                      "elements move to another type");
+    case OpKind::concatenate:
+      return checkConcatenate(op, operands, result);
+    case OpKind::bitcast:
+      return checkBitcast(*operands[0], result);
+    case OpKind::shuffle:
+      return require(*operands[0] == result && std::ranges::count(result.dims, op.dim) == 1 &&
+                         (operands.size() == 1 || *operands[1] == ValueType{result.dims, Element::i32}),
+                     "a shuffle to another type");
     case OpKind::mma:
       return checkMma(operands, result), checkScales(operands);
     default:
       return;
     }
+  }
+
+  int64_t elementsOf(const Dims &dims) const {
+    int64_t count = 1;
+    for (const std::string &dim : dims)
+      count *= tileOf(program, dim);
+    return count;
+  }
+
+  void checkConcatenate(const Op &op, const std::vector<const ValueType *> &operands, const ValueType &result) {
+    int64_t extent = 0;
+    require(op.along.size() == operands.size(), "pieces that lie nowhere");
+    for (size_t i = 0; !mistake && i < operands.size(); ++i) {
+      ValueType piece = *operands[i];
+      extent += tileOf(program, op.along[i]);
+      require(std::ranges::count(piece.dims, op.along[i]) == 1, "a piece that lies nowhere");
+      std::ranges::replace(piece.dims, op.along[i], op.dim);
+      require(piece == result, "a piece of another type");
+    }
+    require(extent == tileOf(program, op.dim), "pieces do not fill the whole");
+  }
+
+  /// Of two widths the wider one counts groups along the last dimension.
+  void checkBitcast(const ValueType &from, const ValueType &to) {
+    const ValueType &narrow = bitsOf(from.element) < bitsOf(to.element) ? from : to;
+    const ValueType &wide = &narrow == &from ? to : from;
+    int64_t group = bitsOf(wide.element) / bitsOf(narrow.element);
+    Dims dims = narrow.dims;
+    if (group > 1 && !dims.empty())
+      dims.back() += "/" + std::to_string(group);
+    require(wide.dims == dims && bitsOf(wide.element) == group * bitsOf(narrow.element) &&
+                bitsOf(wide.element) % 8 == 0,
+            "bits of another width");
   }
 
   void checkReduce(const Op &op, const std::vector<const ValueType *> &operands, const ValueType &result) {

@@ -23,7 +23,12 @@ struct Dim {
   int64_t size = 1;
   /// Known at launch only.
   bool dynamic = false;
+  /// Made by one phrase for itself: lanes, vectors, arrays, pieces. Others read no tiles of it.
+  bool own = false;
 };
+
+/// The dimensions of lanes: a workgroup's waves, and the lanes of each.
+inline constexpr const char *kWaves = "WAVES", *kLanes = "LANES";
 
 //===-- Constraints ---------------------------------------------------------------------------===//
 
@@ -116,6 +121,9 @@ enum class OpKind : uint8_t {
   argReduce,
   sort,
   rearrange,
+  concatenate,
+  bitcast,
+  shuffle,
   mma,
   iterate,
   conditional,
@@ -123,6 +131,7 @@ enum class OpKind : uint8_t {
   wait,
   indexOf,
   exit,
+  prefetch,
 };
 
 struct Op;
@@ -143,8 +152,11 @@ struct Op {
   int memory = -1;
   /// The function, the dimension, the axis, the counter, the matrix instruction; of a number from data its symbol.
   std::string word = {};
-  /// Of a reduction, scan or sort: its dimension.
+  /// Of a reduction, scan, sort, shuffle or concatenation: its dimension.
   std::string dim = {};
+  /// Of a sort: what the results have in its place, if not the same. Of a concatenation: the dimensions of the pieces.
+  std::string into = {};
+  std::vector<std::string> along = {};
   /// In `$index<k>` and `$dynamic_val<k>`, one per dimension of the memory; of a rearrangement, of the operand.
   std::optional<std::vector<Formula>> indices = {};
   /// One per dimension of the tile; nothing means `unbounded`.
@@ -170,6 +182,8 @@ struct Program {
   std::vector<Alias> aliases = {};
   std::optional<int64_t> grid = {};
   std::vector<int64_t> wavesPerBlock = {};
+  /// Lanes of a workgroup, if the kernel speaks of them: elements of `[WAVES, LANES]`, of which a target says how many.
+  std::optional<int64_t> threads = {};
   std::vector<Formula> assumptions = {};
 
   std::vector<Memory> memories = {};
@@ -199,6 +213,9 @@ struct Groups {
 Groups groupsOf(const std::string &dim);
 /// Elements of a dimension in a tile.
 int64_t tileOf(const Program &program, const std::string &dim);
+
+/// The program as a target has it: its waves have as many lanes as that target's.
+Program forTarget(const Program &program, const std::string &target);
 
 /// What is wrong with a program: a value used before it is made, types that do not fit. Nothing if it is well formed.
 std::optional<std::string> findMistake(const Program &program);

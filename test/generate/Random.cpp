@@ -54,7 +54,8 @@ void noteSymbols(const Formula &formula, std::set<std::string> &names) {
 }
 
 bool hasEffect(const Op &op, const Uses &uses) {
-  if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait || op.kind == OpKind::exit)
+  if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait || op.kind == OpKind::exit ||
+      op.kind == OpKind::prefetch)
     return true;
   if (op.kind == OpKind::indexOf) // symbols are names like those of dimensions
     return uses.dims.contains(op.word);
@@ -80,8 +81,9 @@ void collect(Block &block, Uses &uses) {
       collect(inner, uses);
     uses.values.insert(op.operands.begin(), op.operands.end());
     uses.values.insert(op.results.begin(), op.results.end());
-    if (isAccess(op))
+    if (isAccess(op) || op.kind == OpKind::prefetch)
       uses.memories.insert(op.memory);
+    uses.dims.insert(op.along.begin(), op.along.end());
     if (op.kind == OpKind::splat)
       uses.scalars.insert(op.memory);
     if (op.kind == OpKind::iterate)
@@ -128,7 +130,12 @@ void prune(Program &program) {
   collect(program.body, uses);
   for (int value : uses.values)
     for (const std::string &dim : program.values[static_cast<size_t>(value)].dims)
-      uses.dims.insert(dim);
+      uses.dims.insert({dim, groupsOf(dim).base});
+  // Lanes are there with their waves, or not at all.
+  if (uses.dims.contains(kWaves) || uses.dims.contains(kLanes))
+    uses.dims.insert({kWaves, kLanes});
+  else
+    program.threads.reset();
   for (int memory : uses.memories)
     for (const Formula &extent : program.memories[static_cast<size_t>(memory)].shape)
       noteSymbols(extent, uses.dims);

@@ -6,6 +6,7 @@
 //
 //   SolitonGenerate --seeds 0..2000 --gpu cuda                       code for sm_90a runs on the GPU too
 //   SolitonGenerate --seeds 0..20000 --refused-percent 3 --kernels-per-pair 20      what `make soak` asks for
+//   SolitonGenerate --seeds 800000..802000 --parse-only              what occurs in them, compiling nothing
 //
 // Exits 1 if a kernel failed, or the campaign does not meet what is asked for.
 //
@@ -25,7 +26,7 @@ constexpr const char *kUsage =
     "usage: SolitonGenerate [--seeds A..B] [--seeds-file FILE] [--jobs N] [--limit SECONDS] [--json] [--resume FILE]\n"
     "                       [--keep DIR] [--without FEATURE,...] [--only FEATURE,...] [--target NAME] [--no-binaries]\n"
     "                       [--library-every N] [--passes-every N] [--quiet] [--list] [--print SEED] [--judge SEED]\n"
-    "                       [--refused-percent P] [--kernels-per-pair N] [--gpu DEVICE]\n";
+    "                       [--refused-percent P] [--kernels-per-pair N] [--gpu DEVICE] [--parse-only]\n";
 
 struct Arguments {
   CampaignOptions options;
@@ -78,6 +79,8 @@ bool parseFlag(const std::string &name, Arguments &arguments) {
     return arguments.list = true;
   if (name == "--no-binaries")
     return !(arguments.options.judge.binaries = false);
+  if (name == "--parse-only")
+    return arguments.options.judge.parseOnly = true;
   return false;
 }
 

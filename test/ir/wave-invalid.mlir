@@ -40,6 +40,21 @@ func.func private @memory_c2_rank(!wave.memory<["M"], f32, shared, "[M 64, K 32]
 
 // -----
 
+// expected-error@+1 {{the memory has 1 strides for 2 dimensions}}
+func.func private @memory_c3_rank(!wave.memory<["M", "K"], f32, global, strides = ["1"]>)
+
+// -----
+
+// expected-error@+1 {{the memory has the stride -8, expected 0 or more}}
+func.func private @memory_c3_negative(!wave.memory<["M", "K"], f32, global, strides = ["-8", "1"]>)
+
+// -----
+
+// expected-error@+1 {{strides of elements that share bytes, expected elements of whole bytes}}
+func.func private @memory_c3_packed(!wave.memory<["M", "K"], f4E2M1FN, global, strides = ["LDA", "1"]>)
+
+// -----
+
 // expected-error@+1 {{found address space `local`, expected `global` or `shared`}}
 func.func private @memory_space(!wave.memory<["M"], f32, local>)
 
@@ -259,6 +274,14 @@ func.func @allocate_c1() {
 func.func @allocate_c2() {
   // expected-error@+1 {{has 0 buffers, expected at least 1}}
   %0 = wave.allocate {buffers = 0 : i64} : !wave.memory<["M"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @allocate_c3() {
+  // expected-error@+1 {{allocates a tile with strides, which only parameters have}}
+  %0 = wave.allocate : !wave.memory<["M"], f16, shared, strides = ["2"]>
   return
 }
 

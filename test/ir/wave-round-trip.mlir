@@ -141,3 +141,10 @@ wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M
   // CHECK: wave.fill 1 : i32 -> <[], i32, "reg = (1 _ 0)">
   %5 = wave.fill 1 : i32 -> !wave.tile<[], i32, "reg = (1 _ 0)">
 }
+
+// Elements that do not lie row by row.
+// CHECK-LABEL: func.func private @strided
+// CHECK-SAME:    !wave.memory<["M", "K"], f16, global, strides = ["LDA", "1"]>
+// CHECK-SAME:    !wave.memory<["B", "M", "K"], f16, shared, strides = ["0", "2*LDA", "1"]>
+func.func private @strided(!wave.memory<["M", "K"], f16, global, strides = ["LDA", "1"]>,
+                           !wave.memory<["B", "M", "K"], f16, shared, strides = ["0", "LDA * 2", "1"]>)

@@ -38,6 +38,16 @@ Value product(const Operands &at) {
   return mma(read(a), read(b), at.kernel.fill({at.M, at.N}, sum, 0));
 }
 
+/// The same with scales, as deep as an instruction that scales.
+Value scaledProduct(const Operands &at) {
+  auto [DEPTH] = symbols<"DEPTH">();
+  auto a = at.kernel.memory("a", {at.M, DEPTH}, global, at.type),
+       b = at.kernel.memory("b", {at.N, DEPTH}, global, at.type);
+  auto s = at.kernel.memory("s", {at.M, DEPTH / 32}, global, f8e8m0fnu),
+       t = at.kernel.memory("t", {at.N, DEPTH / 32}, global, f8e8m0fnu);
+  return scaled_mma(read(a), read(s), read(b), read(t), at.kernel.fill({at.M, at.N}, f32, 0));
+}
+
 std::vector<Operation> memoryOperations() {
   return {{"read", [](const Operands &at) { return at.x; }},
           {"write",
@@ -58,7 +68,21 @@ std::vector<Operation> memoryOperations() {
           atomic("atomic_exchange", atomic_exchange),
           atomic("atomic_and", atomic_and),
           atomic("atomic_or", atomic_or),
-          atomic("atomic_xor", atomic_xor)};
+          atomic("atomic_xor", atomic_xor),
+          {"atomic_cas",
+           [](const Operands &at) {
+             return atomic_cas(at.x, at.y, at.kernel.memory("changed", {at.M, at.N}, global, at.type));
+           }},
+          {"scatter_add",
+           [](const Operands &at) {
+             Value columns = broadcast(at.kernel.self_index(at.N) % 4, {at.M, at.N});
+             scatter_add(at.x, columns, at.N, at.kernel.memory("changed", {at.M, at.N}, global, at.type));
+             return Value();
+           }},
+          {"prefetch", [](const Operands &at) {
+             prefetch(at.memory);
+             return at.x;
+           }}};
 }
 
 std::vector<Operation> valueOperations() {
@@ -72,7 +96,15 @@ std::vector<Operation> valueOperations() {
          Expr row = index_of(read_at(at.memory, {1, 2}));
          return read(at.memory, {.bounds = {{{at.M, row}, {at.N, at.N}}}});
        }},
+      {"set_symbol",
+       [](const Operands &at) {
+         auto [ROWS] = symbols<"ROWS">();
+         set_symbol(ROWS, read_at(at.memory, {1, 2}));
+         return read(at.memory, {.bounds = {{{at.M, ROWS}, {at.N, at.N}}}});
+       }},
       {"apply_expr", [](const Operands &at) { return apply_expr(at.x, [](Expr x) { return 2 * x + 1; }); }},
+      {"apply_expr (relation)",
+       [](const Operands &at) { return select(apply_expr(at.x, [](Expr x) { return sym::lt(x, 2); }), at.x, at.y); }},
       {"broadcast",
        [](const Operands &at) {
          return broadcast(read(at.kernel.memory("row", {at.M}, global, at.type)), {at.M, at.N});
@@ -91,6 +123,54 @@ std::vector<Operation> valueOperations() {
       {"conditional", [](const Operands &at) {
          return at.kernel.conditional(sym::eq(workgroup_id(0), 0), [&] { return at.x; }, [&] { return at.y; });
        }}};
+}
+
+/// Elements that move, and rows in order.
+std::vector<Operation> movingOperations() {
+  auto [few, many] = symbols<"FEW MANY">();
+  Expr FEW = few, MANY = many;
+  return {{"reshape", [=](const Operands &at) { return reshape(at.x, {FEW, MANY}); }},
+          {"slice", [=](const Operands &at) { return slice(at.x, at.N, FEW, {.start = 4, .stride = 2}); }},
+          {"extract", [](const Operands &at) { return extract(at.x, at.N, 3); }},
+          {"concatenate", [=](const Operands &at) { return concatenate({{at.x, at.N}, {at.y, at.N}}, MANY); }},
+          {"sort", [](const Operands &at) { return sort(at.x, at.N).value; }},
+          {"sort_by",
+           [](const Operands &at) {
+             return sort_by(at.kernel.self_index(at.N) % 5 + cast(at.x == at.y, i32), {at.x}, at.N)[1];
+           }},
+          {"topk", [=](const Operands &at) { return topk(at.x, FEW, at.N).value; }},
+          {"topk_by", [=](const Operands &at) {
+             return topk_by(at.kernel.self_index(at.N) % 5 + cast(at.x == at.y, i32), {at.x}, FEW, at.N)[1];
+           }}};
+}
+
+/// What one lane says.
+std::vector<Operation> laneOperations() {
+  auto here = [](const Operands &at) { return at.memory(thread_id()); };
+  return {{"load", [](const Operands &at) { return at.x; }, true},
+          {"load (vector)", [](const Operands &at) { return load(at.memory(4 * thread_id()), {.vector = 4}); }, true},
+          {"store",
+           [](const Operands &at) {
+             auto [MANY] = symbols<"MANY">();
+             store(at.x, at.kernel.memory("stored", {MANY}, global, at.type)(thread_id()));
+             return Value();
+           },
+           true},
+          {"shared_array",
+           [](const Operands &at) {
+             auto part = at.kernel.shared_array("part", {64}, at.type);
+             store(at.x, part(thread_id()));
+             return load(part(63 - thread_id()));
+           },
+           true},
+          {"shuffle", [](const Operands &at) { return shuffle(at.x, 3); }, true},
+          {"shuffle_xor", [](const Operands &at) { return shuffle_xor(at.x, 5); }, true},
+          {"rotate", [](const Operands &at) { return rotate(at.x, 1); }, true},
+          {"vote_any", [](const Operands &at) { return vote_any(at.x); }, true},
+          {"vote_count", [](const Operands &at) { return vote_count(at.x); }, true},
+          {"ballot", [](const Operands &at) { return ballot(at.x); }, true},
+          {"atomic_add (lane)", [=](const Operands &at) { return atomic_add(at.y, here(at)); }, true},
+          {"atomic_max (lane)", [=](const Operands &at) { return atomic_max(at.y, here(at)); }, true}};
 }
 
 std::vector<Operation> castOperations() {
@@ -160,7 +240,8 @@ std::vector<Operation> alongOperations() {
           reduction("cummin", cummin),
           {"argmax", [](const Operands &at) { return argmax(at.x, at.N).index; }},
           {"argmin", [](const Operands &at) { return argmin(at.x, at.N).index; }},
-          {"mma", product}};
+          {"mma", product},
+          {"scaled_mma", scaledProduct}};
 }
 
 } // namespace
@@ -169,14 +250,29 @@ const std::vector<Operation> &operations() {
   static const std::vector<Operation> list = [] {
     std::vector<Operation> all;
     for (const std::vector<Operation> &some :
-         {memoryOperations(), valueOperations(), castOperations(), elementwiseOperations(), alongOperations()})
+         {memoryOperations(), valueOperations(), movingOperations(), castOperations(), elementwiseOperations(),
+          alongOperations(), laneOperations()})
       all.insert(all.end(), some.begin(), some.end());
     return all;
   }();
   return list;
 }
 
+static Kernel buildOfLanes(const Operation &operation, DType type) {
+  auto [M, N, K, MANY] = symbols<"M N K MANY">();
+  Kernel kernel{"op", {Simt(64, {1})}};
+  MemoryRef x = kernel.memory("x", {N}, global, type), y = kernel.memory("y", {N}, global, type);
+  Value result = operation.make({kernel, type, M, N, K, load(x(thread_id())), load(y(thread_id())), x});
+  if (!result.program())
+    return kernel;
+  MemoryRef results = kernel.memory("result", {4 * MANY}, global, result.type());
+  store(result, results(result.dims().size() > 2 ? 4 * thread_id() : thread_id()));
+  return kernel;
+}
+
 Kernel build(const Operation &operation, DType type) {
+  if (operation.ofLanes)
+    return buildOfLanes(operation, type);
   auto [M, N, K] = symbols<"M N K">();
   Kernel kernel{"op", {WorkgroupConstraint(M, 16, 0), TilingConstraint(K, 16), HardwareConstraint{}}};
   // A product that no loop walks sees all of K at once.
@@ -190,8 +286,8 @@ Kernel build(const Operation &operation, DType type) {
 }
 
 lang::Substitutions sizes() {
-  auto [M, N, K] = symbols<"M N K">();
-  return {{M, 16}, {N, 32}, {K, 32}};
+  auto [M, N, K, FEW, MANY, DEPTH] = symbols<"M N K FEW MANY DEPTH">();
+  return {{M, 16}, {N, 32}, {K, 32}, {FEW, 8}, {MANY, 64}, {DEPTH, 128}};
 }
 
 } // namespace soliton::test

@@ -21,7 +21,7 @@ struct Operands {
   Kernel &kernel;
   ElementType type;
   Expr M, N, K;
-  /// Two tiles [M, N].
+  /// Two tiles [M, N]; in a kernel of lanes, two numbers of each of 64 lanes, of which N are in the memory.
   Value x, y;
   MemoryRef memory;
 };
@@ -30,11 +30,13 @@ struct Operation {
   std::string name;
   /// The result, which is written to a tensor of its dimensions and type; none where the operation writes by itself.
   std::function<Value(const Operands &)> make;
+  /// It speaks of one lane (Simt.h).
+  bool ofLanes = false;
 };
 
 const std::vector<Operation> &operations();
 
-/// The kernel of one operation; `M`, `N` and `K` are 16, 32 and 32.
+/// The kernel of one operation; `M`, `N` and `K` are 16, 32 and 32, `FEW`, `MANY` and `DEPTH` 8, 64 and 128.
 Kernel build(const Operation &operation, DType type);
 lang::Substitutions sizes();
 

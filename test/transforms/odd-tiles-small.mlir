@@ -5,7 +5,7 @@
 
 // Small odd extents are rounded up where lanes would hold the same elements otherwise: 3x5x7 of them.
 // CHECK-LABEL: wave.kernel @small
-// CHECK: wave.read %{{.*}} -> <[A, B, C], f16, "reg = (4 A 1), lane = (8 C 1)(8 B 1)">
+// CHECK: wave.read %{{.*}} -> <[A, B, C], f16, "reg = (3 B 2), lane = (8 C 1)(2 B 1)(4 A 1)">
 wave.kernel @small attributes {
     arg_names = ["a", "b"],
     constraints = [#wave.workgroup<dim = "A", tile = <"3">, workgroupDim = 0>],

@@ -125,6 +125,37 @@ TEST_P(Numbers, AChainThatDataLink) {
   EXPECT_EQ(got, want);
 }
 
+/// A loop that nothing ends is stopped after some seconds, or after as many instructions as the user says, and named.
+TEST_P(Numbers, ALoopWithoutAnEndIsNamed) {
+  auto [B, N] = symbols<"B N">();
+  Kernel k{"endless", {WorkgroupConstraint(B, 1, 0), HardwareConstraint{}}};
+  auto next = k.memory("next", {N}, global, i32), out = k.memory("out", {B}, global, i32);
+  int line = __LINE__ + 1;
+  auto [place, steps] = k.iterate_while(
+      {read_at(next, {0}), k.fill({B}, i32, 0)}, [&](Value place, Value) { return le(0, index_of(place)); },
+      [&](Value place, Value count) { return std::tuple{read_at(next, {index_of(place)}), count + 1}; });
+  (void)place;
+  write(steps, out);
+  CompiledKernel run = compiled(k, options({{B, 1}, {N, 2}}));
+  std::vector<int32_t> circle = {1, 0}, got(1);
+  auto launch = [&] { run(rt::Tensor::of(circle, {2}), rt::Tensor::of(got, {1})); };
+  ::setenv("SOLITON_EMULATOR_STEPS", "20000", 1);
+  try {
+    launch();
+    ADD_FAILURE() << "it has no end";
+  } catch (const CompileError &error) {
+    const Diagnostic &found = error.diagnostics().front();
+    EXPECT_EQ(idText(found.id), "emulator-finding");
+    EXPECT_NE(found.message.find("stopped after 20000 instructions, in this loop"), std::string::npos) << found.message;
+    EXPECT_EQ(found.place.file, __FILE__);
+    EXPECT_EQ(found.place.line, line);
+    EXPECT_NE(found.hint.find("SOLITON_EMULATOR_STEPS"), std::string::npos) << found.hint;
+  }
+  ::setenv("SOLITON_EMULATOR_STEPS", "many", 1);
+  EXPECT_THROW(launch(), CompileError);
+  ::unsetenv("SOLITON_EMULATOR_STEPS");
+}
+
 /// A loop inside a loop that data end, with matrix products and tiles in shared memory: powers of a matrix until the
 /// number of steps that a tensor says.
 TEST_P(Numbers, ProductsInALoopThatDataEnd) {

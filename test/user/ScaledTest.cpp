@@ -21,13 +21,16 @@ struct Factor {
     for (uint8_t &byte : bytes)
       do
         byte = static_cast<uint8_t>(engine());
-      while (!std::isfinite(decode(type, byte)));
+      while (bits(type) == 8 && !std::isfinite(decode(type, byte)));
   }
-  int64_t perByte() const { return 8 / bits(type); }
+  int64_t rowBytes() const { return depth * bits(type) / 8; }
   double element(int64_t row, int64_t k) const {
-    int64_t at = row * depth + k;
-    uint64_t byte = bytes[static_cast<size_t>(at / perByte())];
-    return decode(type, perByte() == 2 ? byte >> (at % 2 * 4) & 15 : byte);
+    uint64_t code = 0;
+    for (int64_t bit = 0; bit < bits(type); ++bit) {
+      int64_t at = k * bits(type) + bit;
+      code |= uint64_t(bytes[static_cast<size_t>(row * rowBytes() + at / 8)] >> (at % 8) & 1) << bit;
+    }
+    return decode(type, code);
   }
   uint8_t &scale(int64_t row, int64_t block) { return scales[static_cast<size_t>(row * depth / kBlock + block)]; }
   double scaled(int64_t row, int64_t k) {
@@ -35,7 +38,7 @@ struct Factor {
     return byte == 255 ? NAN : std::ldexp(element(row, k), byte - 127);
   }
   rt::Tensor elements() {
-    return rt::Tensor::dense(bytes.data(), perByte() == 2 ? DType::i8 : type, {rows, depth / perByte()});
+    return rt::Tensor::dense(bytes.data(), bits(type) < 8 ? DType::i8 : type, {rows, rowBytes()});
   }
   rt::Tensor allScales() { return rt::Tensor::dense(scales.data(), DType::i8, {rows, depth / kBlock}); }
 
@@ -54,8 +57,8 @@ protected:
              {WorkgroupConstraint(M, 32, 0), WorkgroupConstraint(N, 32, 1), TilingConstraint(K, 128),
               WaveConstraint(M, 16), HardwareConstraint{}}};
     auto factor = [&](const char *name, Expr row, DType type) {
-      bool packed = bits(type) == 4;
-      auto memory = k.memory(name, {row, packed ? K / 2 : K}, shared, packed ? i8 : ElementType(type));
+      bool packed = bits(type) < 8;
+      auto memory = k.memory(name, {row, K * bits(type) / 8}, shared, packed ? i8 : ElementType(type));
       return [memory, packed, type] { return packed ? bitcast(read(memory), type) : read(memory); };
     };
     auto scales = [&](const char *name, Expr row) {
@@ -111,7 +114,10 @@ protected:
 TEST_P(Scaled, ScalesThatOnlyTogetherAreNumbers) {
   for (auto [left, right] : {std::pair(DType::f4e2m1fn, DType::f4e2m1fn),
                              {DType::f8e4m3fn, DType::f8e5m2},
-                             {DType::f8e5m2, DType::f4e2m1fn}}) {
+                             {DType::f8e5m2, DType::f4e2m1fn},
+                             {DType::f6e2m3fn, DType::f6e3m2fn},
+                             {DType::f6e3m2fn, DType::f4e2m1fn},
+                             {DType::f8e4m3fn, DType::f6e2m3fn}}) {
     CompiledKernel kernel = compiled(product(left, right), sizes(45, 33, 352));
     Factor a(left, 45, 352, 1), b(right, 33, 352, 2);
     for (int64_t block = 0; block < 11; ++block) {
@@ -164,6 +170,33 @@ TEST_P(Scaled, ComputedScalesEndWhereTheirDimensionDoes) {
   Floats c(DType::f32, {20, 40}, -1);
   run(kernel, storedA, storedB, c);
   EXPECT_EQ(check(a, b, c), 20 * 40);
+}
+
+/// The elements themselves in memory, not bytes that are read as them.
+TEST_P(Scaled, SixBitElementsInMemory) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel k{"sixes",
+           {WorkgroupConstraint(M, 32, 0), WorkgroupConstraint(N, 32, 1), TilingConstraint(K, 128),
+            WaveConstraint(M, 16), HardwareConstraint{}}};
+  auto a = k.memory("a", {M, K}, shared, f6e2m3fn), b = k.memory("b", {N, K}, global, f6e3m2fn);
+  auto s = k.memory("s", {M, K / 32}, shared, i8), t = k.memory("t", {N, K / 32}, shared, i8);
+  auto c = k.memory("c", {M, N}, global, f32);
+  write(k.iterate(K, k.fill({M, N}, f32, 0.0),
+                  [&](Value acc) {
+                    return scaled_mma(read(a), bitcast(read(s), f8e8m0fnu), read(b), bitcast(read(t), f8e8m0fnu), acc);
+                  }),
+        c);
+  CompiledKernel kernel = compiled(k, sizes(40, 33, 160));
+  Factor left(DType::f6e2m3fn, 40, 160, 9), right(DType::f6e3m2fn, 33, 160, 10);
+  for (Factor *factor : {&left, &right})
+    for (uint8_t &scale : factor->scales)
+      scale = static_cast<uint8_t>(120 + factor->engine() % 10);
+  Floats out(DType::f32, {40, 33}, -1);
+  auto elements = [](Factor &factor) {
+    return rt::Tensor::dense(factor.bytes.data(), factor.type, {factor.rows, factor.depth});
+  };
+  kernel(elements(left), elements(right), left.allScales(), right.allScales(), out.tensor());
+  EXPECT_EQ(check(left, right, out), 40 * 33);
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, Scaled, testing::ValuesIn(allTargets()), targetName);

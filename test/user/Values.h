@@ -78,6 +78,17 @@ protected:
     return compile(kernel, options);
   }
 
+  /// The id of the first error of a launch; empty if there is none.
+  template <typename Launch>
+  static std::string refused(Launch launch) {
+    try {
+      launch();
+    } catch (const CompileError &error) {
+      return std::string(idText(error.diagnostics().front().id));
+    }
+    return "";
+  }
+
   /// The id of the first error of a compilation; empty if there is none.
   static std::string refusal(const Kernel &kernel, const CompileOptions &options) {
     for (const Diagnostic &diagnostic : tryCompile(kernel, options).diagnostics)

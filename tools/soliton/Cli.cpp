@@ -121,7 +121,9 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   layoutApp->add_option("instruction", layout.instruction,
                         "after `mma`: a matrix instruction of `soliton targets --json`");
   layoutApp->add_option("--value", layout.value, "the tag of an operation of the kernel");
-  layoutApp->add_option("--svg", layout.svg, "write a picture");
+  layoutApp->add_option("--svg", layout.svg, "write a picture, to standard output where no file is named")
+      ->expected(0, 1)
+      ->default_str("-");
   layoutApp->footer("Examples:\n  soliton layout mma F32_16x16x16_F16 --target gfx942 --svg mma.svg\n"
                     "  soliton layout gemm --value mma --target sm_90a --json");
 

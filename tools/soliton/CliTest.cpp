@@ -243,6 +243,38 @@ const char *const kCopy = R"mlir(wave.kernel @twice attributes {arg_names = ["a"
 }
 )mlir";
 
+/// Rows that lie apart, some of them one.
+const char *const kStrided = R"mlir(wave.kernel @sums attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"16">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>,
+                   #wave.hardware<>], subs = {}, dynamic = ["LDA", "M", "N"], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global, strides = ["LDA", "1"]>, %b: !wave.memory<["M", "N"], f32, global, strides = ["0", "1"]>,
+     %c: !wave.memory<["M", "N"], f32, global, strides = ["LDA + 3", "1"]>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f32, global, strides = ["LDA", "1"]> -> !wave.tile<[M, N], f32>
+  %1 = wave.read %b : !wave.memory<["M", "N"], f32, global, strides = ["0", "1"]> -> !wave.tile<[M, N], f32>
+  %2 = wave.binary add %0, %1 : !wave.tile<[M, N], f32>, !wave.tile<[M, N], f32> -> !wave.tile<[M, N], f32>
+  wave.write %2, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global, strides = ["LDA + 3", "1"]>
+}
+)mlir";
+
+TEST_F(Cli, RowsOfArgumentsMayLieApart) {
+  std::string file = write("sums.mlir", kStrided);
+  for (const char *target : {"gfx942", "gfx950", "sm_90a"}) {
+    Said said =
+        soliton({"run", file, "--target", target, "--device", "emulator", "--size", "M=20,N=50,LDA=77", "--json"});
+    EXPECT_EQ(said.code, 0) << said.out << said.err;
+    EXPECT_EQ(said.parsed().at("ok"), true) << said.out;
+  }
+  expectUsage({"run", file, "--device", "emulator", "--size", "M=20,N=50"}, {"`LDA`", "--size LDA=NUMBER"});
+  // Rows of the result that overlap.
+  Said said = soliton({"run", file, "--device", "emulator", "--size", "M=20,N=50,LDA=40"});
+  EXPECT_NE(said.code, 0);
+  EXPECT_NE(said.err.find("[argument-self-overlap]"), std::string::npos) << said.err;
+  Said compiled = soliton({"compile", file, "--emit", "wave"});
+  EXPECT_NE(compiled.out.find("strides = [\"LDA\", \"1\"]"), std::string::npos) << compiled.out << compiled.err;
+  ASSERT_EQ(soliton({"compile", file, "--aot", path("rows")}).code, 0);
+  EXPECT_NE(read("rows/sums.h").find("strides [LDA, 1]"), std::string::npos) << read("rows/sums.h");
+}
+
 TEST_F(Cli, CompileAFile) {
   std::string file = write("twice.mlir", kCopy);
   Said said = soliton({"compile", file, "--emit", "machine"});

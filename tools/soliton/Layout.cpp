@@ -89,6 +89,10 @@ LayoutPicture pictureFor(const LayoutCommand &command, std::ostream &err) {
 
 int showLayout(const LayoutCommand &command, std::ostream &out, std::ostream &err) {
   LayoutPicture picture = pictureFor(command, err);
+  if (command.svg == "-") {
+    out << printLayoutSvg(picture);
+    return 0;
+  }
   if (!command.svg.empty())
     writeFile(command.svg, printLayoutSvg(picture));
   if (command.choice.json)

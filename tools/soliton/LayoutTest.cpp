@@ -21,6 +21,8 @@ TEST_F(LayoutCommandLine, MatrixInstructionSaysWhoHoldsWhat) {
   said = soliton({"layout", "mma", "F32_16x16x16_F16", "--target", "gfx942"});
   EXPECT_NE(said.out.find("acc[M 16, N 16] f32: reg = (4 M 1), lane = (16 N 1)(4 M 4)"), std::string::npos) << said.out;
   EXPECT_NE(said.out.find("  0.0"), std::string::npos) << said.out;
+  said = soliton({"layout", "mma", "F32_16x16x16_F16", "--svg"});
+  EXPECT_TRUE(said.out.starts_with("<svg") && said.out.ends_with("</svg>\n")) << "without a file, to standard output";
 }
 
 TEST_F(LayoutCommandLine, EveryInstructionOfEveryTargetHasItsPicture) {

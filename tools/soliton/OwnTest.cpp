@@ -232,8 +232,8 @@ TEST_F(Cli, AotLeavesAllThatALaunchNeeds) {
   soliton_kernel *kernel = soliton_open(path("shipped/copy.emulated.kernel").c_str(), "emulator");
   ASSERT_NE(kernel, nullptr) << soliton_error();
   std::vector<float> a(30 * 20, 2.5f), b(30 * 20, 0);
-  soliton_argument arguments[] = {{SOLITON_HOST, a.data(), 2, {30, 20}, 0, 0},
-                                  {SOLITON_HOST, b.data(), 2, {30, 20}, 0, 0}};
+  soliton_argument arguments[] = {{SOLITON_HOST, a.data(), 2, {30, 20}, 0, 0, 0, {0}},
+                                  {SOLITON_HOST, b.data(), 2, {30, 20}, 0, 0, 0, {0}}};
   EXPECT_EQ(soliton_launch(kernel, arguments, 2, nullptr, 0, nullptr), 0) << soliton_error();
   EXPECT_EQ(soliton_synchronize(kernel), 0);
   EXPECT_EQ(b, a);

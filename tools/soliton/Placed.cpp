@@ -1,5 +1,7 @@
 #include "tools/soliton/Placed.h"
 
+#include "soliton/runtime/Strided.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -49,13 +51,14 @@ PlacedArguments::PlacedArguments(rt::Device &device, const Trial &trial, std::op
       list.push_back(list[inPlace->input]);
       continue;
     }
-    std::vector<std::byte> host(trial.bytes[i].size() + 2 * kGuardBytes, kGuard);
-    std::ranges::copy(trial.bytes[i], host.begin() + kGuardBytes);
+    std::vector<std::byte> bytes = trial.bytes[i];
+    if (!trial.strides[i].empty())
+      bytes = rt::spread(trial.view(i, nullptr, device.info()), bytes, kGuard);
+    std::vector<std::byte> host(bytes.size() + 2 * kGuardBytes, kGuard);
+    std::ranges::copy(bytes, host.begin() + kGuardBytes);
     memory[i] = std::make_unique<rt::DeviceBuffer>(device, host.size());
     device.copyToDevice(memory[i]->data(), host.data(), host.size());
-    const kernels::Array &array = trial.problem.arrays[i];
-    list.push_back(rt::Tensor::dense(static_cast<std::byte *>(memory[i]->data()) + kGuardBytes, array.type, array.shape,
-                                     device.info().memory(), device.info().index));
+    list.push_back(trial.view(i, static_cast<std::byte *>(memory[i]->data()) + kGuardBytes, device.info()));
   }
 }
 
@@ -70,6 +73,11 @@ std::vector<std::vector<std::byte>> PlacedArguments::fetch(bool &guardsIntact) c
     guardsIntact &= std::all_of(host.begin(), host.begin() + kGuardBytes, intact) &&
                     std::all_of(host.end() - kGuardBytes, host.end(), intact);
     results[i].assign(host.begin() + kGuardBytes, host.end() - kGuardBytes);
+    if (trial.strides[i].empty())
+      continue;
+    rt::Tensor view = trial.view(i, nullptr, device.info());
+    guardsIntact &= rt::isGapIntact(view, results[i], kGuard);
+    results[i] = rt::gather(view, results[i]);
   }
   if (inPlace)
     results[inPlace->output] = results[inPlace->input];

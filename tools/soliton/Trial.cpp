@@ -2,6 +2,7 @@
 
 #include "soliton/driver/Reference.h"
 #include "soliton/runtime/ArrayFile.h"
+#include "soliton/runtime/Strided.h"
 #include "soliton/support/Float.h"
 
 #include <algorithm>
@@ -88,7 +89,7 @@ static std::vector<int64_t> symbolValues(const Resolved &resolved, const rt::Ker
     auto shape = symbol.argument ? given.find(image.arguments[*symbol.argument].name) : given.end();
     if (said != resolved.sizes.end())
       values.push_back(said->second);
-    else if (shape != given.end() && symbol.dim < shape->second.size())
+    else if (shape != given.end() && symbol.dim < shape->second.size() && !symbol.isStride)
       values.push_back(symbol.valueOf(shape->second[symbol.dim]));
     else
       throw UsageError("`" + symbol.name + "` of `" + image.kernel + "` is known only at launch: say `--size " +
@@ -126,14 +127,52 @@ static std::vector<kernels::ArgumentInfo> argumentsOf(const rt::KernelImage &ima
   return list;
 }
 
+/// The strides of all arguments as numbers.
+static std::vector<std::vector<int64_t>> stridesOf(const rt::KernelImage &image, const std::vector<int64_t> &symbols) {
+  std::vector<std::vector<int64_t>> list;
+  for (const rt::ArgumentSpec &argument : image.arguments) {
+    std::vector<int64_t> &strides = list.emplace_back();
+    for (const rt::LaunchExpr &stride : argument.strides) {
+      rt::LaunchValue value = stride.evaluate(symbols);
+      if (!value.ok() || value.value < 0)
+        throw UsageError("a stride of `" + argument.name + "` has no value at these sizes");
+      strides.push_back(value.value);
+    }
+  }
+  return list;
+}
+
+rt::Tensor Trial::view(size_t i, void *data, const rt::DeviceInfo &device) const {
+  const kernels::Array &array = problem.arrays[i];
+  if (strides[i].empty())
+    return rt::Tensor::dense(data, array.type, array.shape, device.memory(), device.index);
+  return rt::Tensor::strided(data, array.type, array.shape, strides[i], device.memory(), device.index);
+}
+
+/// Elements that share a place are one.
+static void shareThePlaces(Trial &trial) {
+  for (size_t i = 0; i < trial.bytes.size(); ++i) {
+    kernels::Array &array = trial.problem.arrays[i];
+    if (trial.strides[i].empty())
+      continue;
+    rt::Tensor view = trial.view(i, nullptr, {});
+    if (!view.bytes())
+      throw UsageError("`" + trial.problem.arguments[i].name + "` has no size at these strides");
+    trial.bytes[i] = rt::gather(view, rt::spread(view, trial.bytes[i], kUnwritten));
+    if (!array.values.empty())
+      array.values = kernels::decodeArray(array.type, trial.bytes[i], array.shape);
+  }
+}
+
 Trial makeTrial(const Resolved &resolved, const rt::KernelImage &image, const kernels::ProblemOptions &options,
                 const Files &inputs) {
   Trial trial;
+  std::vector<int64_t> values = symbolValues(resolved, image, shapesOf(inputs));
+  trial.strides = stridesOf(image, values);
   if (resolved.isOfLibrary()) {
     trial.problem = kernels::makeProblem(*resolved.entry, *resolved.variant, resolved.sizes, options);
   } else {
     requireKnownSizes(resolved, image);
-    std::vector<int64_t> values = symbolValues(resolved, image, shapesOf(inputs));
     for (size_t i = 0; i < values.size(); ++i)
       if (!image.symbols[i].argument)
         trial.symbols.push_back(values[i]);
@@ -155,6 +194,7 @@ Trial makeTrial(const Resolved &resolved, const rt::KernelImage &image, const ke
     trial.bytes[i] = readArgument(path, array);
     array.values = kernels::decodeArray(array.type, trial.bytes[i], array.shape);
   }
+  shareThePlaces(trial);
   return trial;
 }
 

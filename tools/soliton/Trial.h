@@ -33,6 +33,11 @@ struct Trial {
   std::vector<bool> isWritten;
   /// Values of the symbols that no argument binds, in the image's order.
   std::vector<int64_t> symbols;
+  /// For each argument how far apart its elements lie along each dimension; empty: row by row without gaps.
+  std::vector<std::vector<int64_t>> strides;
+
+  /// Where the elements of argument `i` lie, counted from `data`.
+  rt::Tensor view(size_t i, void *data, const rt::DeviceInfo &device) const;
 };
 
 /// Drawn, or read from files. Throws UsageError for a size that is missing or unknown, CompileError for a file that

@@ -91,6 +91,7 @@ LogicalResult AmdTranslator::translateMachine(mlir::Operation *op) {
         keepApart();
         return result;
       })
+      .Case<machine::PrefetchOp>([](auto) { return success(); }) // gfx9 has no such instruction
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>(
           [&](auto) { return translateHint(op); })
       .Default([&](auto) -> LogicalResult {

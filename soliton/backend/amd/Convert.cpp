@@ -127,11 +127,11 @@ LogicalResult AmdTranslator::translate(machine::ConvertOp op) {
   bool isNative = small && isNativeFp8(*small);
   bool hasFp4Or6 = small && hasPermlaneSwap();
   bool isFp4 = hasFp4Or6 && *small == DType::f4e2m1fn;
-  bool isFp6 = hasFp4Or6 && *small == DType::f6e2m3fn && countOf(get(op.getValue())->getType()) == 32;
+  bool isFp6 = hasFp4Or6 && soliton::bits(*small) == 6 && countOf(get(op.getValue())->getType()) == 32;
   if ((!isNative && !isFp4 && !isFp6) || !(wideElement.isF32() || wideElement.isF16() || wideElement.isBF16()))
     return translateConvert(op);
-  if (*small == DType::f6e2m3fn)
-    return fp6(op, isToSmall, false);
+  if (isFp6)
+    return fp6(op, isToSmall, *small == DType::f6e3m2fn);
   bool isE5m2 = *small == target.fp8e5m2;
   Value *value = get(op.getValue());
   if (isToSmall) {

@@ -210,7 +210,8 @@ std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std:
       return std::nullopt;
     }
     Instruction instruction = decode(decoder, inst, address);
-    if (auto line = dwarf->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection})) {
+    constexpr auto wholeName = llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath;
+    if (auto line = dwarf->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection}, wholeName)) {
       if (line->FileName != llvm::DILineInfo::BadString)
         instruction.file = line->FileName;
       instruction.line = line->Line;

@@ -241,11 +241,13 @@ static llvm::LogicalResult checkDemand(machine::KernelOp kernel, const Target &t
 }
 
 mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Target &target, const Options &options) {
-  constexpr int64_t half = 128; // of the registers that every instruction can name
+  // Of the 256 registers that every instruction can name. What fits into them with room for addresses has its
+  // accumulators there too, however many they are.
+  constexpr int64_t half = 128, most = 208;
   if (failed(checkTarget(kernel, target, Vendor::amd)) || failed(checkDemand(kernel, target, options)))
     return failure();
   initializeTargets();
-  Way way{.accumulatorsApart = accumulatorRegisters(kernel) > half};
+  Way way{.accumulatorsApart = accumulatorRegisters(kernel) > half && registersAlive(kernel) > most};
   mlir::FailureOr<Built> built = buildHsaco(kernel, target, options, way);
   if (succeeded(built) && built->changed) {
     way.pin = true;

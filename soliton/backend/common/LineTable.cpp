@@ -6,12 +6,13 @@
 
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Support/Path.h"
 
 namespace soliton::backend {
 
+/// The name as it was given, in one piece: a folder of its own would become that of the whole unit, and relative names
+/// of other files would be looked for there.
 llvm::DIFile *LineTable::fileOf(llvm::StringRef path) {
-  return builder->createFile(llvm::sys::path::filename(path), llvm::sys::path::parent_path(path));
+  return builder->createFile(path, "");
 }
 
 void LineTable::begin(llvm::Function &function, mlir::Location loc, bool directivesOnly) {

@@ -377,8 +377,8 @@ private:
 };
 
 TEST(SmallFloats, AreThoseOfTheReferenceBitForBit) {
-  for (DType type :
-       {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f6e2m3fn, DType::f4e2m1fn}) {
+  for (DType type : {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz, DType::f6e2m3fn,
+                     DType::f6e3m2fn, DType::f4e2m1fn}) {
     SmallJit small(type);
     std::vector<float> values = {0, -0.f, INFINITY, -INFINITY, NAN, 1e-40f, 3e38f, -3e38f};
     for (uint32_t code = 0; code < 1u << bits(type); ++code) {

@@ -22,6 +22,7 @@ std::optional<DType> smallFloatOf(mlir::Type type) {
       .Case<mlir::Float8E5M2Type>([](auto) { return DType::f8e5m2; })
       .Case<mlir::Float8E5M2FNUZType>([](auto) { return DType::f8e5m2fnuz; })
       .Case<mlir::Float6E2M3FNType>([](auto) { return DType::f6e2m3fn; })
+      .Case<mlir::Float6E3M2FNType>([](auto) { return DType::f6e3m2fn; })
       .Case<mlir::Float4E2M1FNType>([](auto) { return DType::f4e2m1fn; })
       .Default([](auto) { return std::nullopt; });
 }

@@ -69,6 +69,7 @@ LogicalResult EmulatorTranslator::loop(Operation *op) {
   std::vector<emu::Value> yields;
   for (Value yielded : loop.getBody()->getTerminator()->getOperands())
     yields.push_back(value(yielded));
+  build.at(placeOf(op->getLoc()), "loop");
   build.endFor(state, yields);
   for (auto [result, slot] : llvm::zip(loop.getResults(), state.carried))
     define(result, slot);
@@ -103,6 +104,7 @@ LogicalResult EmulatorTranslator::whileLoop(Operation *op) {
   if (failed(block(*loop.getAfterBody())))
     return failure();
   assign(carried, loop.getYieldOp().getResults());
+  build.at(placeOf(op->getLoc()), "loop");
   build.endLoop();
   return success();
 }

@@ -320,6 +320,8 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         build.print(text + (places.empty() ? "" : "]"), value(print.getValue()), places);
         return success();
       })
+      // It reads nothing, so there is nothing to check or to count.
+      .Case<PrefetchOp>([&](auto) { return success(); })
       .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })
       .Case<SchedGroupOp>([&](auto) { return build.hint(emu::Hint::SchedGroup), success(); })
       .Case<PriorityOp>([&](auto) { return build.hint(emu::Hint::Priority), success(); })

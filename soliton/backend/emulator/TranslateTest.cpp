@@ -110,6 +110,7 @@ std::vector<Entry> entries() {
       {"sched_barrier", "machine.sched_barrier"},
       {"sched_group", "machine.sched_group {mask = 8 : i64, count = 1 : i64, sync = 0 : i64}"},
       {"priority", "machine.priority 1"},
+      {"prefetch", "machine.prefetch %from [%at, %c16] {immediate = 128 : i64}"},
       {"registers", "machine.registers 40", "sm_90a"},
       {"print", "%x = arith.constant dense<1.0> : vector<1xf32>\n"
                 "machine.print \"x\" %x at (%c0) {dims = [\"M\"]} : vector<1xf32>"},

@@ -162,6 +162,17 @@ LogicalResult NvidiaTranslator::checkMatrix(mlir::Operation *op, llvm::StringRef
   return requireShared(op);
 }
 
+/// Without the mask a lane could name a place outside of the tensor.
+LogicalResult NvidiaTranslator::translate(machine::PrefetchOp op) {
+  Value *address = globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), 0);
+  std::string text = "prefetch.global.L2 [$0" + plus(static_cast<int64_t>(op.getImmediate())) + "];";
+  if (op.getMask())
+    ptx("@$1 " + text, "l,b", {address, get(op.getMask())});
+  else
+    ptx(text, "l", {address});
+  return success();
+}
+
 LogicalResult NvidiaTranslator::translate(machine::LoadMatrixOp op) {
   llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
   unsigned count = 0;

@@ -41,6 +41,7 @@ private:
   llvm::LogicalResult translate(machine::BufferOp op);
   llvm::LogicalResult translate(machine::LoadOp op);
   llvm::LogicalResult translate(machine::StoreOp op);
+  llvm::LogicalResult translate(machine::PrefetchOp op);
   llvm::LogicalResult translate(machine::LoadMatrixOp op);
   llvm::LogicalResult translate(machine::StoreMatrixOp op);
   llvm::LogicalResult checkAccess(mlir::Operation *op, bool isShared, int64_t bytes, int64_t alignment);

@@ -58,7 +58,7 @@ static std::string readAll(llvm::StringRef path) {
   return buffer ? (*buffer)->getBuffer().str() : std::string();
 }
 
-static Run runPtxas(const std::string &program, const std::string &ptx, const std::string &chip) {
+static Run runPtxas(const std::string &program, const std::string &ptx, const std::string &chip, bool lines) {
   llvm::SmallString<128> input, output, log;
   Run run;
   int descriptor = -1;
@@ -74,7 +74,10 @@ static Run runPtxas(const std::string &program, const std::string &ptx, const st
     stream << ptx;
   }
   std::string architecture = "-arch=" + chip;
-  llvm::StringRef args[] = {program, "-v", architecture, input, "-o", output};
+  llvm::SmallVector<llvm::StringRef> args = {program, "-v", architecture};
+  if (lines)
+    args.push_back("-lineinfo");
+  args.append({input, "-o", output});
   std::optional<llvm::StringRef> redirects[] = {llvm::StringRef(""), llvm::StringRef(log), llvm::StringRef(log)};
   std::string error;
   run.code = llvm::sys::ExecuteAndWait(program, args, std::nullopt, redirects, 0, 0, &error);
@@ -125,7 +128,7 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
   Run run;
   {
     PhaseTimer timer(code.phases, "ptxas");
-    run = runPtxas(*program, code.assembly, target.name);
+    run = runPtxas(*program, code.assembly, target.name, options.lineInfo);
   }
   if (run.code != 0 || run.cubin.empty())
     return report(loc, DiagId::BackendFailed) << "ptxas refused `" << code.entry << "`: " << run.messages;

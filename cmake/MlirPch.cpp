@@ -1,1 +1,0 @@
-// Compiled once so that its precompiled header exists; see SolitonLayer.cmake.

@@ -1,0 +1,1 @@
+// Compiled once for each precompiled header, so that it exists; see Pch.cmake.

@@ -1,0 +1,184 @@
+"""Arrays of others as a launch takes them: NumPy, torch, and whatever speaks DLPack.
+
+    (address, "f16", (64, 32), (32, 1), "host", 0, read_only)
+
+Nothing is copied but inputs that do not lie densely; an output that does not is refused.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from ._errors import error
+
+# Types of NumPy and torch by the names that both give them.
+_NAMES = {
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "bfloat16": "bf16",
+    "bool": "i1",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "i8",
+    "uint16": "i16",
+    "uint32": "i32",
+    "uint64": "i64",
+    "float8_e4m3fn": "f8e4m3fn",
+    "float8_e4m3fnuz": "f8e4m3fnuz",
+    "float8_e5m2": "f8e5m2",
+    "float8_e5m2fnuz": "f8e5m2fnuz",
+    "float8_e8m0fnu": "f8e8m0fnu",
+    "float4_e2m1fn_x2": "f4e2m1fn",
+}
+_PACKED = {"i4": 2, "f4e2m1fn": 2}
+
+
+class Array:
+    """An array of the caller's: where it lies and what is in it."""
+
+    def __init__(self, owner, address, dtype, shape, strides, memory, device, read_only):
+        self.owner = owner  # keeps it alive during the launch
+        self.address, self.dtype = address, dtype
+        self.shape, self.strides = tuple(shape), tuple(strides)
+        self.memory, self.device, self.read_only = memory, device, read_only
+
+    def is_dense(self) -> bool:
+        if 0 in self.shape:
+            return True
+        expected = 1
+        for extent, stride in zip(reversed(self.shape), reversed(self.strides)):
+            if extent != 1 and stride != expected:
+                return False
+            expected *= extent
+        return True
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}] on {self.memory}"
+
+
+def _of_numpy(array, name: str) -> Array:
+    kind = array.dtype.name
+    if kind not in _NAMES:
+        raise error("argument-dtype", f"`{name}` is an array of `{kind}`, which no kernel takes")
+    size = array.dtype.itemsize
+    if any(stride % size for stride in array.strides):
+        raise error("argument-stride", f"`{name}` has strides of {array.strides} bytes for elements of {size}")
+    strides = [stride // size for stride in array.strides]
+    return Array(array, array.ctypes.data, _NAMES[kind], array.shape, strides, "host", 0, not array.flags.writeable)
+
+
+def _of_torch(tensor, name: str) -> Array:
+    kind = str(tensor.dtype).removeprefix("torch.")
+    if kind not in _NAMES:
+        raise error("argument-dtype", f"`{name}` is a tensor of `{kind}`, which no kernel takes")
+    where = tensor.device.type
+    if where not in ("cpu", "cuda"):
+        raise error("argument-device", f"`{name}` lies on `{where}`", "move it to the CPU or to the GPU that the kernel runs on")
+    memory = "host" if where == "cpu" else "hip" if _is_rocm() else "cuda"
+    tensor = tensor.detach()
+    return Array(tensor, tensor.data_ptr(), _NAMES[kind], tensor.shape, tensor.stride(), memory, tensor.device.index or 0, False)
+
+
+def _is_rocm() -> bool:
+    return getattr(sys.modules["torch"].version, "hip", None) is not None
+
+
+def _of_dlpack(value, name: str) -> Array:
+    import numpy
+
+    try:
+        return _of_numpy(numpy.from_dlpack(value), name)
+    except (BufferError, RuntimeError, TypeError) as reason:
+        raise error("argument-device", f"`{name}` is no array of the CPU: {reason}", "pass an array of NumPy or torch") from None
+
+
+def is_array(value) -> bool:
+    return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or hasattr(value, "data_ptr")
+
+
+def describe(value, name: str) -> Array:
+    """Any array that we know how to read."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        return _of_torch(value, name)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(value, numpy.ndarray):
+        return _of_numpy(value, name)
+    if hasattr(value, "__dlpack__"):
+        return _of_dlpack(value, name)
+    raise error("argument-kind", f"`{name}` is a {type(value).__name__}, expected an array of NumPy, torch or DLPack")
+
+
+def _dense_copy(array: Array):
+    """A copy that lies densely."""
+    owner = array.owner
+    if hasattr(owner, "contiguous"):
+        return owner.contiguous()
+    import numpy
+
+    return numpy.ascontiguousarray(owner)
+
+
+_UNSIGNED_CARRIERS = ("uint8", "uint16", "uint32", "uint64")
+
+
+def _may_stand_for(array: Array, wanted: str, by_width: bool) -> bool:
+    """May the elements be read as `wanted`? Unsigned integers carry the bits of any type of their width, as those do who
+    have no such type; programs of Wave go by width alone."""
+    if array.dtype == wanted:
+        return True
+    carrier = str(getattr(array.owner, "dtype", "")).removeprefix("torch.")
+    return _bits(array.dtype) == _bits(wanted) and (by_width or carrier in _UNSIGNED_CARRIERS)
+
+
+def _bits(dtype: str) -> int:
+    if dtype == "i1":
+        return 8
+    return 16 if dtype == "bf16" else 8 if dtype.startswith("f8") else int("".join(filter(str.isdigit, dtype[:3])))
+
+
+def argument(value, spec, by_width: bool):
+    """What the launch takes for a parameter (name, is it an array, element type, written, read, rank), and who owns it."""
+    name, is_buffer, dtype, is_output, _, rank = spec
+    if not is_buffer:
+        if is_array(value) and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+            value = value.item()
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            value = _number(value, name, dtype)
+        return (float(value) if not dtype.startswith("i") else value), None
+    array = describe(value, name)
+    if not array.is_dense():
+        if is_output:
+            raise error("argument-stride", f"`{name}` is written, and its strides {list(array.strides)} are not dense", "pass a contiguous array")
+        array = describe(_dense_copy(array), name)
+    shape, strides = array.shape, _dense_strides(array.shape)
+    if dtype in _PACKED and array.dtype in ("i8", dtype) and shape:
+        # Two elements a byte, as everybody stores them: the last extent counts bytes.
+        shape = (*shape[:-1], shape[-1] * _PACKED[dtype])
+        strides = _dense_strides(shape)
+    elif not _may_stand_for(array, dtype, by_width):
+        raise error("argument-dtype", f"`{name}` is {array}, expected elements of `{dtype}`", "convert it, or cast in the kernel")
+    return (array.address, dtype, list(shape), list(strides), array.memory, array.device, array.read_only), array
+
+
+def _dense_strides(shape):
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= extent
+    return tuple(reversed(strides))
+
+
+def _number(value, name: str, dtype: str):
+    for kind in (int, float):
+        if isinstance(value, kind):
+            return kind(value)
+    if hasattr(value, "item") and getattr(value, "size", 1) in (1, ()):
+        return value.item()
+    try:
+        return int(value) if dtype.startswith("i") else float(value)
+    except (TypeError, ValueError):
+        raise error("argument-kind", f"`{name}` is a {type(value).__name__}, expected a number of `{dtype}`") from None

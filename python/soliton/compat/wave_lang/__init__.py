@@ -1,0 +1,1 @@
+"""Wave's package, by Soliton."""

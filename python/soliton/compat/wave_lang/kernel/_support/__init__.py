@@ -1,0 +1,1 @@
+"""What programs take from the inside of Wave."""

@@ -1,0 +1,1 @@
+"""Schedules that programs of Wave take as they are."""

@@ -1,0 +1,1 @@
+"""When the instructions of loops happen."""

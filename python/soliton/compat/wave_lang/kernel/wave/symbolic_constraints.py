@@ -1,0 +1,5 @@
+"""Dimensions that are distributed as others are."""
+
+from soliton._constraints import SymbolicAlias
+
+__all__ = ["SymbolicAlias"]

@@ -1,0 +1,1 @@
+"""What tests of Wave ask before they begin."""

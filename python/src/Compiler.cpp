@@ -1,0 +1,218 @@
+//===- Compiler.cpp - Compiling and launching from Python ------------------------------===//
+//
+//   compiled = compile(kernel, {"target": "gfx942", "subs": [(M, Expr)], …}, place)
+//   compiled.launch([(address, "f16", shape, strides, "host", 0, False), 3, 0.5], [(M, 300)])
+//
+// The interpreter is free for other threads while a kernel is compiled or emulated.
+//
+//===----------------------------------------------------------------------===//
+#include "Bindings.h"
+
+#include <soliton/target/Target.h>
+
+namespace soliton::python {
+
+namespace {
+
+struct Compiled {
+  CompiledKernel kernel;
+  nb::list warnings;
+};
+
+Artefact artefactOf(const std::string &name) {
+  static const std::pair<const char *, Artefact> names[] = {{"wave", Artefact::wave},  {"machine", Artefact::machine},
+                                                            {"llvm", Artefact::llvm},  {"assembly", Artefact::assembly},
+                                                            {"ptx", Artefact::ptx},    {"hsaco", Artefact::hsaco},
+                                                            {"cubin", Artefact::cubin}};
+  for (const auto &[known, artefact] : names)
+    if (name == known)
+      return artefact;
+  throw nb::key_error(name.c_str());
+}
+
+std::vector<Artefact> artefactsOf(const std::vector<std::string> &names) {
+  std::vector<Artefact> artefacts;
+  for (const std::string &name : names)
+    artefacts.push_back(artefactOf(name));
+  return artefacts;
+}
+
+/// One entry of the dictionary of options.
+void setOption(CompileOptions &options, const std::string &name, nb::handle value,
+               const std::shared_ptr<PendingError> &pending) {
+  if (name == "target")
+    options.target = nb::cast<std::string>(value);
+  else if (name == "device")
+    options.device = nb::cast<std::string>(value);
+  else if (name == "subs")
+    options.subs = nb::cast<Substitutions>(value);
+  else if (name == "dynamic")
+    options.dynamic = nb::cast<std::vector<Expr>>(value);
+  else if (name == "schedule")
+    options.schedule.name = nb::cast<std::string>(value);
+  else if (name == "schedule_file")
+    options.schedule.file = nb::cast<std::string>(value);
+  else if (name == "schedule_function")
+    options.schedule.written = scheduleOf("schedule", nb::borrow(value), false, pending);
+  else if (name == "strict")
+    options.schedule.strict = nb::cast<bool>(value);
+  else if (name == "keep")
+    options.keep = artefactsOf(nb::cast<std::vector<std::string>>(value));
+  else if (name == "direct_copies")
+    options.directCopies = nb::cast<bool>(value);
+  else if (name == "wide_offsets")
+    options.wideOffsets = nb::cast<bool>(value);
+  else if (name == "allow_spills")
+    options.allowSpills = nb::cast<bool>(value);
+  else if (name == "explain_layouts")
+    options.explainLayouts = nb::cast<bool>(value);
+  else if (name == "print_after")
+    options.printAfter = nb::cast<std::string>(value);
+  else if (name == "cache")
+    options.cache = nb::cast<bool>(value);
+  else
+    throw nb::key_error(name.c_str());
+}
+
+CompileOptions optionsOf(const nb::dict &given, const Place &place, const std::shared_ptr<PendingError> &pending) {
+  CompileOptions options{.place = place};
+  for (auto [key, value] : given)
+    setOption(options, nb::cast<std::string>(key), value, pending);
+  return options;
+}
+
+Compiled compileKernel(const Kernel &kernel, const nb::dict &given, Place place) {
+  auto pending = std::make_shared<PendingError>();
+  CompileOptions options = optionsOf(given, place, pending);
+  CompileOutcome outcome;
+  {
+    nb::gil_scoped_release others;
+    outcome = tryCompile(kernel, options, place);
+  }
+  if (pending->error)
+    throw std::move(*pending->error);
+  if (!outcome)
+    throw CompileError(outcome.diagnostics);
+  return {std::move(*outcome.kernel), listOfDiagnostics(outcome.diagnostics)};
+}
+
+/// Without a device: artefacts only.
+nb::dict compileTexts(const Kernel &kernel, const nb::dict &given, const std::string &kind, Place place) {
+  auto pending = std::make_shared<PendingError>();
+  CompileOptions options = optionsOf(given, place, pending);
+  std::optional<rt::ImageKind> image = rt::parseImageKind(kind);
+  if (!image)
+    throw nb::key_error(kind.c_str());
+  CompileAttempt attempt;
+  {
+    nb::gil_scoped_release others;
+    attempt = compileImage(kernel, options, *image, place);
+  }
+  if (pending->error)
+    throw std::move(*pending->error);
+  if (!attempt)
+    throw CompileError(attempt.diagnostics);
+  nb::dict texts;
+  static const char *const names[] = {"wave", "machine", "llvm", "assembly", "ptx", "hsaco", "cubin"};
+  for (const auto &[artefact, content] : attempt.result->artefacts)
+    texts[names[static_cast<size_t>(artefact)]] = nb::bytes(content.data(), content.size());
+  return texts;
+}
+
+//===- Launching ----------------------------------------------------------------------===//
+
+/// An array as soliton/_tensors.py describes it.
+using ArrayTuple =
+    std::tuple<uint64_t, ElementType, std::vector<int64_t>, std::vector<int64_t>, std::string, int, bool>;
+
+rt::Tensor tensorOf(const ArrayTuple &array) {
+  const auto &[address, type, shape, strides, memory, device, readOnly] = array;
+  rt::MemoryKind kind = memory == "cuda"  ? rt::MemoryKind::cuda
+                        : memory == "hip" ? rt::MemoryKind::hip
+                                          : rt::MemoryKind::host;
+  rt::Tensor tensor = rt::Tensor::dense(reinterpret_cast<void *>(address), type.resolve(), shape, kind, device);
+  for (size_t d = 0; d < strides.size() && d < rt::kMaxRank; ++d)
+    tensor.strides[d] = strides[d];
+  tensor.readOnly = readOnly;
+  return tensor;
+}
+
+std::vector<CallArgument> argumentsOf(const std::vector<nb::object> &given,
+                                      const std::vector<std::pair<Expr, int64_t>> &sizes) {
+  std::vector<CallArgument> arguments;
+  for (const nb::object &each : given) {
+    if (PyFloat_Check(each.ptr()))
+      arguments.emplace_back(nb::cast<double>(each));
+    else if (PyLong_Check(each.ptr()))
+      arguments.emplace_back(nb::cast<int64_t>(each));
+    else
+      arguments.emplace_back(rt::Argument(tensorOf(nb::cast<ArrayTuple>(each))));
+  }
+  for (const auto &[symbol, value] : sizes)
+    arguments.emplace_back(symbol, value);
+  return arguments;
+}
+
+void launch(const Compiled &self, const std::vector<nb::object> &given,
+            const std::vector<std::pair<Expr, int64_t>> &sizes, uint64_t stream) {
+  std::vector<CallArgument> arguments = argumentsOf(given, sizes);
+  rt::LaunchOptions options{.stream = {reinterpret_cast<void *>(stream)}};
+  nb::gil_scoped_release others;
+  call(self.kernel.loaded(), self.kernel.device().info(), arguments, options);
+}
+
+nb::list specsOf(const Compiled &self) {
+  nb::list specs;
+  for (const rt::ArgumentSpec &argument : self.kernel.compiled().image.arguments) {
+    bool isArray = argument.kind == rt::ArgumentKind::buffer;
+    specs.append(nb::make_tuple(argument.name, isArray, toString(ElementType(argument.dtype)), argument.isOutput,
+                                argument.isRead, argument.shape.size()));
+  }
+  return specs;
+}
+
+} // namespace
+
+void bindCompiler(nb::module_ &module) {
+  nb::class_<Compiled>(module, "Compiled")
+      .def("launch", launch, nb::arg("arguments"), nb::arg("sizes"), nb::arg("stream") = 0)
+      .def("arguments", specsOf)
+      .def("symbols",
+           [](const Compiled &self) {
+             nb::list names;
+             for (const rt::SymbolSpec &symbol : self.kernel.compiled().image.symbols)
+               names.append(nb::make_tuple(symbol.name, symbol.argument.has_value()));
+             return names;
+           })
+      .def("manifest", [](const Compiled &self) { return rt::manifest(self.kernel.compiled().image); })
+      .def("log", [](const Compiled &self) { return self.kernel.loaded().log(); })
+      .def_prop_ro("warnings", [](const Compiled &self) { return self.warnings; })
+      .def_prop_ro("is_from_cache", [](const Compiled &self) { return self.kernel.compiled().isFromCache; })
+      .def_prop_ro("target", [](const Compiled &self) { return self.kernel.compiled().image.target; })
+      .def_prop_ro("threads",
+                   [](const Compiled &self) {
+                     auto [x, y, z] = self.kernel.compiled().image.threads;
+                     return std::tuple(x, y, z);
+                   })
+      .def_prop_ro("memory",
+                   [](const Compiled &self) { return std::string(rt::name(self.kernel.device().info().memory())); })
+      .def_prop_ro("device",
+                   [](const Compiled &self) { return std::string(rt::name(self.kernel.device().info().kind)); });
+  module.def("compile", compileKernel, nb::arg("kernel"), nb::arg("options"), nb::arg("place").none());
+  module.def("compile_texts", compileTexts, nb::arg("kernel"), nb::arg("options"), nb::arg("kind"),
+             nb::arg("place").none());
+  module.def("targets", [] {
+    nb::list names;
+    for (const Target *target : allTargets())
+      names.append(target->name);
+    return names;
+  });
+  module.def("gpu_target", []() -> std::string {
+    for (const std::shared_ptr<rt::Device> &device : rt::devices().devices)
+      if (device->info().kind != rt::DeviceKind::emulator)
+        return targetOf(*device);
+    return {};
+  });
+}
+
+} // namespace soliton::python

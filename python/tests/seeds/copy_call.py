@@ -1,0 +1,2 @@
+test = wave_compile(options, test)
+test(a, b)

@@ -1,0 +1,121 @@
+"""Tensors of torch, where it is installed (`make test-torch`)."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+torch = pytest.importorskip("torch", reason="torch is not installed: `make test-torch`")
+
+import soliton  # noqa: E402
+import soliton.lang as tkl  # noqa: E402
+import soliton.wave as tkw  # noqa: E402
+from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE  # noqa: E402
+from soliton.wave.compile import WaveCompileOptions, wave_compile  # noqa: E402
+
+M, N = tkl.sym.M, tkl.sym.N
+
+
+def copy_kernel(dtype):
+    @tkw.wave([tkw.WorkgroupConstraint(M, 4, 0), tkw.HardwareConstraint()])
+    def copy(a: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, dtype], b: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, dtype]):
+        tkw.write(tkw.read(a), b)
+
+    return wave_compile(WaveCompileOptions(subs={M: 8, N: 32}, target="gfx942", run_on="emulator"), copy)
+
+
+TYPES = [
+    (tkl.f16, torch.float16),
+    (tkl.bf16, torch.bfloat16),
+    (tkl.f32, torch.float32),
+    (tkl.f64, torch.float64),
+    (tkl.f8e4m3fnuz, torch.float8_e4m3fnuz),
+    (tkl.f8e5m2, torch.float8_e5m2),
+    (tkl.i8, torch.int8),
+    (tkl.i8, torch.uint8),
+    (tkl.i32, torch.int32),
+    (tkl.i64, torch.int64),
+    (tkl.bool, torch.bool),
+]
+
+
+@pytest.mark.parametrize("ours, theirs", TYPES, ids=str)
+def test_types_of_torch(ours, theirs):
+    a = torch.arange(256).reshape(8, 32).remainder(7).to(theirs)
+    b = torch.zeros(8, 32).to(theirs)
+    copy_kernel(ours)(a, b)
+    assert torch.equal(a.float(), b.float())
+
+
+def test_an_input_that_is_not_dense_is_copied_and_parameters_are_tensors():
+    a = torch.nn.Parameter(torch.randn(32, 8))
+    b = torch.zeros(8, 32)
+    copy_kernel(tkl.f32)(a.t(), b)
+    assert torch.equal(a.t(), b)
+
+
+def test_an_output_that_is_not_dense_is_refused():
+    with pytest.raises(soliton.CompileError, match="argument-stride"):
+        copy_kernel(tkl.f32)(torch.zeros(8, 32), torch.zeros(32, 8).t())
+
+
+def test_another_device_is_refused():
+    with pytest.raises(soliton.CompileError, match="lies on `meta`"):
+        copy_kernel(tkl.f32)(torch.zeros(8, 32, device="meta"), torch.zeros(8, 32))
+
+
+@pytest.mark.parametrize("first", ["torch", "soliton._native"])
+def test_torch_and_soliton_are_imported_in_any_order(first):
+    second = "torch" if first != "torch" else "soliton._native"
+    program = f"import {first}, {second}; print(torch.ones(2).sum().item() if 'torch' in dir() else 2.0)"
+    made = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert made.returncode == 0 and made.stdout.strip() == "2.0", made.stderr
+
+
+PROGRAM = """
+    import torch
+    import wave_lang.kernel.lang as tkl
+    import wave_lang.kernel.wave as tkw
+    from wave_lang.kernel.lang.global_symbols import *
+    from wave_lang.kernel.wave.compile import WaveCompileOptions, wave_compile
+    from wave_lang.kernel.wave.utils.general_utils import get_default_scheduling_params, torch_dtype_to_wave
+    from wave_lang.kernel.wave.utils.run_utils import set_default_run_config
+    from wave_lang.kernel.wave.utils.torch_utils import device_randn, device_zeros
+
+    M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+    BLOCK_M, BLOCK_N, BLOCK_K, ADDRESS_SPACE = tkl.sym.BLOCK_M, tkl.sym.BLOCK_N, tkl.sym.BLOCK_K, tkl.sym.ADDRESS_SPACE
+    constraints = [tkw.WorkgroupConstraint(M, BLOCK_M, 0), tkw.WorkgroupConstraint(N, BLOCK_N, 1)]
+    constraints += [tkw.TilingConstraint(K, BLOCK_K), tkw.WaveConstraint(M, sympy.floor(BLOCK_M / 2)), tkw.WaveConstraint(N, BLOCK_N / 2)]
+    constraints += [tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16)]
+    dtype = torch_dtype_to_wave(torch.float16)
+
+    @tkw.wave(constraints)
+    def gemm(a: tkl.Memory[M, K, ADDRESS_SPACE, dtype], b: tkl.Memory[N, K, ADDRESS_SPACE, dtype], c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32]):
+        c_reg = tkl.Register[M, N, tkl.f32](0.0)
+
+        @tkw.iterate(K, init_args=[c_reg])
+        def repeat(acc: tkl.Register[M, N, tkl.f32]) -> tkl.Register[M, N, tkl.f32]:
+            return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+        tkw.write(repeat, c)
+
+    hyperparams = {ADDRESS_SPACE: SHARED_ADDRESS_SPACE, BLOCK_M: 64, BLOCK_N: 64, BLOCK_K: 32, M: 128, N: 64, K: 96}
+    hyperparams.update(get_default_scheduling_params())
+    options = set_default_run_config(WaveCompileOptions(subs=hyperparams, canonicalize=True))
+    compiled = wave_compile(options, gemm)
+    a = torch.randn(128, 96, dtype=torch.float16, device="cuda")
+    b, c = device_randn(64, 96, dtype=torch.float16).to("cuda:0"), device_zeros(128, 64, dtype=torch.float32).cuda()
+    compiled(a, b, c)
+    torch.cuda.synchronize()
+    torch.testing.assert_close(c, a.float() @ b.float().T, atol=1e-2, rtol=1e-3, check_device=False)
+"""
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason='there is a GPU, so "cuda" is it')
+def test_cuda_means_the_cpu_where_there_is_none(tmp_path):
+    pytest.importorskip("sympy")
+    program = tmp_path / "gemm.py"
+    program.write_text(textwrap.dedent(PROGRAM))
+    made = subprocess.run([sys.executable, "-m", "soliton.compat", str(program)], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
