@@ -10,7 +10,7 @@ ARGS ?=
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
-.PHONY: help run test test-torch wheel soak build bench docs format bundle clean bootstrap
+.PHONY: help run test test-torch wheel check-wheel soak build bench docs format bundle clean bootstrap
 .DEFAULT_GOAL := help
 
 help:
@@ -22,7 +22,8 @@ help:
 	@echo 'make docs     write the generated pages of docs/'
 	@echo 'make format   format every source file'
 	@echo 'make test-torch   the tests of Python with torch, which is 3 GB to install'
-	@echo 'make wheel    the Python package as a wheel in dist/'
+	@echo 'make wheel    one wheel for all versions of Python, with LLVM inside, in dist/'
+	@echo 'make check-wheel  install that wheel where nothing else is, and run a kernel with it'
 	@echo 'make bundle   pack a self-contained compiler into dist/'
 	@echo 'make clean    remove build/'
 	@echo
@@ -47,11 +48,15 @@ test: build
 
 test-torch: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared
-	@python3 scripts/python_package.py --torch $(ARGS)
+	@python3 scripts/run_tests.py --torch
 
 wheel: $(BUILD)/build.ninja | bootstrap
-	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared
-	@python3 scripts/python_package.py --wheel
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonSelfContained
+	@python3 scripts/make_wheel.py
+
+# In a fresh environment of each Python that is here; in a bare Debian: ARGS="--chroot FOLDER", as root.
+check-wheel:
+	@python3 scripts/check_wheel.py $(ARGS)
 
 # What was judged is in build/soak.txt; remove it to begin anew. Before the random kernels: the same bytes from a hundred
 # processes, a cache under attack, and broken schedules and kernels, of which none may be accepted and wrong.
@@ -61,7 +66,7 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
 	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
-	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
+	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000,900000..920000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
 	    --limit 180 --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
 
 bench: build

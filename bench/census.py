@@ -129,13 +129,19 @@ def main():
              "| Wave 3.9.1, gfx942 f16 128x128x32, prefetch | 32 | 8 | 4 | 4 | 6 | 2 | 6 | | 67 | 130 | 0 | |"]
     small, large = "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32", "BLOCK_M=256,BLOCK_N=256,BLOCK_K=64"
     eight = large + ",WAVES_M=2,WAVES_N=4"
+    four = "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"
     cases = [("gfx942", "f16", small, "none"), ("gfx942", "f16", small, "prefetch"), ("gfx942", "f16", small, "modulo"), ("gfx950", "f16", small, "none"),
-             ("gfx950", "f16", large, "none"), ("gfx950", "bf16", eight, "two_pp_cluster"), ("gfx950", "bf16", eight, "async_two_pp_clusters")]
+             ("gfx950", "f16", large, "none"), ("gfx950", "bf16", eight, "two_pp_cluster"), ("gfx950", "bf16", eight, "async_two_pp_clusters"),
+             ("gfx950", "bf16", four, "modulo"), ("gfx950", "bf16", four, "modulo direct"), ("gfx950", "bf16", four, "pipeline4wave"),
+             ("gfx950", "bf16", four, "single_buffer"), ("gfx950", "bf16", eight, "modulo"), ("gfx950", "bf16", eight, "modulo direct"),
+             ("gfx950", "bf16", eight, "ping_pong")]
     details = []
     for target, dtype, tile, schedule in cases:
+        algorithm, *direct = schedule.split()
         with tempfile.NamedTemporaryFile(suffix=".hsaco") as file:
             done = subprocess.run([arguments.soliton, "compile", "gemm", "--target", target, "--dtype", dtype, "--size", "M=4096,N=4096,K=4096", "--set", tile,
-                                   "--schedule", schedule, "--emit", "hsaco", "-o", file.name, "--json"], capture_output=True, text=True, check=True)
+                                   "--schedule", algorithm, "--emit", "hsaco", "-o", file.name, "--json"] + (["--direct-copies", "on"] if direct else []),
+                                  capture_output=True, text=True, check=True)
             report = json.loads(done.stdout)
             loop = loop_of(file.name)
         counts = count(loop)

@@ -1,24 +1,60 @@
 # libsoliton.so: all that the public headers declare, in one library, for Python and for whoever wants a single file to link.
 #
-#   ninja -C build SolitonShared         build/lib/libsoliton.so
+#   ninja -C build SolitonShared         build/lib/libsoliton.so, which takes LLVM and the C++ library of this machine
+#   ninja -C build SolitonSelfContained  build/lib/self-contained/libsoliton.so, which has both inside: the wheel's
 #   target_link_libraries(app PRIVATE Soliton::SolitonShared)
 #
-# Only names of `soliton` are seen from outside, so that LLVM inside of it (-DSOLITON_STATIC_LLVM=ON) lives beside that
-# of other libraries of the process.
+# Only names of `soliton` are seen from outside, so that LLVM inside of it lives beside that of other libraries of the
+# process. The second is linked from the same archives of ours as the first: nothing is compiled again.
 
 if(NOT TARGET SolitonDriver)
   return()
 endif()
 
+# The flags by which a library gets all of the public layers, whoever asks for them.
+set(public_layers LINKER:--whole-archive)
+foreach(layer ${SOLITON_PLUGIN_LAYERS})
+  list(APPEND public_layers $<TARGET_FILE:Soliton${layer}>)
+endforeach()
+list(APPEND public_layers LINKER:--no-whole-archive)
+
 add_library(SolitonShared SHARED ${CMAKE_SOURCE_DIR}/cmake/SharedLibrary.cpp)
 set_target_properties(SolitonShared PROPERTIES OUTPUT_NAME soliton LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/SharedSymbols.txt)
 target_link_libraries(SolitonShared PRIVATE SolitonDriver SolitonDisplay SolitonPipeline)
-target_link_options(SolitonShared PRIVATE LINKER:--whole-archive)
-foreach(layer ${SOLITON_PLUGIN_LAYERS})
-  target_link_options(SolitonShared PRIVATE $<TARGET_FILE:Soliton${layer}>)
-endforeach()
-target_link_options(SolitonShared PRIVATE LINKER:--no-whole-archive)
-target_link_options(SolitonShared PRIVATE LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/SharedSymbols.txt
+target_link_options(SolitonShared PRIVATE ${public_layers} LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/SharedSymbols.txt
                     LINKER:--no-undefined-version LINKER:-Bsymbolic-functions)
 target_include_directories(SolitonShared INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>)
 target_compile_features(SolitonShared INTERFACE cxx_std_20)
+
+if(SOLITON_STATIC_LLVM OR SOLITON_SANITIZE)
+  return()
+endif()
+
+# The layers that `target` links, itself included.
+function(soliton_layers_of target result)
+  set(found ${${result}} ${target})
+  get_target_property(libraries ${target} LINK_LIBRARIES)
+  foreach(library ${libraries})
+    if(library MATCHES "^Soliton" AND NOT library IN_LIST found)
+      soliton_layers_of(${library} found)
+    endif()
+  endforeach()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+set(layers)
+foreach(layer SolitonDriver SolitonDisplay SolitonPipeline)
+  if(NOT layer IN_LIST layers)
+    soliton_layers_of(${layer} layers)
+  endif()
+endforeach()
+soliton_static_llvm(llvm)
+set(self_contained_symbols ${CMAKE_SOURCE_DIR}/cmake/SelfContainedSymbols.txt)
+add_library(SolitonSelfContained SHARED EXCLUDE_FROM_ALL cmake/SharedLibrary.cpp cmake/OlderGlibc.cpp)
+set_target_properties(SolitonSelfContained PROPERTIES OUTPUT_NAME soliton LINK_DEPENDS ${self_contained_symbols}
+                      LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/self-contained)
+add_dependencies(SolitonSelfContained ${layers})
+list(TRANSFORM layers REPLACE "(.+)" "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib\\1.a")
+target_link_libraries(SolitonSelfContained PRIVATE ${layers} ${llvm})
+target_link_options(SolitonSelfContained PRIVATE ${public_layers} -static-libstdc++ LINKER:--as-needed LINKER:--gc-sections
+                    LINKER:--strip-all LINKER:--version-script=${self_contained_symbols} LINKER:-Bsymbolic-functions)

@@ -1,20 +1,32 @@
-# soliton_link_mlir_statically(): everything of LLVM, MLIR and lld inside the binary, for machines that have none of it.
+# LLVM, MLIR and lld inside of a binary, for machines that have none of it.
 #
-#   soliton_link_mlir_statically(SolitonIr)
+#   soliton_link_mlir_statically(SolitonIr)          all of a build with -DSOLITON_STATIC_LLVM=ON (the bundle)
+#   soliton_static_llvm(archives)                    what a single library of an ordinary build links (the wheel's)
 #
 # The packaged CMake targets cannot be used for this: each of them links the shared libLLVM, and both together would
 # register every option and type twice. So the archives are named by path. A linker takes from an archive only what is
-# asked for, and lld does not care about their order; liblldELF asks for all of LLVM's targets (toolchains of LTO).
-
-if(NOT SOLITON_STATIC_LLVM)
-  return()
-endif()
+# asked for, and lld does not care about their order. liblldELF asks for all of LLVM's targets (toolchains of LTO), of
+# which two are of use here: LeftOut.cpp answers for the others.
 
 set(SOLITON_LLVM_LIBRARY_DIR ${LLVM_LIBRARY_DIR})
-# For every binary, also those that link no LLVM: the bundle brings no C++ library.
-add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
+if(SOLITON_STATIC_LLVM)
+  # For every binary, also those that link no LLVM: the bundle brings no C++ library.
+  add_link_options(-static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,--gc-sections)
+endif()
 
-function(soliton_define_static_llvm)
+# What LLVM asks for and gets nothing of: Polly, whose archive is a package of its own, and the targets that are no GPUs.
+function(soliton_define_left_out)
+  set(targets ${LLVM_TARGETS_TO_BUILD})
+  list(REMOVE_ITEM targets AMDGPU NVPTX)
+  list(TRANSFORM targets REPLACE "(.+)" "LEFT_OUT(\\1)")
+  list(JOIN targets "\n" lines)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/LeftOutTargets.inc CONTENT "@lines@\n" @ONLY)
+  add_library(SolitonLeftOut OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/LeftOut.cpp)
+  target_include_directories(SolitonLeftOut PRIVATE ${CMAKE_BINARY_DIR})
+  target_include_directories(SolitonLeftOut SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+endfunction()
+
+function(soliton_static_llvm result)
   file(GLOB mlir ${SOLITON_LLVM_LIBRARY_DIR}/libMLIR*.a)
   # The C interface and the JIT's helpers are of no use here.
   list(FILTER mlir EXCLUDE REGEX "CAPI|ExecutionEngine|_runner|Test")
@@ -27,7 +39,16 @@ function(soliton_define_static_llvm)
   endif()
   find_library(SOLITON_STATIC_Z NAMES libz.a REQUIRED)
   find_library(SOLITON_STATIC_ZSTD NAMES libzstd.a REQUIRED)
+  if(NOT TARGET SolitonLeftOut)
+    soliton_define_left_out()
+  endif()
+  set(${result} $<TARGET_OBJECTS:SolitonLeftOut> ${mlir} ${SOLITON_LLVM_LIBRARY_DIR}/liblldELF.a
+      ${SOLITON_LLVM_LIBRARY_DIR}/liblldCommon.a ${llvm} ${SOLITON_STATIC_Z} ${SOLITON_STATIC_ZSTD} m ${CMAKE_DL_LIBS}
+      PARENT_SCOPE)
+endfunction()
 
+function(soliton_define_static_llvm)
+  soliton_static_llvm(archives)
   # Layers that link `z` and `zstd` by name get the archives too.
   foreach(library z zstd)
     string(TOUPPER ${library} upper)
@@ -35,14 +56,8 @@ function(soliton_define_static_llvm)
     target_link_libraries(${library} INTERFACE ${SOLITON_STATIC_${upper}})
   endforeach()
 
-  # LLVM's list of built-in extensions names Polly, whose archive is a package of its own.
-  add_library(SolitonNoPolly STATIC ${CMAKE_SOURCE_DIR}/cmake/NoPolly.cpp)
-  target_include_directories(SolitonNoPolly SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
-
   add_library(SolitonStaticLlvm INTERFACE)
-  target_link_libraries(SolitonStaticLlvm INTERFACE
-    ${mlir} ${SOLITON_LLVM_LIBRARY_DIR}/liblldELF.a ${SOLITON_LLVM_LIBRARY_DIR}/liblldCommon.a ${llvm} SolitonNoPolly
-    ${SOLITON_STATIC_Z} ${SOLITON_STATIC_ZSTD} m ${CMAKE_DL_LIBS})
+  target_link_libraries(SolitonStaticLlvm INTERFACE ${archives})
 
   # Layers that name lld's targets must not bring the shared libLLVM with them.
   foreach(library lldELF lldCommon)

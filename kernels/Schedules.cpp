@@ -2,6 +2,10 @@
 #include "kernels/Schedules.h"
 
 #include "soliton/frontend/Types.h"
+#include "soliton/pipeline/Drive.h"
+#include "soliton/pipeline/PingPong.h"
+#include "soliton/pipeline/Pipeline4Wave.h"
+#include "soliton/pipeline/SingleBuffer.h"
 
 using namespace soliton;
 using namespace soliton::kernels;
@@ -198,6 +202,15 @@ static void cpAsyncMultistage(ScheduleContext &s) {
   s.reorder_graph(p.KERNEL, order);
 }
 
+//===- Declared pipelines -----------------------------------------------------------===//
+
+/// As many steps along K as the kernel's tile has, of fragments and of matrix instructions.
+static void singleBuffer(ScheduleContext &s) {
+  Gemm gemm(s);
+  int steps = std::min({s.pieces(gemm.mma, "K"), s.pieces(gemm.sharedA, "K"), s.pieces(gemm.sharedB, "K")});
+  pipe::drive(pipe::SingleBuffer(std::max(steps, 1), pipe::HintShape()), s);
+}
+
 //===- Registry ---------------------------------------------------------------------===//
 
 const std::vector<ScheduleEntry> &kernels::allSchedules() {
@@ -230,7 +243,26 @@ const std::vector<ScheduleEntry> &kernels::allSchedules() {
       {{"cp_async_multistage", cpAsyncMultistage},
        "four tiles in flight by asynchronous copies in groups",
        "GEMMs on targets that count copies in groups",
-       /*directCopies=*/true}};
+       /*directCopies=*/true},
+      {pipe::toSchedule(std::make_shared<pipe::Pipeline4Wave>()),
+       "a declared pipeline: a load, a fragment and a quadrant at a time, fragments of the next tile read early",
+       "GEMMs whose waves have at least two rows and two columns of matrix instructions",
+       /*directCopies=*/true,
+       /*waves=*/0,
+       /*isDeclared=*/true},
+      {pipe::toSchedule(std::make_shared<pipe::PingPong>()),
+       "a declared pipeline: a quadrant at a time, half of the waves one barrier behind the other half",
+       "GEMMs of 8 waves that have at least two rows and two columns of matrix instructions",
+       /*directCopies=*/true,
+       /*waves=*/8,
+       /*isDeclared=*/true},
+      {{"single_buffer", singleBuffer},
+       "a declared pipeline: one buffer, the next tile on its way in registers, memory spread among matrix "
+       "instructions",
+       "every GEMM whose tiles go through registers",
+       /*directCopies=*/false,
+       /*waves=*/0,
+       /*isDeclared=*/true}};
   return entries;
 }
 

@@ -18,10 +18,13 @@ struct ScheduleEntry {
   std::string description;
   /// The kernels and machines that it is for, in words.
   std::string suits;
-  /// Tiles must come to shared memory by direct copies.
+  /// Tiles come to shared memory by direct copies; a declared pipeline takes them through registers where there are
+  /// none.
   bool directCopies = false;
   /// Waves of a workgroup that it needs; 0: any number.
   int waves = 0;
+  /// Declared (soliton/pipeline): for tiles of which each wave has at least two by two pieces.
+  bool isDeclared = false;
 
   const std::string &name() const { return schedule.name; }
 };

@@ -76,8 +76,8 @@ def format_files(files: list[str], fix: bool) -> list[str]:
     return changed
 
 
-def tidy_files(files: list[str], build: Path, seconds: float, jobs: int) -> tuple[list[str], int, int]:
-    """(what clang-tidy found, files looked at, files left out)."""
+def tidy_files(files: list[str], build: Path, seconds: float, jobs: int) -> tuple[int, int, int]:
+    """(files with findings, which are printed as they are found, files looked at, files left out)."""
     clang_tidy = tool("clang-tidy")
     if not clang_tidy:
         raise SystemExit("error: clang-tidy-22 is missing; run scripts/bootstrap.sh")
@@ -93,10 +93,12 @@ def tidy_files(files: list[str], build: Path, seconds: float, jobs: int) -> tupl
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         return done.stdout if done.returncode != 0 else ""
 
+    findings = left_out = 0
     with ThreadPoolExecutor(jobs) as pool:
-        outputs = list(pool.map(look, wanted))
-    findings = [output for output in outputs if output]
-    left_out = sum(output is None for output in outputs)
+        for output in pool.map(look, wanted):
+            left_out += output is None
+            findings += bool(output)
+            print(output or "", end="", flush=True)
     return findings, len(wanted) - left_out, left_out
 
 
@@ -131,8 +133,7 @@ def main() -> int:
             print(f"tidy: {options.build} has no compile_commands.json")
             return status or SKIP
         findings, seen, left_out = tidy_files(files, options.build, options.tidy_seconds, options.jobs)
-        print("\n".join(findings), end="")
-        print(f"tidy: {seen} files looked at, {len(findings)} with findings, {left_out} left out for time")
+        print(f"tidy: {seen} files looked at, {findings} with findings, {left_out} left out for time")
         status = 1 if findings else status
     return status
 

@@ -70,6 +70,15 @@ SCHEDULE_SIZES_OF_REGISTERS = [("M=127,N=131,K=77", ""), ("M=127,N=131,K=20", "M
 PADDED = [(kernel, size, dynamic) for kernel in ("gemm", "gemm_nn") for size, dynamic in
           (("M=127,N=131,K=77", ""), ("M=300,N=201,K=333", ""), ("M=257,N=129,K=65", "M,N,K"), ("M=1,N=1,K=1", ""), ("M=129,N=264,K=131", "K"))]
 
+# Matrix instructions of four waves that read shared memory by themselves: kernel, element types, instruction, tiles.
+GROUPS = [("gemm", "f16", "F32_64x128x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+          ("gemm", "bf16", "F32_64x256x16_F16", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+          ("gemm", "f16", "F32_64x64x16_F16", "BLOCK_M=64,BLOCK_N=128,BLOCK_K=128,WAVES_M=4,WAVES_N=2"),
+          ("gemm", "i8", "I32_64x128x32_I8", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1"),
+          ("gemm_nn", "f16", "F32_64x128x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+          ("gemm_tn", "f16", "F32_64x128x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+          ("gemm_tt", "f16", "F32_64x128x16_F16", "BLOCK_M=64,BLOCK_N=128,BLOCK_K=32,WAVES_M=4,WAVES_N=1")]
+
 # Tensors above 4 GiB: a base beyond 32 bits, rows of one tile that lie 64 MiB apart, waves that do.
 LARGE = [("copy", "f64", "M=65536,N=8256"), ("transpose", "i32", "M=16777280,N=64"), ("row_sum", "f32", "M=16,N=67108928")]
 
@@ -129,6 +138,12 @@ def check_schedules(soliton):
             [soliton, "run", "gemm", "--device", "cuda", "--size", size, "--schedule", schedule, "--direct-copies", copies, "--json"]
             + (["--set", tile] if tile else []) + (["--dynamic", dynamic] if dynamic else [])
             for size, dynamic in SCHEDULE_SIZES + (SCHEDULE_SIZES_OF_REGISTERS if copies == "off" else [])]
+    for kernel, dtype, mma, tile in GROUPS:
+        for schedule, copies in (("none", "off"), ("prefetch", "off"), ("prefetch", "on"), ("modulo", "on")):
+            groups[f"{kernel} {dtype} {mma}, {schedule}", copies] = [
+                [soliton, "run", kernel, "--device", "cuda", "--dtype", dtype, "--mma", mma, "--set", tile, "--size", size, "--schedule", schedule,
+                 "--direct-copies", copies, "--json"] + (["--dynamic", dynamic] if dynamic else [])
+                for size, dynamic in SCHEDULE_SIZES + SCHEDULE_SIZES_OF_REGISTERS]
     for copies in ("off", "on"):
         groups["modulo, padded rows", copies] = [
             [soliton, "run", kernel, "--device", "cuda", "--size", size, "--schedule", "modulo", "--direct-copies", copies, "--padded-rows", "on", "--json"]

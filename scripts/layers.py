@@ -33,7 +33,11 @@ LAYERS = {
     "authoring": Layer(
         "what an author says about a schedule: in C++, in files, by name", ("support", "target", "schedule"), False
     ),
-    "pipeline": Layer("declarative software pipelines", ("support", "target", "schedule"), False),
+    "pipeline": Layer(
+        "declarative software pipelines, alone and on a kernel's loop",
+        ("support", "target", "schedule", "authoring"),
+        False,
+    ),
     "ir": Layer("the `wave` and `machine` dialects and the forms", ("support", "symbolic", "layout"), True),
     "frontend": Layer(
         "the kernel language: symbols, constraints, operations, tracing",

@@ -4,7 +4,6 @@
     scripts/python_package.py                    tests, against build/lib/libsoliton.so
     scripts/python_package.py --torch            the same with torch, which is 3 GB (make test-torch)
     scripts/python_package.py --run program.py   a program with the package
-    scripts/python_package.py --wheel            a wheel in dist/
 
 build/python/venv has what python/requirements.txt names, build/python/site the package. SOLITON_PYTHON names another
 interpreter, which has to have those already. Exits 77 with the reason where nothing can be installed.
@@ -64,6 +63,7 @@ def build_package(build: Path, interpreter: Path) -> Path:
         quiet("cmake", "-G", "Ninja", "-S", str(ROOT / "python"), "-B", str(folder), *options)
     quiet("ninja", "-C", str(folder))
     quiet("cmake", "--install", str(folder))
+    quiet(str(interpreter), str(ROOT / "python" / "stubs.py"), str(site))
     return site
 
 
@@ -71,20 +71,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--torch", action="store_true")
-    parser.add_argument("--wheel", action="store_true")
     parser.add_argument("--run", nargs=argparse.REMAINDER)
     options, rest = parser.parse_known_args()
     build = options.build.resolve()
     interpreter = environment(build, options.torch)
-    if options.wheel:
-        command = [str(interpreter), "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", "dist", "."]
-        return subprocess.call(command, cwd=ROOT, env={**os.environ, "CMAKE_ARGS": f"-DSOLITON_BUILD={build}"})
     site = build_package(build, interpreter)
     environ = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     if options.run:
         return subprocess.call([str(interpreter), *options.run], env=environ)
     # Tests look at compilations, not at what was kept of earlier ones.
     environ.setdefault("SOLITON_CACHE", "off")
+    environ["SOLITON_STAND_INS"] = str(build / "lib")  # libraries that play a GPU's driver
     command = [str(interpreter), "-m", "pytest", "-v", "-rs", "-p", "no:cacheprovider", "--color=no", "python/tests", *rest]
     return subprocess.call(command, cwd=ROOT, env=environ)
 

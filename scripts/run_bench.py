@@ -39,6 +39,7 @@ class Measurement:
     gpu: bool = False
     file: str = ""
     programs: tuple[str, ...] = ()
+    needs_wave: bool = False
 
 
 MEASUREMENTS = (
@@ -53,6 +54,17 @@ MEASUREMENTS = (
         ("python3 bench/compile/compare.py {wave} --out {results}/compile.md",),
         file="compile.md",
         programs=("compile-bench", "soliton"),
+    ),
+    Measurement(
+        "python-compile",
+        ("python3 bench/python/compile.py {wave} --out {results}/python-compile.md",),
+        file="python-compile.md",
+        needs_wave=True,
+    ),
+    Measurement(
+        "python-latency",
+        ("python3 scripts/python_package.py --run bench/python/latency.py --out {results}/python-latency.md",),
+        file="python-latency.md",
     ),
     Measurement(
         "growth",
@@ -128,7 +140,8 @@ def main() -> int:
     failed = []
     for measurement in chosen:
         print(f"== {measurement.name}", flush=True)
-        if reason := obstacle(measurement):
+        wave_missing = "no interpreter with wave-lang was named (--wave-python)" if measurement.needs_wave and not options.wave_python else ""
+        if reason := wave_missing or obstacle(measurement):
             print(f"left out: {reason}\n")
         elif not run(measurement, options.results.resolve(), options.wave_python):
             failed.append(measurement.name)

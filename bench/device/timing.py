@@ -211,6 +211,11 @@ SQUARE = [("modulo", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("modulo", "BLOCK_M=
           ("modulo", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"), ("prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64")]
 
 
+# Matrix instructions of four waves that read shared memory by themselves: instruction, schedule, tiles.
+GROUPS = [("F32_64x256x16_F16", schedule, "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=8,WAVES_N=1") for schedule in ("prefetch", "modulo")]
+GROUPS += [("F32_64x128x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+           ("F32_64x256x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=32,WAVES_M=8,WAVES_N=1")]
+
 UNALIGNED = (4095, 4097, 4099)
 DIRECT = ["--schedule", "modulo", "--direct-copies", "on"]
 ROWS = [("as chosen, 128x128x64", [*DIRECT, "--set", SQUARE[0][1]]), ("as chosen, 128x256x64", [*DIRECT, "--set", SQUARE[2][1]]),
@@ -224,7 +229,9 @@ MOVED = 8192
 
 def square_choices():
     return [(f"{s}, direct copies, {'x'.join(v.split('=')[1] for v in tile.split(',')[:3])}", ["--schedule", s, "--direct-copies", "on", "--set", tile])
-            for s, tile in SQUARE]
+            for s, tile in SQUARE] + [
+        (f"{mma}, {s}, direct copies, {'x'.join(v.split('=')[1] for v in tile.split(',')[:3])}",
+         ["--mma", mma, "--schedule", s, "--direct-copies", "on", "--set", tile]) for mma, s, tile in GROUPS]
 
 
 def gemm_words(m, n, k, words):

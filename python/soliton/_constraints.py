@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from . import _native, _places
 from ._errors import error
-from ._symbols import is_sympy, to_expr
+from ._symbols import ceildiv, is_sympy, to_expr
 
 
 class MMAType(enum.Enum):
@@ -56,7 +56,11 @@ class MMAOperand(enum.Enum):
 
 @dataclass
 class GenericDot:
-    """A matrix product made of dot products, without matrix instructions."""
+    """A matrix product made of dot products, where tiles are smaller than matrix instructions take; otherwise those compute
+    the same. The sizes are hints.
+
+    >>> tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.GenericDot(k_vec_size=4))
+    """
 
     out_vec_size: int = 1
     k_vec_size: int = 4
@@ -66,12 +70,12 @@ class GenericDot:
 
 def mma_name(kind) -> str | None:
     """What the builder calls it."""
-    if kind is None or isinstance(kind, str):
+    if kind is None or isinstance(kind, GenericDot):
+        return None
+    if isinstance(kind, str):
         return kind
     if isinstance(kind, (MMAType, ScaledMMAType)):
         return kind.name
-    if isinstance(kind, GenericDot):
-        raise error("not-supported-here", "`GenericDot` is not implemented", "name a matrix instruction, or none")
     raise error("mma-unknown", f"expected an `MMAType`, found `{kind!r}`")
 
 
@@ -98,8 +102,15 @@ class Constraint:
         """What tells whether the kernel speaks of SymPy's symbols."""
         return ()
 
+    distributes = is_loop = False
+
     def uses_sympy(self) -> bool:
         return any(is_sympy(each) for each in self._exprs())
+
+
+def _tile(value, trace):
+    """A tile's size; that it is 1 is said at once, since one place is more than a tile of unknown size."""
+    return _native.constant(1) if trace.known(value) == 1 else to_expr(value)
 
 
 def _optional(value):
@@ -108,6 +119,8 @@ def _optional(value):
 
 @dataclass(eq=False)
 class DistributionConstraint(Constraint):
+    """Any that distributes a dimension."""
+
     dim: object
     tile_size: object
     place: object = field(default=None, init=False, repr=False)
@@ -117,6 +130,12 @@ class DistributionConstraint(Constraint):
 
     def _exprs(self):
         return (self.dim, self.tile_size)
+
+    @property
+    def count(self):
+        """How many tiles there are."""
+        said = getattr(self, "iters", None)
+        return said if said is not None else ceildiv(self.dim, 1 if self.tile_size is None else self.tile_size)
 
 
 @dataclass(eq=False)
@@ -131,12 +150,20 @@ class WorkgroupConstraint(DistributionConstraint):
     primary: bool | None = True
     iters: object = None
     per_device_dim: object = None
+    distributes = True
+
+    def _start(self, trace):
+        number = _native.workgroup_id(int(getattr(self.workgroup_dim, "value", self.workgroup_dim)))
+        if self.apply_fn is None:
+            return number * to_expr(self.tile_size)
+        parameter, result = formula(self.apply_fn, trace.sympy)
+        return result._substitute([(parameter, number)])
 
     def _lower(self, trace):
         number = getattr(self.workgroup_dim, "value", self.workgroup_dim)
         apply_fn = formula(self.apply_fn, trace.sympy)
         return _native.workgroup_constraint(
-            trace.dim(self.dim), to_expr(self.tile_size), int(number), apply_fn, bool(self.primary), _optional(self.iters), self.place
+            trace.dim(self.dim), _tile(self.tile_size, trace), int(number), apply_fn, bool(self.primary), _optional(self.iters), self.place
         )
 
 
@@ -151,11 +178,20 @@ class TilingConstraint(DistributionConstraint):
     induction_var: object = None
     iters: object = None
     start: object = None
+    distributes = is_loop = True
+
+    def _start(self, trace):
+        tile = 1 if self.tile_size is None else self.tile_size
+        return _native.iteration(trace.dim(self.dim)) * to_expr(tile) + to_expr(0 if self.start is None else self.start)
 
     def _lower(self, trace):
         tile = 1 if self.tile_size is None else self.tile_size
+        if trace.dim(self.dim) in trace.places:
+            first = _native.symbol("$parameter"), _native.constant(0)
+            one = _native.constant(1)
+            return _native.workgroup_constraint(trace.dim(self.dim), one, 0, first, False, one, self.place)
         return _native.tiling_constraint(
-            trace.dim(self.dim), to_expr(tile), _optional(self.iters), _optional(self.start), self.place
+            trace.dim(self.dim), _tile(tile, trace), _optional(self.iters), _optional(self.start), self.place
         )
 
 
@@ -172,11 +208,18 @@ class WaveConstraint(DistributionConstraint):
 
 @dataclass(eq=False)
 class DeviceConstraint(DistributionConstraint):
-    """Distributes `dim` over devices; refused by this version."""
+    """Distributes `dim` over devices, `tile_size` elements each. Where that is all of it, there is one device; several are
+    refused by this version.
+
+    >>> tkw.DeviceConstraint(M, DEVICE_M, 0)
+    """
 
     device_dim: int = 0
 
     def _lower(self, trace):
+        tile, extent = trace.known(self.tile_size), trace.known(self.dim)
+        if to_expr(self.tile_size) == trace.dim(self.dim) or (tile is not None and extent is not None and tile >= extent):
+            return None
         return _native.device_constraint(trace.dim(self.dim), to_expr(self.tile_size), int(self.device_dim), self.place)
 
 
@@ -203,6 +246,12 @@ class HardwareConstraint(Constraint):
     def _exprs(self):
         return tuple(self.vector_shapes or ())
 
+    @property
+    def threads_per_block(self) -> tuple:
+        """Threads of a workgroup along its dimensions, where `waves_per_block` says how many waves there are."""
+        x, y, z = self.waves_per_block or (1, 1, 1)
+        return (x * (self.threads_per_wave or 64), y + self.n_service_waves, z)
+
     def _lower(self, trace):
         threads = None if self.threads_per_wave in (None, 64) else int(self.threads_per_wave)
         # Kernels without a matrix product hand over anything here; those with two kinds name them at each `mma`.
@@ -220,6 +269,29 @@ class HardwareConstraint(Constraint):
             int(self.n_service_waves),
             self.place,
         )
+
+
+@dataclass(eq=False)
+class Simt(Constraint):
+    """The kernel speaks of one lane: workgroups of so many threads, in a grid of up to three dimensions.
+
+    >>> tkw.Simt(256, [tkl.ceildiv(N, 256)])
+    """
+
+    threads: object
+    grid: object = ()
+
+    def __post_init__(self):
+        self.place = _places.here()
+
+    def _exprs(self):
+        return (self.threads, *self._grid())
+
+    def _grid(self):
+        return tuple(self.grid) if isinstance(self.grid, (tuple, list)) else (self.grid,)
+
+    def _lower(self, trace):
+        return _native.simt(to_expr(self.threads), [to_expr(each) for each in self._grid()], self.place)
 
 
 @dataclass(eq=False)

@@ -40,8 +40,9 @@ class Diagnostic:
 
     @staticmethod
     def _of(data: dict) -> Diagnostic:
-        notes = tuple(Note(*place, message) for place, message in data["notes"])
-        return Diagnostic(data["severity"], data["id"], *data["place"], data["message"], data["hint"], notes)
+        notes = tuple(Note(file, line, column, message) for (file, line, column), message in data["notes"])
+        file, line, column = data["place"]
+        return Diagnostic(data["severity"], data["id"], file, line, column, data["message"], data["hint"], notes)
 
     def __str__(self) -> str:
         lines = [f"{_where(self)}{self.severity}: {self.message} [{self.id}]", *_caret(self)]
@@ -98,8 +99,8 @@ class CompileError(Exception):
 
 def error(id: str, message: str, hint: str = "", place=None) -> CompileError:
     """An error that Python's side of the language found, at the author's line."""
-    at = place or _places.here() or ("", 0, 0)
-    return CompileError([Diagnostic("error", id, *at, message, hint)])
+    file, line, column = place or _places.here() or ("", 0, 0)
+    return CompileError([Diagnostic("error", id, file, line, column, message, hint)])
 
 
 _native.set_error_class(CompileError)

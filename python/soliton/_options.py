@@ -10,6 +10,7 @@ import enum
 import os
 import warnings
 from dataclasses import dataclass, field, fields
+from typing import Any
 
 from . import _native
 from ._errors import error
@@ -34,6 +35,7 @@ ALGORITHMS = {
     SchedulingType.MODULO: "modulo",
     SchedulingType.PREFETCH: "prefetch",
     SchedulingType.FOUR_STAGE: "four_stage",
+    SchedulingType.PREFETCH_ATTENTION: "prefetch_attention",
     SchedulingType.LIST: "list",
     SchedulingType.EXACT: "exact",
 }
@@ -73,7 +75,7 @@ _WITHOUT_MEANING = """
     backend iree_preprocessing_pass_pipeline use_water_backend run_bench benchmark_batch_size benchmark_repetitions
     benchmark_results_file capture_trace bench_with_constant_weights profile_python_wrapper use_water_leak_check
     check_water_analysis mlir_print_ir_after_all profile_pass print_trace_begin print_mlir_before_water
-    print_mlir_after_water location_capture_config edit_ir_before edit_ir_after edit_ir_all dump_binaries
+    print_mlir_after_water location_capture_config edit_ir_before edit_ir_after edit_ir_all
 """.split()
 # Asked for: the kernel would be another one.
 _REFUSED = {"override_mlir": "a program in Wave's MLIR cannot be compiled here"}
@@ -91,7 +93,7 @@ class WaveCompileOptions:
     func_name: str = "isolated_benchmark"
     subs: dict = field(default_factory=dict)
     dynamic_symbols: list = field(default_factory=list)
-    schedule: object = SchedulingType.NONE
+    schedule: Any = SchedulingType.NONE
     use_scheduling_barriers: bool | None = False
     multi_buffer_count: int | None = None
     kernel_launch_info: KernelLaunchInfo = field(default_factory=KernelLaunchInfo)

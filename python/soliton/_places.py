@@ -7,7 +7,10 @@ Frames of this package are not the author's; what they were called from is.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import sys
+import textwrap
 
 # Text of kernels that the package brings is text of an author, too.
 _WAVE = "soliton.compat.wave_lang.kernel.wave."
@@ -53,6 +56,42 @@ def of_function(function):
     """The line of a function's `def`."""
     code = getattr(function, "__code__", None)
     return (code.co_filename, code.co_firstlineno, 1) if code else None
+
+
+def of_parameters(function) -> dict:
+    """Where the parameters of a function are declared, by their names; empty where the text is not known."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    file, places = function.__code__.co_filename, {}
+    declared = getattr(tree.body[0], "args", None) if tree.body else None
+    for each in [*declared.posonlyargs, *declared.args, *declared.kwonlyargs] if declared else ():
+        place = (file, first + each.lineno - 1, each.col_offset + indent + 1)
+        if each.end_lineno == each.lineno:
+            _ends[place] = each.end_col_offset + indent + 1
+        places[each.arg] = place
+    return places
+
+
+def of_failure(failure: BaseException):
+    """The author's place that a failure inside of this package comes from; None if it is the author's own."""
+    frames, trace = [], failure.__traceback__
+    while trace is not None:
+        frames.append(trace)
+        trace = trace.tb_next
+    if not frames or not _is_ours(frames[-1].tb_frame):
+        return None
+    for each in reversed(frames):
+        if not _is_ours(each.tb_frame):
+            code = each.tb_frame.f_code
+            if not hasattr(code, "co_positions"):
+                return code.co_filename, each.tb_lineno, 1
+            line, _, column, _ = list(code.co_positions())[each.tb_lasti // 2]
+            return code.co_filename, line or each.tb_lineno, (column or 0) + 1
+    return None
 
 
 def end_column(file: str, line: int, column: int) -> int:

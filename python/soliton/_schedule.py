@@ -43,14 +43,14 @@ class WaveSchedule:
         self.__name__ = getattr(function, "__name__", "schedule")
         self.__doc__ = getattr(function, "__doc__", None)
 
-    def run(self, native_context) -> None:
-        """Called by the compiler, once for each loop."""
-        before = getattr(_local, "context", None)
-        _local.context = native_context
+    def run(self, native_context, tags=()) -> None:
+        """Called by the compiler, once for each loop; `tags` are those of the kernel's text."""
+        before = getattr(_local, "context", None), getattr(_local, "tags", ())
+        _local.context, _local.tags = native_context, tags
         try:
             self._f()
         finally:
-            _local.context = before
+            _local.context, _local.tags = before
 
     def __call__(self, *_, **__):
         raise error("schedule-argument", f"`{self.__name__}` is a schedule and is run by `wave_compile`")
@@ -237,15 +237,24 @@ def _kind(cls):
 # ---- Questions ---------------------------------------------------------------------------------------------------------------
 
 
+def _became_nothing(tag) -> bool:
+    """Has the kernel's text the tag, and no instruction of the loop? A cast that costs nothing is none, for example."""
+    return tag in _local.tags and not _context().has_tag(tag)
+
+
 def get_node_by_tag(tag):
     """All instructions whose operation has the tag, or the loop that has it; a set means exactly these tags."""
     if isinstance(tag, (builtins.set, frozenset)):
         return NodeList(_context().get_node_by_tags(sorted(tag), _places.here()))
+    if _became_nothing(tag):
+        return NodeList(_native.Nodes())
     return NodeList(_context().get_node_by_tag(tag, _places.here()))
 
 
 def get_node_by_tag_and_type(tag, node_type):
     """Those of a class: `tkw.Read`, `tkw.Write`, `tkw.MMA`, …"""
+    if _became_nothing(tag):
+        return NodeList(_native.Nodes())
     return NodeList(_context().get_node_by_tag_and_type(tag, _kind(node_type), _places.here()))
 
 
@@ -268,11 +277,65 @@ def partition_by_dim(nodes, dim, num_partitions):
 
 
 def filter_nodes(nodes, subgraph=None, node_type=None):
-    """Those of a part of a pipelined loop, and of a class."""
-    if subgraph is None:
-        raise error("not-supported-here", "`filter_nodes` without a subgraph", "take `get_node_by_tag_and_type`")
-    kind = None if node_type is None else _kind(node_type)
-    return NodeList(_context().filter_nodes(_nodes(nodes), subgraph.resolve(), kind, _places.here()))
+    """Those of a part of a pipelined loop, and of a class; without a part, of all of them."""
+    found, kind = _nodes(nodes), None if node_type is None else _kind(node_type)
+    if subgraph is not None:
+        return NodeList(_context().filter_nodes(found, subgraph.resolve(), kind, _places.here()))
+    return NodeList(found if kind is None else _context().filter_by_type(found, kind, _places.here()))
+
+
+def partition_by_use(nodes, users):
+    """(those whose results `users` need, the others)."""
+    first, second = _context().partition_by_use(_nodes(nodes), _nodes(users), _places.here())
+    return NodeList(first), NodeList(second)
+
+
+def pieces(nodes, dim) -> int:
+    """How many pieces there are along `dim`."""
+    return _context().pieces(_nodes(nodes), str(to_expr(dim)))
+
+
+def has_tag(tag: str) -> bool:
+    """Has an operation of the loop the tag?"""
+    return _context().has_tag(tag)
+
+
+class Node:
+    """One instruction, as `get_custom` shows it."""
+
+    def __init__(self, facts):
+        self.name, self.type, tags, self._pieces, self.unroll_iteration = facts
+        self.tag = builtins.set(tags)
+
+    @property
+    def expanded_dims(self):
+        """Which piece along each dimension that has several."""
+        return _Pieces(self._pieces)
+
+    @property
+    def index(self):
+        raise error("not-supported-here", "`index` of an instruction: which lane holds what is the compiler's choice", "look at `expanded_dims`")
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+class _Pieces(dict):
+    """By dimensions of either sort: `K` of ours, of SymPy, or the name."""
+
+    def __getitem__(self, dim):
+        return super().__getitem__(str(dim))
+
+    def __contains__(self, dim) -> bool:
+        return super().__contains__(str(dim))
+
+    def get(self, dim, default=None):
+        return super().get(str(dim), default)
+
+
+def facts_of(nodes) -> list:
+    """What is known about each instruction."""
+    return [Node(each) for each in _context().facts(_nodes(nodes), _places.here())]
 
 
 def getitem(nodes, index):
@@ -411,13 +474,32 @@ def reorder_graph(where, clusters):
 
 
 def insert_before(target, op):
-    """In front of the first instruction of `target`, or in front of the loop."""
-    _context().insert_before(_nodes(target), op.op, _places.here())
+    """In front of the first instruction of `target`, or in front of the loop; of a kernel, behind its prologue."""
+    if isinstance(target, Part):
+        _beside(target, op, is_before=True)
+    else:
+        _context().insert_before(_nodes(target), op.op, _places.here())
 
 
 def insert_after(target, op):
-    """Behind the last instruction of `target`, or behind the loop."""
-    _context().insert_after(_nodes(target), op.op, _places.here())
+    """Behind the last instruction of `target`, or behind the loop; of a kernel, in front of its epilogue."""
+    if isinstance(target, Part):
+        _beside(target, op, is_before=False)
+    else:
+        _context().insert_after(_nodes(target), op.op, _places.here())
+
+
+def _beside(part: Part, op, is_before: bool) -> None:
+    """Around the kernel of a pipelined loop stand its prologue and its epilogue, if there is one."""
+    owner = part.owner
+    if part.name != "KERNEL":
+        (insert_at_start if is_before else insert_at_end)(part, op)
+    elif is_before:
+        insert_at_end(owner.PROLOGUE, op)
+    elif owner.EPILOGUE is not None:
+        insert_at_start(owner.EPILOGUE, op)
+    else:
+        _context().insert_after(owner._loop, op.op, _places.here())
 
 
 def insert_at_start(where, op):
@@ -464,12 +546,17 @@ def unroll(where, factor):
         _context().unroll(_loop(where), int(factor), _places.here())
 
 
+def _are_groups(given, *settings) -> bool:
+    """Is it a list of lists? A list of single instructions looks the same, unless something is said for each group."""
+    if isinstance(given, NodeList) or not given:
+        return False
+    said = builtins.any(isinstance(each, (list, tuple)) for each in settings)
+    return said or builtins.any(isinstance(each, (list, tuple)) or (isinstance(each, NodeList) and len(each) != 1) for each in given)
+
+
 def interleave_operations(base_ops, interleaved_ops, intervals=1, start_offsets=None, start_after_groups=None):
     """`base_ops` with those of the groups between them; what is left over follows, group by group."""
-    groups = interleaved_ops
-    if groups and not isinstance(groups[0], (list, tuple)) and not isinstance(groups, tuple):
-        groups = [interleaved_ops]
-    groups = [list(group) for group in groups]
+    groups = [list(group) for group in (interleaved_ops if _are_groups(interleaved_ops, intervals, start_offsets) else [interleaved_ops])]
     count = len(groups)
     every = [intervals] * count if isinstance(intervals, int) else list(intervals)
     offsets = [start_offsets or 0] * count if not isinstance(start_offsets, (list, tuple)) else list(start_offsets)
@@ -493,6 +580,6 @@ __all__ = [
     *["TensorLoadToLDS", "WorkgroupBarrier", "Write", "cluster", "filter_nodes", "get_hardware_constraint"],
     *["get_node_by_tag", "get_node_by_tag_and_iteration", "get_node_by_tag_and_type", "getitem", "insert_after"],
     *["insert_at_end", "insert_at_start", "insert_before", "insert_cond_barrier_after", "insert_cond_barrier_before"],
-    *["interleave_operations", "partition_by_address_space", "partition_by_dim", "pipeline", "reorder_graph", "stagger"],
-    *["unroll"],
+    *["has_tag", "interleave_operations", "partition_by_address_space", "partition_by_dim", "partition_by_use", "pieces"],
+    *["pipeline", "reorder_graph", "stagger", "unroll"],
 ]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numbers
 import sys
+import threading
 
 from . import _native
 from ._native import Expr
@@ -43,8 +44,23 @@ def is_sympy(value) -> bool:
     return sympy is not None and isinstance(value, sympy.Basic)
 
 
+class _Meanings(threading.local):
+    """Symbols that stand for expressions of workgroups while a kernel is traced: `subs = {OFFSET: WORKGROUP_2 * 64}`."""
+
+    pairs: list = []
+
+
+meanings = _Meanings()
+
+
 def to_expr(value) -> Expr:
     """A number, an expression of ours or of SymPy, or an address space, as an expression."""
+    made = plain_expr(value)
+    return made._substitute(meanings.pairs) if meanings.pairs else made
+
+
+def plain_expr(value) -> Expr:
+    """The same, whatever symbols stand for."""
     if type(value) is Expr:
         return value
     if isinstance(value, numbers.Integral):

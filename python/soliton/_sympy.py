@@ -160,7 +160,8 @@ def from_sympy(expr) -> _native.Expr:
     if isinstance(expr, (BooleanTrue, BooleanFalse)):
         return _native.constant(int(bool(expr)))
     if expr.is_Symbol:
-        return _native.symbol(expr.name)
+        # There is one device, the first.
+        return _native.constant(0) if expr.name in ("$DD0", "$DD1", "$DD2") else _native.symbol(expr.name)
     if expr.is_Integer:
         return _native.constant(int(expr))
     if expr.is_Float and float(expr).is_integer():

@@ -1,4 +1,4 @@
-"""Arrays of others as a launch takes them: NumPy, torch, and whatever speaks DLPack.
+"""Arrays of others as a launch takes them: NumPy, torch, whatever speaks DLPack, and Python's own buffers.
 
     (address, "f16", (64, 32), (32, 1), "host", 0, read_only)
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 
+from . import _native
 from ._errors import error
 
 # Types of NumPy and torch by the names that both give them.
@@ -63,6 +64,8 @@ def _of_numpy(array, name: str) -> Array:
     kind = array.dtype.name
     if kind not in _NAMES:
         raise error("argument-dtype", f"`{name}` is an array of `{kind}`, which no kernel takes")
+    if not array.dtype.isnative:
+        raise error("argument-dtype", f"`{name}` holds its bytes in the order of another machine (`{array.dtype.str}`)", "pass `array.astype(array.dtype.newbyteorder('='))`")
     size = array.dtype.itemsize
     if any(stride % size for stride in array.strides):
         raise error("argument-stride", f"`{name}` has strides of {array.strides} bytes for elements of {size}")
@@ -74,6 +77,7 @@ def _of_torch(tensor, name: str) -> Array:
     kind = str(tensor.dtype).removeprefix("torch.")
     if kind not in _NAMES:
         raise error("argument-dtype", f"`{name}` is a tensor of `{kind}`, which no kernel takes")
+    _introduce_torch()
     where = tensor.device.type
     if where not in ("cpu", "cuda"):
         raise error("argument-device", f"`{name}` lies on `{where}`", "move it to the CPU or to the GPU that the kernel runs on")
@@ -86,6 +90,28 @@ def _is_rocm() -> bool:
     return getattr(sys.modules["torch"].version, "hip", None) is not None
 
 
+_is_introduced = False
+
+
+def _introduce_torch() -> None:
+    """Tells the C++ side once what torch's types are, so that later launches need not come here."""
+    global _is_introduced
+    if _is_introduced:
+        return
+    _is_introduced = True
+    torch = sys.modules["torch"]
+    names = [(name, kind) for name, kind in _NAMES.items() if hasattr(torch, name)]
+    types = [(getattr(torch, name), kind, name in _UNSIGNED_CARRIERS) for name, kind in names]
+    _native.meet_torch(torch.Tensor, current_stream, _is_rocm(), types)
+
+
+def current_stream(device: int) -> int:
+    """The driver's handle of torch's current stream on a GPU. What torch calls CUDA is HIP where it was built for ROCm."""
+    torch = sys.modules["torch"]
+    raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)  # without an object for the stream
+    return raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream
+
+
 def _of_dlpack(value, name: str) -> Array:
     import numpy
 
@@ -93,6 +119,33 @@ def _of_dlpack(value, name: str) -> Array:
         return _of_numpy(numpy.from_dlpack(value), name)
     except (BufferError, RuntimeError, TypeError) as reason:
         raise error("argument-device", f"`{name}` is no array of the CPU: {reason}", "pass an array of NumPy or torch") from None
+
+
+# Elements of a buffer by the letters of the module `struct`, of which some have other widths elsewhere.
+_LETTERS = {"e": "float", "f": "float", "d": "float", "?": "bool", **dict.fromkeys("bhilq", "int"), **dict.fromkeys("BHILQ", "uint")}
+
+
+class _Buffer:
+    """What holds a buffer's elements, named as NumPy would name them."""
+
+    def __init__(self, view, dtype: str):
+        self.view, self.dtype = view, dtype
+
+
+def _of_buffer(value, name: str) -> Array | None:
+    """An array of Python's own (`array`, `memoryview`, `ctypes`); nothing where it is none."""
+    found = _native.describe_buffer(value)
+    if found is None:
+        return None
+    address, letter, size, shape, strides, read_only = found
+    kind = _LETTERS.get(letter.lstrip("@=<"), "")
+    kind = kind if kind in ("", "bool") else f"{kind}{8 * size}"
+    if kind not in _NAMES:
+        raise error("argument-dtype", f"`{name}` is a buffer of `{letter}`, which no kernel takes")
+    if any(stride % size for stride in strides):
+        raise error("argument-stride", f"`{name}` has strides of {tuple(strides)} bytes for elements of {size}")
+    owner = _Buffer(value, kind)
+    return Array(owner, address, _NAMES[kind], shape, [stride // size for stride in strides], "host", 0, read_only)
 
 
 def is_array(value) -> bool:
@@ -109,7 +162,9 @@ def describe(value, name: str) -> Array:
         return _of_numpy(value, name)
     if hasattr(value, "__dlpack__"):
         return _of_dlpack(value, name)
-    raise error("argument-kind", f"`{name}` is a {type(value).__name__}, expected an array of NumPy, torch or DLPack")
+    if (array := _of_buffer(value, name)) is not None:
+        return array
+    raise error("argument-kind", f"`{name}` is a {type(value).__name__}, expected an array of NumPy, torch or DLPack, or a buffer")
 
 
 def _dense_copy(array: Array):
@@ -117,6 +172,9 @@ def _dense_copy(array: Array):
     owner = array.owner
     if hasattr(owner, "contiguous"):
         return owner.contiguous()
+    if isinstance(owner, _Buffer):
+        view = memoryview(owner.view)
+        return memoryview(bytearray(view.tobytes())).cast(view.format, list(view.shape))  # type: ignore[call-overload, arg-type]
     import numpy
 
     return numpy.ascontiguousarray(owner)
@@ -140,8 +198,9 @@ def _bits(dtype: str) -> int:
     return 16 if dtype == "bf16" else 8 if dtype.startswith("f8") else int("".join(filter(str.isdigit, dtype[:3])))
 
 
-def argument(value, spec, by_width: bool):
-    """What the launch takes for a parameter (name, is it an array, element type, written, read, rank), and who owns it."""
+def argument(value, spec, by_width: bool, is_strided: bool = False):
+    """What the launch takes for a parameter (name, is it an array, element type, written, read, rank), and who owns it.
+    `is_strided`: the kernel takes arrays as they lie."""
     name, is_buffer, dtype, is_output, _, rank = spec
     if not is_buffer:
         if is_array(value) and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
@@ -150,9 +209,17 @@ def argument(value, spec, by_width: bool):
             value = _number(value, name, dtype)
         return (float(value) if not dtype.startswith("i") else value), None
     array = describe(value, name)
+    if is_strided and dtype not in _PACKED:
+        if not _may_stand_for(array, dtype, by_width):
+            raise error("argument-dtype", f"`{name}` is {array}, expected elements of `{dtype}`", "convert it, or cast in the kernel")
+        return (array.address, dtype, list(array.shape), list(array.strides), array.memory, array.device, array.read_only), array
     if not array.is_dense():
         if is_output:
-            raise error("argument-stride", f"`{name}` is written, and its strides {list(array.strides)} are not dense", "pass a contiguous array")
+            raise error(
+                "argument-stride",
+                f"`{name}` is written, and its strides {list(array.strides)} are not dense",
+                "pass a contiguous array, or compile with `allow_noncontiguous_runtime_buffers=True`",
+            )
         array = describe(_dense_copy(array), name)
     shape, strides = array.shape, _dense_strides(array.shape)
     if dtype in _PACKED and array.dtype in ("i8", dtype) and shape:

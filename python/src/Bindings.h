@@ -34,11 +34,11 @@ struct nanobind::detail::type_caster<soliton::Place> {
       value = soliton::Place("", 0, 0);
       return true;
     }
-    if (!PyTuple_Check(source.ptr()) || PyTuple_GET_SIZE(source.ptr()) != 3)
+    if (!PyTuple_Check(source.ptr()) || PyTuple_Size(source.ptr()) != 3)
       return false;
-    const char *file = PyUnicode_AsUTF8(PyTuple_GET_ITEM(source.ptr(), 0));
-    long line = PyLong_AsLong(PyTuple_GET_ITEM(source.ptr(), 1));
-    long column = PyLong_AsLong(PyTuple_GET_ITEM(source.ptr(), 2));
+    const char *file = PyUnicode_AsUTF8AndSize(PyTuple_GetItem(source.ptr(), 0), nullptr);
+    long line = PyLong_AsLong(PyTuple_GetItem(source.ptr(), 1));
+    long column = PyLong_AsLong(PyTuple_GetItem(source.ptr(), 2));
     if (!file || PyErr_Occurred()) {
       PyErr_Clear();
       return false;
@@ -57,7 +57,7 @@ struct nanobind::detail::type_caster<soliton::ElementType> {
   NB_TYPE_CASTER(soliton::ElementType, const_name("str"))
 
   bool from_python(handle source, uint8_t, cleanup_list *) noexcept {
-    const char *text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8(source.ptr()) : nullptr;
+    const char *text = PyUnicode_Check(source.ptr()) ? PyUnicode_AsUTF8AndSize(source.ptr(), nullptr) : nullptr;
     std::optional<soliton::ElementType> type;
     if (text)
       type = soliton::parseElementType(text);
@@ -87,7 +87,7 @@ inline Operand operandOf(nb::handle object, const Place &place) {
   if (PyLong_Check(object.ptr()))
     return Operand(nb::cast<int64_t>(object), place);
   if (PyFloat_Check(object.ptr()))
-    return Operand(PyFloat_AS_DOUBLE(object.ptr()), place);
+    return Operand(PyFloat_AsDouble(object.ptr()), place);
   return Operand(nb::cast<Value>(object), place);
 }
 
@@ -101,14 +101,19 @@ void bindExpressions(nb::module_ &module);
 void bindConstraints(nb::module_ &module);
 void bindKernels(nb::module_ &module);
 void bindOps(nb::module_ &module);
+void bindLanes(nb::module_ &module);
 void bindErrors(nb::module_ &module);
 void bindCompiler(nb::module_ &module);
 void bindSchedules(nb::module_ &module);
+void bindTools(nb::module_ &module);
 
 /// Python's own error that a call of its code left in a compilation, to be raised when that is over.
 struct PendingError {
   std::optional<nb::python_error> error;
 };
+
+/// What Compiler.cpp understands: {"target": "gfx942", "subs": [(M, Expr)], …}
+CompileOptions optionsOf(const nb::dict &given, const Place &place, const std::shared_ptr<PendingError> &pending);
 
 /// A schedule that is a Python function of a ScheduleContext.
 std::shared_ptr<const WaveSchedule> scheduleOf(const std::string &name, nb::object function, bool strict,

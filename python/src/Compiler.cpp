@@ -6,7 +6,9 @@
 // The interpreter is free for other threads while a kernel is compiled or emulated.
 //
 //===----------------------------------------------------------------------===//
-#include "Bindings.h"
+#include "Launch.h"
+
+#include <soliton/authoring/ScheduleFile.h>
 
 #include <soliton/target/Target.h>
 
@@ -17,6 +19,7 @@ namespace {
 struct Compiled {
   CompiledKernel kernel;
   nb::list warnings;
+  PlainLaunch plain;
 };
 
 Artefact artefactOf(const std::string &name) {
@@ -74,12 +77,16 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     throw nb::key_error(name.c_str());
 }
 
+} // namespace
+
 CompileOptions optionsOf(const nb::dict &given, const Place &place, const std::shared_ptr<PendingError> &pending) {
   CompileOptions options{.place = place};
   for (auto [key, value] : given)
     setOption(options, nb::cast<std::string>(key), value, pending);
   return options;
 }
+
+namespace {
 
 Compiled compileKernel(const Kernel &kernel, const nb::dict &given, Place place) {
   auto pending = std::make_shared<PendingError>();
@@ -93,7 +100,8 @@ Compiled compileKernel(const Kernel &kernel, const nb::dict &given, Place place)
     throw std::move(*pending->error);
   if (!outcome)
     throw CompileError(outcome.diagnostics);
-  return {std::move(*outcome.kernel), listOfDiagnostics(outcome.diagnostics)};
+  PlainLaunch plain(*outcome.kernel);
+  return {std::move(*outcome.kernel), listOfDiagnostics(outcome.diagnostics), plain};
 }
 
 /// Without a device: artefacts only.
@@ -116,6 +124,11 @@ nb::dict compileTexts(const Kernel &kernel, const nb::dict &given, const std::st
   static const char *const names[] = {"wave", "machine", "llvm", "assembly", "ptx", "hsaco", "cubin"};
   for (const auto &[artefact, content] : attempt.result->artefacts)
     texts[names[static_cast<size_t>(artefact)]] = nb::bytes(content.data(), content.size());
+  std::vector<sched::ScheduleFile> files;
+  for (const sched::LoopReport &loop : attempt.result->loops)
+    files.push_back(sched::toFile(loop));
+  std::string schedules = sched::printText(files);
+  texts["schedule"] = nb::bytes(schedules.data(), schedules.size());
   return texts;
 }
 
@@ -171,12 +184,35 @@ nb::list specsOf(const Compiled &self) {
   return specs;
 }
 
+/// What is known about the code, and how long each step of its compilation took.
+nb::dict summaryOf(const Compiled &self) {
+  const CompileResult &result = self.kernel.compiled();
+  nb::dict dict, phases;
+  for (const CompilePhase &phase : result.phases)
+    phases[phase.name.c_str()] = phase.ms;
+  dict["is_from_cache"] = result.isFromCache;
+  dict["total_ms"] = result.totalMs();
+  dict["phases_ms"] = phases;
+  dict["vgprs"] = result.vgprs;
+  dict["agprs"] = result.agprs;
+  dict["sgprs"] = result.sgprs;
+  dict["spill_bytes"] = result.spillBytes;
+  dict["machine_ops"] = result.machineOps;
+  dict["matrix_ops"] = result.matrixOps;
+  return dict;
+}
+
 } // namespace
 
 void bindCompiler(nb::module_ &module) {
   nb::class_<Compiled>(module, "Compiled")
       .def("launch", launch, nb::arg("arguments"), nb::arg("sizes"), nb::arg("stream") = 0)
+      .def("launch_plain",
+           [](const Compiled &self, nb::tuple arguments, bool byWidth) {
+             return self.plain(self.kernel, arguments, byWidth);
+           })
       .def("arguments", specsOf)
+      .def("summary", summaryOf)
       .def("symbols",
            [](const Compiled &self) {
              nb::list names;

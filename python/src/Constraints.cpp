@@ -74,6 +74,9 @@ void bindConstraints(nb::module_ &module) {
              nb::arg("workgroups_per_cluster"), nb::arg("mma").none(), nb::arg("vector_shapes"),
              nb::arg("max_bits_per_load"), nb::arg("n_service_waves"), nb::arg("place").none());
   module.def(
+      "simt", [](Expr threads, std::vector<Expr> grid, Place place) -> Constraint { return Simt(threads, grid, place); },
+      nb::arg("threads"), nb::arg("grid"), nb::arg("place").none());
+  module.def(
       "grid_constraint", [](Expr size, Place place) -> Constraint { return GridConstraint(size, place); },
       nb::arg("size"), nb::arg("place").none());
   module.def(

@@ -48,13 +48,68 @@ void bindValues(nb::module_ &module) {
       .def_prop_ro("name", [](const MemoryRef &self) { return self.name(); });
 }
 
+/// Barriers, waits and hints in the text of a kernel.
+void defineOrder(nb::class_<Kernel> &type) {
+  type.def(
+          "workgroup_barrier", [](Kernel &self, Place place) { self.workgroup_barrier(place); },
+          nb::arg("place").none())
+      .def(
+          "shared_memory_barrier",
+          [](Kernel &self, bool waitAsync, Place place) {
+            self.shared_memory_barrier({.wait_async_ops = waitAsync}, place);
+          },
+          nb::arg("wait_async_ops"), nb::arg("place").none())
+      .def(
+          "shared_memory_barrier_signal",
+          [](Kernel &self, int id, Place place) { self.shared_memory_barrier_signal(id, place); }, nb::arg("id"),
+          nb::arg("place").none())
+      .def(
+          "shared_memory_barrier_wait",
+          [](Kernel &self, int id, Place place) { self.shared_memory_barrier_wait(id, place); }, nb::arg("id"),
+          nb::arg("place").none())
+      .def(
+          "memory_counter_wait",
+          [](Kernel &self, std::optional<int> load, std::optional<int> ds, Place place) {
+            self.memory_counter_wait({.load = load, .ds = ds}, place);
+          },
+          nb::arg("load").none(), nb::arg("ds").none(), nb::arg("place").none())
+      .def(
+          "memory_counter_wait_barrier",
+          [](Kernel &self, std::optional<int> load, std::optional<int> ds, Place place) {
+            self.memory_counter_wait_barrier({.load = load, .ds = ds}, place);
+          },
+          nb::arg("load").none(), nb::arg("ds").none(), nb::arg("place").none())
+      .def(
+          "set_wave_prio", [](Kernel &self, int level, Place place) { self.set_wave_prio(level, place); },
+          nb::arg("level"), nb::arg("place").none())
+      .def(
+          "scheduling_barrier",
+          [](Kernel &self, const std::vector<int> &classes, Place place) {
+            std::vector<InstructionClass> mayCross;
+            for (int each : classes)
+              mayCross.push_back(static_cast<InstructionClass>(each));
+            self.scheduling_barrier(mayCross, place);
+          },
+          nb::arg("classes"), nb::arg("place").none())
+      .def(
+          "scheduling_group_barrier",
+          [](Kernel &self, const std::vector<std::pair<int, int>> &given, int sync, Place place) {
+            std::vector<std::pair<InstructionClass, int>> groups;
+            for (auto [kind, count] : given)
+              groups.emplace_back(static_cast<InstructionClass>(kind), count);
+            self.scheduling_group_barrier(groups, sync, place);
+          },
+          nb::arg("groups"), nb::arg("sync"), nb::arg("place").none());
+}
+
 } // namespace
 
 void bindKernels(nb::module_ &module) {
   bindValues(module);
   auto options = [](const std::string &tag) { return OpOptions{.tag = tag}; };
-  nb::class_<Kernel>(module, "Kernel")
-      .def(
+  auto type = nb::class_<Kernel>(module, "Kernel");
+  defineOrder(type);
+  type.def(
           "__init__",
           [](Kernel *self, std::string name, std::vector<Constraint> constraints, Place place) {
             new (self) Kernel(std::move(name), std::move(constraints), place);
@@ -62,10 +117,11 @@ void bindKernels(nb::module_ &module) {
           nb::arg("name"), nb::arg("constraints"), nb::arg("place").none())
       .def(
           "memory",
-          [](Kernel &self, std::string name, Dims shape, Expr space, ElementType type, Place place) {
-            return self.memory(std::move(name), std::move(shape), space, type, place);
+          [](Kernel &self, std::string name, Dims shape, Expr space, ElementType type, Dims strides, Place place) {
+            return self.memory(std::move(name), std::move(shape), space, type, {.strides = std::move(strides)}, place);
           },
-          nb::arg("name"), nb::arg("shape"), nb::arg("space"), nb::arg("type"), nb::arg("place").none())
+          nb::arg("name"), nb::arg("shape"), nb::arg("space"), nb::arg("type"), nb::arg("strides"),
+          nb::arg("place").none())
       .def(
           "allocate",
           [](Kernel &self, std::string name, Dims dims, ElementType type, Place place) {
@@ -78,8 +134,6 @@ void bindKernels(nb::module_ &module) {
             return self.scalar(std::move(name), type, place);
           },
           nb::arg("name"), nb::arg("type"), nb::arg("place").none())
-      .def(
-          "barrier", [](Kernel &self, Place place) { self.barrier(place); }, nb::arg("place").none())
       .def(
           "fill",
           [=](Kernel &self, Dims dims, ElementType type, nb::object number, const std::string &tag, Place place) {
@@ -104,6 +158,10 @@ void bindKernels(nb::module_ &module) {
            nb::arg("place").none())
       .def("conditional", conditional, nb::arg("condition"), nb::arg("then"), nb::arg("otherwise"), nb::arg("tag"),
            nb::arg("place").none())
+      .def(
+          "continue_while",
+          [](Kernel &self, Expr condition, Place place) { self.continue_while(condition, {}, place); },
+          nb::arg("condition"), nb::arg("place").none())
       .def_prop_ro("name", [](const Kernel &self) { return self.name(); })
       .def("diagnostics", [](const Kernel &self) { return listOfDiagnostics(self.diagnostics()); });
 }

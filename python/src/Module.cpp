@@ -4,16 +4,21 @@
 // them Wave's names; nobody else imports this one.
 //
 //===----------------------------------------------------------------------===//
-#include "Bindings.h"
+#include "Launch.h"
 
 NB_MODULE(_native, module) {
   using namespace soliton::python;
   module.doc() = "The C++ side of soliton; use soliton.lang, soliton.wave and soliton.compile.";
+  // Kernels may be held to the end by registries of others (torch's operators), which is no mistake to warn a user of.
+  nb::set_leak_warnings(false);
   bindErrors(module);
   bindExpressions(module);
   bindConstraints(module);
   bindKernels(module);
   bindOps(module);
+  bindLanes(module);
   bindSchedules(module);
+  bindLaunch(module);
   bindCompiler(module);
+  bindTools(module);
 }

@@ -132,7 +132,11 @@ void bindMemory(nb::module_ &module) {
       .def("__init__",
            [](IndexMapping *self, int iterators, DimMap inputs, DimMap outputs, std::vector<DimMap> values) {
              new (self) IndexMapping{iterators, std::move(inputs), std::move(outputs), std::move(values)};
-           });
+           })
+      .def_ro("num_iterators", &IndexMapping::num_iterators)
+      .def_ro("inputs", &IndexMapping::inputs)
+      .def_ro("outputs", &IndexMapping::outputs)
+      .def_ro("values", &IndexMapping::dynamic_val_mappings);
   module.def(
       "read",
       [](const MemoryRef &memory, nb::dict options, Place place) { return read(memory, accessOf(options), place); },
@@ -143,6 +147,10 @@ void bindMemory(nb::module_ &module) {
         return read_at(memory, std::move(at), tagged(tag), place);
       },
       nb::arg("memory"), nb::arg("at"), nb::arg("tag"), nb::arg("place").none());
+  module.def(
+      "prefetch",
+      [](const MemoryRef &memory, nb::dict options, Place place) { prefetch(memory, accessOf(options), place); },
+      nb::arg("memory"), nb::arg("options"), nb::arg("place").none());
   module.def(
       "write",
       [](const Value &value, const MemoryRef &memory, nb::dict options, Place place) {
@@ -204,11 +212,20 @@ void bindMatrices(nb::module_ &module) {
       nb::arg("place").none());
   module.def(
       "extreme",
-      [](bool largest, const Value &source, Expr dim, const std::string &tag, Place place) {
-        Extreme found = largest ? argmax(source, dim, {.tag = tag}, place) : argmin(source, dim, {.tag = tag}, place);
+      [](bool largest, const Value &source, std::optional<std::pair<Value, Value>> init, Expr dim,
+         const std::string &tag, Place place) {
+        ReduceOptions options{.tag = tag};
+        Extreme found;
+        if (init) {
+          Extreme from{init->first, init->second};
+          found = largest ? argmax(source, from, dim, options, place) : argmin(source, from, dim, options, place);
+        } else {
+          found = largest ? argmax(source, dim, options, place) : argmin(source, dim, options, place);
+        }
         return std::pair(found.value, found.index);
       },
-      nb::arg("largest"), nb::arg("source"), nb::arg("dim"), nb::arg("tag"), nb::arg("place").none());
+      nb::arg("largest"), nb::arg("source"), nb::arg("init").none(), nb::arg("dim"), nb::arg("tag"),
+      nb::arg("place").none());
   module.def(
       "sort",
       [](const Value &source, Expr dim, bool descending, const std::string &tag, Place place) {
@@ -218,11 +235,24 @@ void bindMatrices(nb::module_ &module) {
       nb::arg("source"), nb::arg("dim"), nb::arg("descending"), nb::arg("tag"), nb::arg("place").none());
   module.def(
       "topk",
-      [](const Value &source, Expr kDim, Expr dim, const std::string &tag, Place place) {
-        Sorted sorted = topk(source, kDim, dim, {.tag = tag}, place);
+      [](const Value &source, Expr kDim, Expr dim, bool largest, const std::string &tag, Place place) {
+        Sorted sorted = topk(source, kDim, dim, {.largest = largest, .tag = tag}, place);
         return std::pair(sorted.value, sorted.index);
       },
-      nb::arg("source"), nb::arg("k_dim"), nb::arg("dim"), nb::arg("tag"), nb::arg("place").none());
+      nb::arg("source"), nb::arg("k_dim"), nb::arg("dim"), nb::arg("largest"), nb::arg("tag"), nb::arg("place").none());
+  module.def(
+      "sort_by",
+      [](const Value &keys, const std::vector<Value> &payloads, Expr dim, bool descending, const std::string &tag,
+         Place place) { return sort_by(keys, payloads, dim, {.descending = descending, .tag = tag}, place); },
+      nb::arg("keys"), nb::arg("payloads"), nb::arg("dim"), nb::arg("descending"), nb::arg("tag"),
+      nb::arg("place").none());
+  module.def(
+      "topk_by",
+      [](const Value &keys, const std::vector<Value> &payloads, Expr kDim, Expr dim, bool largest,
+         const std::string &tag,
+         Place place) { return topk_by(keys, payloads, kDim, dim, {.largest = largest, .tag = tag}, place); },
+      nb::arg("keys"), nb::arg("payloads"), nb::arg("k_dim"), nb::arg("dim"), nb::arg("largest"), nb::arg("tag"),
+      nb::arg("place").none());
 }
 
 Value applyExpr(const std::vector<Value> &values, nb::callable function, const std::string &tag, Place place) {

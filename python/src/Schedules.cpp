@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Bindings.h"
 
+#include <nanobind/stl/map.h>
+
 namespace soliton::python {
 
 namespace {
@@ -144,6 +146,27 @@ void defineQueries(nb::class_<ScheduleContext> &type) {
             return self.filter_nodes(nodes, part, type, place);
           },
           nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("filter_by_type", [](ScheduleContext &self, const Nodes &nodes, NodeType type,
+                                Place place) { return self.filter_nodes(nodes, Subgraph(), type, place); })
+      .def("partition_by_use", [](ScheduleContext &self, const Nodes &nodes, const Nodes &users,
+                                  Place place) { return self.partition_by_use(nodes, users, place); })
+      .def("pieces", [](ScheduleContext &self, const Nodes &nodes,
+                        const std::string &dim) { return self.pieces(nodes, dim); })
+      .def("has_tag", [](ScheduleContext &self, const std::string &tag) { return self.has_tag(tag); })
+      // (name, what the author wrote, tags, piece along each dimension, copy of an unrolled body) of each.
+      .def("facts",
+           [](ScheduleContext &self, const Nodes &nodes, Place place) {
+             using Facts =
+                 std::tuple<std::string, std::string, std::vector<std::string>, std::map<std::string, int64_t>, int>;
+             std::vector<Facts> list;
+             auto note = [&](const sched::Operation &op) {
+               const sched::Origin &origin = op.origin;
+               list.emplace_back(op.key, origin.type, origin.tags, origin.piece, origin.copy);
+               return true;
+             };
+             self.filter_nodes(nodes, note, place);
+             return list;
+           })
       .def("getitem", [](ScheduleContext &self, const Nodes &nodes, int index,
                          Place place) { return self.getitem(nodes, index, place); })
       .def("hardware",

@@ -65,6 +65,30 @@ def test_an_output_that_is_not_dense_is_refused():
     assert error.id == "argument-stride" and "`b`" in str(error)
 
 
+def test_bytes_in_the_order_of_another_machine_are_refused():
+    error = refused(copy_kernel(tkl.f32), np.ones((8, 32), ">f4"), np.zeros((8, 32), np.float32))
+    assert error.id == "argument-dtype" and ">f4" in str(error)
+
+
+def test_plain_and_careful_launches_agree():
+    """C++ takes what is plain, Python the rest: both must do the same with the same arrays, errors included."""
+    run = copy_kernel(tkl.f16)
+    rng = np.random.default_rng(1)
+    whole = rng.integers(0, 2**15, (16, 32)).astype(np.uint16)
+    plain = [whole[:8], whole[:8].view(np.float16), np.asfortranarray(whole[:8]), whole[::2], whole[:8].view(np.int16), whole[:4], whole[:8].tolist(), whole[:8].view(">u2")]
+    for given in plain:
+        found = []
+        for run._is_plain in (True, False):
+            out = np.zeros((8, 32), np.uint16)
+            try:
+                run(given, out)
+            except soliton.CompileError as error:
+                found.append(error.id)
+            else:
+                found.append(out.tobytes())
+        assert found[0] == found[1], given
+
+
 def test_an_output_that_cannot_be_written_is_refused():
     b = np.zeros((8, 32), np.float32)
     b.flags.writeable = False

@@ -176,7 +176,7 @@ def test_options_without_meaning_say_so_once():
         wave_compile(options, kernel)
 
 
-@pytest.mark.parametrize("options", [{"override_mlir": "module {}"}, {"num_devices": 2}, {"schedule": tkw.SchedulingType.PREFETCH_ATTENTION}])
+@pytest.mark.parametrize("options", [{"override_mlir": "module {}"}, {"num_devices": 2}])
 def test_options_that_would_change_the_kernel_are_refused(options):
     @tkw.wave(CONSTRAINTS)
     def kernel(a: Tile, b: Tile):

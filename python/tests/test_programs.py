@@ -61,6 +61,26 @@ def test_copy(shape, dynamic):
     assert np.array_equal(a, b)
 
 
+@pytest.mark.parametrize("space", [tkl.AddressSpace.GLOBAL_MEMORY, tkl.AddressSpace.GLOBAL_MEMORY.value, tkl.AddressSpace.SHARED_MEMORY.value])
+def test_address_spaces_are_bound_to_symbols_members_or_their_numbers(space):
+    @tkw.wave(rows(16, 64))
+    def test(a: Floats, b: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+        tkw.write(tkw.read(a), b)
+
+    a, b = small((11, 81)), np.zeros((11, 81), np.float16)
+    run(test, a, b, subs={ADDRESS_SPACE: space})
+    np.testing.assert_array_equal(a, b)
+
+
+def test_a_number_that_is_no_address_space():
+    @tkw.wave(rows(16, 64))
+    def test(a: Floats, b: Floats):
+        tkw.write(tkw.read(a), b)
+
+    with pytest.raises(soliton.CompileError, match=r"`ADDRESS_SPACE` is 7, expected a value of `AddressSpace` \[address-space-unknown\]"):
+        run(test, small((4, 4)), small((4, 4)), subs={ADDRESS_SPACE: 7})
+
+
 def test_transposed_write():
     mapping = tkw.IndexMapping(num_iterators=2, inputs={M: i, N: j}, outputs={N: j, M: i})
 
@@ -422,16 +442,3 @@ def test_sums_at_places_from_a_tensor():
     wanted = np.zeros_like(out)
     np.add.at(wanted, (places, np.arange(64)[None, :]), values)
     assert np.array_equal(out, wanted)
-
-
-def test_lanes_that_differ_are_refused_by_name():
-    @tkw.wave(rows(1, 64))
-    def test(a: tkl.Memory[M, N, ADDRESS_SPACE, tkl.i32], b: tkl.Memory[M, N, ADDRESS_SPACE, tkl.i32]):
-        value = tkw.read(a)
-
-        @tkw.conditional(value > tkl.Register[M, N, tkl.i32](0))
-        def then():
-            tkw.write(value, b)
-
-    with pytest.raises(soliton.CompileError, match="index-of-tile"):
-        run(test, small((2, 64), np.int32), np.zeros((2, 64), np.int32))

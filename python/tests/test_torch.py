@@ -119,3 +119,119 @@ def test_cuda_means_the_cpu_where_there_is_none(tmp_path):
     program.write_text(textwrap.dedent(PROGRAM))
     made = subprocess.run([sys.executable, "-m", "soliton.compat", str(program)], capture_output=True, text=True)
     assert made.returncode == 0, made.stderr
+
+
+# ---- Operators of torch ------------------------------------------------------------------------------------------------------
+
+
+def product(rows, columns, depth, dynamic=False):
+    """c[M, N] = a[M, K] · b[N, K]ᵀ, all f32."""
+    K = tkl.sym.K
+    constraints = [tkw.WorkgroupConstraint(M, 16, 0), tkw.WorkgroupConstraint(N, 16, 1), tkw.TilingConstraint(K, 16)]
+    constraints += [tkw.WaveConstraint(M, 16), tkw.WaveConstraint(N, 16), tkw.HardwareConstraint(mma_type=tkw.MMAType.F32_16x16x16_F16)]
+
+    @tkw.wave(constraints)
+    def matmul(
+        a: tkl.Memory[M, K, GLOBAL_ADDRESS_SPACE, tkl.f32],
+        b: tkl.Memory[N, K, GLOBAL_ADDRESS_SPACE, tkl.f32],
+        c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc):
+            return tkw.mma(tkw.cast(tkw.read(a), tkl.f16), tkw.cast(tkw.read(b), tkl.f16), acc)
+
+        tkw.write(repeat, c)
+
+    subs = {M: rows, N: columns, K: depth}
+    if dynamic:
+        del subs[M]
+    options = WaveCompileOptions(subs=subs, dynamic_symbols=[M] if dynamic else [], target="gfx942", run_on="emulator")
+    return wave_compile(options, matmul)
+
+
+def small(*shape, seed=0, **options):
+    made = torch.randint(-3, 4, shape, generator=torch.Generator().manual_seed(seed)).float()
+    return made.requires_grad_(options.get("grad", False))
+
+
+def test_an_operator_returns_what_the_kernel_writes():
+    import soliton.torch
+
+    matmul = soliton.torch.custom_op("soliton_tests::matmul", product(32, 48, 64))
+    a, b = small(32, 64), small(48, 64, seed=1)
+    assert torch.equal(matmul(a, b), a @ b.T)
+    torch.library.opcheck(matmul, (a, b))
+
+
+def test_torch_compile_accepts_an_operator():
+    import soliton.torch
+
+    matmul = soliton.torch.custom_op("soliton_tests::dynamic", product(0, 48, 64, dynamic=True))
+    b = small(48, 64, seed=1)
+
+    def program(a):
+        return torch.relu(matmul(a * 2, b)) + 1
+
+    # `eager` runs the captured graph without a C++ compiler of the machine.
+    captured = torch.compile(program, backend="aot_eager", fullgraph=True, dynamic=True)
+    for rows in (32, 16, 5):
+        a = small(rows, 64, seed=rows)
+        assert torch.equal(captured(a), torch.relu(2 * a @ b.T) + 1)
+
+
+def test_autograd_through_kernels():
+    """The backward of a product is two products, each a kernel of ours."""
+    import soliton.torch
+
+    forward = soliton.torch.custom_op("soliton_tests::forward", product(32, 48, 64))
+    to_a, to_b = product(32, 64, 48), product(48, 64, 32)
+
+    def keep(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    def backward(context, gradient):
+        a, b = context.saved_tensors
+        of_a, of_b = torch.empty_like(a), torch.empty_like(b)
+        to_a(gradient.contiguous(), b.t().contiguous(), of_a)
+        to_b(gradient.t().contiguous(), a.t().contiguous(), of_b)
+        return of_a, of_b
+
+    forward.register_autograd(backward, setup_context=keep)
+    a, b, g = small(32, 64, grad=True), small(48, 64, seed=1, grad=True), small(32, 48, seed=2)
+    forward(a, b).backward(g)
+    assert torch.equal(a.grad, g @ b.detach()) and torch.equal(b.grad, g.T @ a.detach())
+
+
+def test_an_operator_that_changes_its_argument():
+    import soliton.torch
+
+    @tkw.wave([tkw.WorkgroupConstraint(M, 4, 0), tkw.HardwareConstraint()])
+    def double(a: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32], factor: tkl.f32):
+        tkw.write(tkw.read(a) * tkw.broadcast(factor, target_shape=[M, N]), a)
+
+    run = wave_compile(WaveCompileOptions(subs={M: 8, N: 32}, target="gfx942", run_on="emulator"), double)
+    scale_ = soliton.torch.custom_op("soliton_tests::scale_", run)
+    a = small(8, 32)
+    expected = 3 * a
+    assert scale_(a, 3.0) is None and torch.equal(a, expected)
+
+
+def test_only_compiled_kernels_are_operators():
+    import soliton.torch
+
+    with pytest.raises(soliton.CompileError, match="expected a compiled kernel"):
+        soliton.torch.custom_op("soliton_tests::nothing", lambda: None)
+
+
+def test_tensors_take_the_way_of_cpp():
+    """After the first call the arguments are C++'s to read, parameters and views too."""
+    run = copy_kernel(tkl.f32)
+    a, b = torch.randn(16, 32)[8:], torch.zeros(8, 32)
+    run(a, b)
+    run._split = None  # the way of Python would need it
+    for given in (a, torch.nn.Parameter(a.clone())):
+        b.zero_()
+        run(given, b)
+        assert torch.equal(given, b)
+    with pytest.raises(TypeError):
+        run(a.t().contiguous().t(), b)  # not dense, so it is Python's to copy

@@ -1,6 +1,7 @@
 #include "soliton/authoring/Evaluation.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace soliton::sched {
 
@@ -103,6 +104,12 @@ Nodes Evaluation::byTags(const std::vector<std::string> &tags, const Place &plac
       nodes.members.push_back(op);
   }
   return nodes;
+}
+
+Nodes Evaluation::all() const {
+  std::vector<int> ops(numSource());
+  std::iota(ops.begin(), ops.end(), 0);
+  return makeNodes(std::move(ops));
 }
 
 //===- Selections --------------------------------------------------------------------===//

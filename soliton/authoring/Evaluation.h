@@ -30,6 +30,7 @@ public:
   Nodes byTag(std::string_view tag, const Place &place);
   Nodes byTags(const std::vector<std::string> &tags, const Place &place);
   bool hasTag(std::string_view tag) const;
+  Nodes all() const;
   Nodes keep(const Nodes &nodes, const std::function<bool(const Operation &)> &predicate, const Place &place);
   Nodes inPart(const Nodes &nodes, Subgraph part, std::optional<NodeType> type, const Place &place);
   std::pair<Nodes, Nodes> bySpace(const Nodes &nodes, Space space, const Place &place);

@@ -45,7 +45,7 @@ struct LoopReport : LoopPlan {
 };
 
 struct ScheduleRequest {
-  /// An algorithm: `none`, `prefetch`, `four_stage`, `list`, `modulo`, `exact`.
+  /// An algorithm: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `list`, `modulo`, `exact`.
   std::string name = "none";
   /// A schedule file: its path, or its text; replaces `name`.
   std::string file = {};

@@ -93,6 +93,10 @@ Nodes ScheduleContext::get_node_by_tag_and_iteration(std::string_view tag, int i
   return owner.keep(owner.byTag(tag, place), wanted, place);
 }
 
+Nodes ScheduleContext::get_all_nodes() {
+  return owner.all();
+}
+
 bool ScheduleContext::has_tag(std::string_view tag) const {
   return owner.hasTag(tag);
 }
@@ -249,6 +253,10 @@ void ScheduleContext::waive_latency_only(const Nodes &from, const Nodes &to, std
 
 void ScheduleContext::error(std::string_view message, std::string_view hint, Place place) {
   owner.error(DiagId::ScheduleUnsuitable, std::move(place), std::string(message), std::string(hint));
+}
+
+void ScheduleContext::error(const Diagnostic &mistake) {
+  owner.error(mistake.id, mistake.place, mistake.message, mistake.hint, mistake.notes);
 }
 
 const HardwareFacts &ScheduleContext::get_hardware_constraint() const {

@@ -87,6 +87,8 @@ public:
   /// Indices into the operations of the problem.
   const std::vector<int> &ops() const { return members; }
   bool isLoop() const { return loop; }
+  /// A loop of the kernel, but not the one that is being scheduled now: what is said about it has no effect yet.
+  bool isOtherLoop() const { return foreign; }
   /// Both, this one first.
   Nodes operator+(const Nodes &other) const;
 
@@ -257,6 +259,8 @@ public:
   /// Those in copy `iteration` of a loop that was unrolled before.
   Nodes get_node_by_tag_and_iteration(std::string_view tag, int iteration,
                                       Place place = std::source_location::current());
+  /// Every instruction of the loop that is being scheduled, tagged or not.
+  Nodes get_all_nodes();
   /// Does any op of the kernel have it?
   bool has_tag(std::string_view tag) const;
 
@@ -322,6 +326,8 @@ public:
                           Place place = std::source_location::current());
   /// A mistake that the schedule itself finds: `s.error("needs 8 waves", "…")`.
   void error(std::string_view message, std::string_view hint = "", Place place = std::source_location::current());
+  /// The same with an id of its own.
+  void error(const Diagnostic &mistake);
 
   const HardwareFacts &get_hardware_constraint() const;
 

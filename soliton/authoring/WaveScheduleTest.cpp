@@ -27,6 +27,8 @@ size_t indexOf(const std::vector<std::string> &keys, std::string_view key) {
 TEST(WaveSchedule, SelectsByTagTypeSpaceAndPiece) {
   LoopPlan plan = run([](ScheduleContext &s) {
     EXPECT_TRUE(s.get_node_by_tag("k_loop").isLoop());
+    EXPECT_FALSE(s.get_node_by_tag("k_loop").isOtherLoop());
+    EXPECT_EQ(s.get_all_nodes().size(), 24u);          // 8 of each operand, 8 matrix instructions
     EXPECT_EQ(s.get_node_by_tag("read_a").size(), 8u); // 2 loads, 2 stores, 4 shared loads
     EXPECT_EQ(s.get_node_by_tag(std::vector<std::string>{"read_a"}).size(), 8u);
     EXPECT_EQ(s.get_node_by_tag(std::vector<std::string>{"read_a", "read_b"}).size(), 0u);

@@ -1,7 +1,7 @@
 // What a schedule says is what the chip does: order, waits, barriers and hints in the binary. Nothing here runs on a
 // GPU.
 #include "soliton/backend/TestUtil.h"
-#include "soliton/backend/amd/Flags.h"
+#include "soliton/backend/amd/AskedFlags.h"
 #include "soliton/backend/amd/Order.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -405,6 +405,110 @@ TEST_F(FlagsOfLanes, TheLanesOfBothArmsAreAllLanesAgain) {
   EXPECT_TRUE(mayJump("s_cbranch_execz")) << "perhaps no lane takes the second arm";
   run("s_or_b64", "exec, exec, s[4:5]");
   EXPECT_FALSE(mayJump("s_cbranch_execz")) << "behind them some lane is on";
+}
+
+TEST_F(FlagsOfLanes, TheOtherArmMayHaveARegisterOfItsOwn) {
+  run("s_and_saveexec_b64", "s[6:7], s[4:5]");
+  run("s_xor_b64", "s[4:5], exec, s[6:7]");
+  run("s_andn2_saveexec_b64", "s[4:5], s[4:5]");
+  EXPECT_TRUE(mayJump("s_cbranch_execz")) << "perhaps no lane takes the second arm";
+  run("s_or_b64", "exec, exec, s[4:5]");
+  EXPECT_FALSE(mayJump("s_cbranch_execz")) << "behind them some lane is on";
+}
+
+TEST_F(FlagsOfLanes, WhatIsReadStaysAndWhatIsWrittenDoesNot) {
+  EXPECT_FALSE(mayJump("s_cbranch_execz"));
+  run("v_mbcnt_lo_u32_b32", "v11, exec_lo, 0");
+  run("v_mbcnt_hi_u32_b32", "v11, exec_hi, v11");
+  run("s_ff1_i32_b64", "s27, exec");
+  EXPECT_FALSE(mayJump("s_cbranch_execz")) << "all of them read it";
+  run("s_mov_b64", "s[4:5], -1");
+  run("v_addc_co_u32_e64", "v1, s[6:7], v2, v3, s[4:5]");
+  run("s_andn2_b64", "vcc, exec, s[4:5]");
+  EXPECT_FALSE(mayJump("s_cbranch_vccnz")) << "a carry is read";
+  run("v_add_co_u32_e64", "v1, s[4:5], v2, v3");
+  run("s_andn2_b64", "vcc, exec, s[4:5]");
+  EXPECT_TRUE(mayJump("s_cbranch_vccnz")) << "a carry is written";
+  run("v_cmpx_lt_i32_e32", "vcc, v1, v2");
+  EXPECT_TRUE(mayJump("s_cbranch_execz")) << "a comparison that leaves lanes";
+}
+
+/// Instructions of four bytes; `target` is where a branch goes.
+Instruction instructionAt(uint64_t address, const char *mnemonic, const char *operands,
+                          std::optional<uint64_t> target = {}) {
+  Instruction i;
+  i.address = address;
+  i.mnemonic = mnemonic;
+  i.operands = operands;
+  i.kind = classify(mnemonic, operands);
+  i.target = target;
+  return i;
+}
+
+TEST_F(FlagsOfLanes, WhatNobodyAsksIsForgotten) {
+  const std::vector<Instruction> code = {
+      instructionAt(0, "s_mov_b64", "s[8:9], s[4:5]"),
+      instructionAt(4, "s_andn2_b64", "vcc, exec, s[8:9]"),
+      instructionAt(8, "s_cbranch_vccnz", "0", 16),
+      instructionAt(12, "s_cbranch_scc1", "0", 0),
+      instructionAt(16, "s_endpgm", ""),
+  };
+  AskedFlags asked(code);
+  Flags one;
+  std::swap(one, flags);
+  run("s_mov_b64", "s[4:5], -1");
+  std::swap(one, flags);
+  run("s_mov_b64", "s[6:7], 0");
+  run("s_mov_b64", "s[8:9], 0");
+  run("s_mov_b64", "s[4:5], -1");
+  EXPECT_TRUE(one.knowsNoMoreThan(flags));
+  EXPECT_FALSE(flags.knowsNoMoreThan(one));
+  asked.prune(flags, 0);
+  EXPECT_EQ(flags, one) << "s[6:7] is not asked, s[8:9] is written before";
+  Flags other;
+  asked.prune(flags, 16);
+  asked.prune(other, 16);
+  EXPECT_EQ(flags, other) << "behind the last branch nothing is asked";
+}
+
+TEST_F(FlagsOfLanes, WhatTwoWaysKnowIsWhatBothDo) {
+  Flags other;
+  run("s_mov_b64", "s[4:5], -1");
+  run("s_mov_b64", "s[6:7], 0");
+  std::swap(other, flags);
+  run("s_mov_b64", "s[4:5], -1");
+  run("s_mov_b64", "s[6:7], -1");
+  flags.keepCommon(other);
+  EXPECT_TRUE(flags.knowsNoMoreThan(other));
+  run("s_andn2_b64", "vcc, exec, s[4:5]");
+  EXPECT_FALSE(mayJump("s_cbranch_vccnz"));
+  run("s_andn2_b64", "vcc, exec, s[6:7]");
+  EXPECT_TRUE(mayJump("s_cbranch_vccnz")) << "they differ about it";
+}
+
+/// LLVM's disassembler counts 8 registers for every factor; those of 4 and 6 bits have 4 and 6, up to the last one.
+TEST(AmdDisassembly, ProductsOfNarrowFactorsInTheLastRegisters) {
+  const std::vector<uint32_t> words = {
+      0xd3ac0000, 0x00022d0c, 0xd3ad8c52, 0x954bf566, // a scaled product of v[102:105] and v[250:253]
+      0xd3ad0c26, 0x946bf542,                         // one without scales
+      0xd3ac0000, 0x0002391a, 0xd3ad0c0a, 0x842a451e, // one that LLVM knows
+      0xbf810000};
+  std::vector<uint8_t> bytes;
+  for (uint32_t word : words)
+    for (int i = 0; i < 4; ++i)
+      bytes.push_back(static_cast<uint8_t>(word >> 8 * i));
+  std::string error;
+  auto found = disassembleBytes(bytes, 0x100, "gfx950", error);
+  ASSERT_TRUE(found) << error;
+  ASSERT_EQ(found->size(), 4u);
+  EXPECT_EQ((*found)[0].mnemonic, "v_mfma_scale_f32_16x16x128_f8f6f4");
+  EXPECT_EQ((*found)[1].mnemonic, "v_mfma_f32_16x16x128_f8f6f4");
+  EXPECT_EQ((*found)[1].address, 0x110u);
+  EXPECT_EQ((*found)[2].text(), "v_mfma_scale_f32_16x16x128_f8f6f4 v[10:13], v[30:33], v[34:37], v[10:13], v26, v28 "
+                                "op_sel_hi:[0,0,0] cbsz:4 blgp:4");
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ((*found)[static_cast<size_t>(i)].kind, Kind::mfma);
+  EXPECT_FALSE(disassembleBytes(std::span(bytes).first(4), 0, "gfx950", error)) << "half an instruction";
 }
 
 TEST_F(FlagsOfLanes, AFlagComesBackFromLanesOfAVectorRegister) {

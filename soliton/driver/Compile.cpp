@@ -250,6 +250,11 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
            << "the kernel names no target";
   if (options.directCopies)
     kernel.setDirectCopies(true);
+  if (!options.mma.empty())
+    kernel.walk([&](wave::MmaOp mma) {
+      if (!mma.getKind())
+        mma.setKind(options.mma);
+    });
   PaddingPlan plan = planPadding(kernel, options.paddedRows);
   return plan.isUsed() ? compileAll(module, plan) : compileOne(module);
 }
@@ -302,12 +307,12 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   const Target &target = geometry->target();
   WholeKernel whole = makeWholeKernel(kernel, *geometry);
   lap("read back");
-  if (mlir::failed(proveAgain(kernel, whole)))
+  if (mlir::failed(proveAgain(kernel, whole, target)))
     return mlir::failure();
   lap("verify");
   result.phases.back().ms += formsMs;
   result.image = describeLaunch(kernel, *geometry, whole);
-  if (mlir::failed(checkPlaces(kernel, result.image)))
+  if (mlir::failed(checkCounts(kernel, result.image)) || mlir::failed(checkPlaces(kernel, result.image)))
     return mlir::failure();
   if (options.countBankConflicts)
     result.bankConflicts = countSharedConflicts(kernel, *geometry);

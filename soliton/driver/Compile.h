@@ -40,6 +40,8 @@ struct CompileOptions {
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.
   bool directCopies = false;
+  /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
+  std::string mma = {};
   /// Tensors whose rows are not aligned are copied before each launch, where that pays, so that tiles are read wide.
   RowPadding paddedRows = RowPadding::automatic;
   /// Sizes that are known at launch may place what a workgroup touches of a tensor more than 2 GiB apart. Without it

@@ -97,6 +97,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("schedule file name", schedule.fileName)
       .add("strict", schedule.strict)
       .add("direct copies", options.directCopies)
+      .add("mma", options.mma)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))
       .add("wide offsets", options.wideOffsets)
       .add("spills", options.allowSpills)

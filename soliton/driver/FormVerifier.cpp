@@ -2,6 +2,7 @@
 
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholePlaces.h"
+#include "soliton/transforms/PublishWrites.h"
 
 #include <chrono>
 
@@ -17,12 +18,16 @@ void FormVerifier::runAfterPass(mlir::Pass *, mlir::Operation *op) {
   verdict.ms += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
 }
 
-LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole) {
+LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole, const Target &target) {
   if (whole.unproven) // an instrument asked for it
     return success();
   std::vector<Diagnostic> wrong = sched::whole::prove(whole.kernel);
   for (const Diagnostic &diagnostic : wrong)
     emit(kernel.getContext(), diagnostic);
+  if (wave::BarrierOp barrier = findUnpublished(kernel, target))
+    return report(barrier.getLoc(), DiagId::FormViolated)
+           << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and this barrier does not publish what was "
+           << "written before it to the matrix instructions behind it";
   if (wrong.empty())
     return success();
   return report(kernel.getLoc(), DiagId::FormViolated)

@@ -35,7 +35,8 @@ private:
   Verdict &verdict;
 };
 
-/// Fails with what the program's accesses and barriers leave unproven.
-LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole);
+/// Fails with what the program's accesses and barriers leave unproven, and where a barrier does not publish what matrix
+/// instructions read behind it.
+LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole, const Target &target);
 
 } // namespace soliton

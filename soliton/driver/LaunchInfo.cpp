@@ -221,6 +221,19 @@ static std::optional<std::vector<int64_t>> numbersOf(const std::vector<LaunchExp
   return numbers;
 }
 
+LogicalResult checkCounts(KernelOp kernel, const rt::KernelImage &image) {
+  for (auto [argument, spec] : llvm::zip(kernel.block().getArguments(), image.arguments))
+    if (spec.shape.size() > rt::kMaxRank)
+      return report(argument.getLoc(), DiagId::LaunchLimit).hint("make one dimension of several")
+             << "`" << spec.name << "` has " << spec.shape.size() << " dimensions, a launch can pass " << rt::kMaxRank;
+  for (auto [count, most, what] : {std::tuple(image.arguments.size(), rt::kMaxArguments, "arguments"),
+                                   std::tuple(image.symbols.size(), rt::kMaxSymbols, "sizes known at launch")})
+    if (count > most)
+      return report(kernel.getLoc(), DiagId::LaunchLimit).hint("put several into one memory, or bind sizes to numbers")
+             << "the kernel has " << count << " " << what << ", a launch can pass " << most;
+  return success();
+}
+
 LogicalResult checkPlaces(KernelOp kernel, const rt::KernelImage &image) {
   for (auto [argument, spec] : llvm::zip(kernel.block().getArguments(), image.arguments)) {
     std::optional<std::vector<int64_t>> shape = numbersOf(spec.shape), strides = numbersOf(spec.strides);

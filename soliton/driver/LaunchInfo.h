@@ -11,6 +11,9 @@ namespace soliton {
 /// Name, target, arguments, symbols, grid, threads and checks of a kernel in its final order; no code yet.
 rt::KernelImage describeLaunch(wave::KernelOp kernel, const Geometry &geometry, const WholeKernel &whole);
 
+/// Whether a launch can pass all that the kernel takes.
+LogicalResult checkCounts(wave::KernelOp kernel, const rt::KernelImage &image);
+
 /// Whether elements of what the kernel writes have places of their own, as far as numbers say; a launch asks the rest.
 LogicalResult checkPlaces(wave::KernelOp kernel, const rt::KernelImage &image);
 

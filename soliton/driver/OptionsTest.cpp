@@ -82,5 +82,38 @@ TEST(Options, SizesThatAreNegativeOrMissingAreNamed) {
   expectIn(format(compileImage(product(), options, rt::ImageKind::emulator).diagnostics), {"[symbol-unbound]", "`K`"});
 }
 
+/// A sum of vectors; each is the first row of a memory with so many more dimensions, of sizes known at launch.
+CompileAttempt sumOf(int vectors, int further) {
+  Expr M = Expr::symbol("M"), place = IndexMapping::iterator(0);
+  Kernel kernel{"sum", {WorkgroupConstraint(M, 64, 0), HardwareConstraint{}}};
+  CompileOptions options{.target = "gfx942", .subs = {{M, 64}}};
+  Value total = kernel.fill({M}, f32, 0.0);
+  for (int i = 0; i < vectors; ++i) {
+    std::vector<Expr> shape;
+    IndexMapping mapping{.num_iterators = 1, .outputs = {{M, place}}};
+    for (int d = 0; d < further; ++d) {
+      shape.push_back(Expr::symbol("S" + std::to_string(i) + "_" + std::to_string(d)));
+      options.dynamic.push_back(shape.back());
+      mapping.inputs.emplace_back(shape.back(), 0);
+    }
+    shape.push_back(M);
+    mapping.inputs.emplace_back(M, place);
+    total = total + read(kernel.memory("a" + std::to_string(i), shape, global, f32), {.mapping = mapping});
+  }
+  write(total, kernel.memory("b", {M}, global, f32));
+  return compileImage(kernel, options, rt::ImageKind::emulator);
+}
+
+TEST(Options, MoreThanALaunchCanPassIsRefused) {
+  EXPECT_TRUE(sumOf(63, 1)) << format(sumOf(63, 1).diagnostics);
+  expectIn(format(sumOf(64, 0).diagnostics),
+           {"[launch-limit]", "the kernel has 65 arguments, a launch can pass 64", "OptionsTest.cpp"});
+  expectIn(format(sumOf(33, 2).diagnostics),
+           {"[launch-limit]", "the kernel has 66 sizes known at launch, a launch can pass 64", "OptionsTest.cpp"});
+  EXPECT_TRUE(sumOf(1, 7)) << format(sumOf(1, 7).diagnostics);
+  expectIn(format(sumOf(1, 8).diagnostics),
+           {"[launch-limit]", "`a0` has 9 dimensions, a launch can pass 8", "OptionsTest.cpp"});
+}
+
 } // namespace
 } // namespace soliton

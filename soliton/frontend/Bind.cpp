@@ -48,8 +48,11 @@ std::vector<Use> collectUses(const Program &program) {
         add(applied(each->options.apply_fn, Expr::symbol("$WG")), each->place, "`apply_fn` of " + quoted(each->dim));
     } else if (auto *each = std::get_if<TilingConstraint>(&constraint)) {
       add(each->tile, each->place, "the loop tile of " + quoted(each->dim), Use::tile);
-      add(each->options.iters, each->place, "the iterations of " + quoted(each->dim));
-      add(each->options.start, each->place, "the loop's start along " + quoted(each->dim));
+      // Those that `set_symbol` decides are the loops' own.
+      if (!program.speaksOfEverSet(each->options.iters))
+        add(each->options.iters, each->place, "the iterations of " + quoted(each->dim));
+      if (!program.speaksOfEverSet(each->options.start))
+        add(each->options.start, each->place, "the loop's start along " + quoted(each->dim));
     } else if (auto *each = std::get_if<WaveConstraint>(&constraint)) {
       add(each->tile, each->place, "the wave tile of " + quoted(each->dim), Use::tile);
     } else if (auto *each = std::get_if<HardwareConstraint>(&constraint)) {
@@ -77,6 +80,8 @@ std::vector<Use> collectUses(const Program &program) {
       auto *tiling = program.findFor<TilingConstraint>(op.expr);
       if (!tiling || !tiling->options.iters)
         add(op.expr, op.place, "the loop's axis", Use::size);
+      else if (program.speaksOfEverSet(tiling->options.iters)) // but not here
+        add(tiling->options.iters, op.place, "the iterations of " + quoted(tiling->dim));
     }
     for (Expr index : op.indices.value_or(std::vector<Expr>()))
       add(index, op.place, "the mapping");
@@ -107,6 +112,7 @@ public:
       checkDivisions();
       checkWaves();
       checkDistributed();
+      checkStarts();
     }
     if (bindings.target)
       checkTarget();
@@ -426,6 +432,18 @@ private:
   }
 
   std::optional<int64_t> number(Expr expr) const { return bindings.evaluate(expr); }
+
+  /// A loop that begins where `set_symbol` says stands where it has said so.
+  void checkStarts() {
+    for (const OpRecord &op : program.ops) {
+      auto *tiling = op.kind == OpKind::iterate ? program.findFor<TilingConstraint>(op.expr) : nullptr;
+      if (tiling && program.speaksOfEverSet(tiling->options.start) && !program.regions[op.body].start)
+        error(DiagId::SetSymbol, op.place,
+              "the loop over " + quoted(tiling->dim) + " begins at " + quoted(*tiling->options.start) +
+                  ", of which nothing is set here",
+              "`set_symbol` in front of the loop", {{tiling->place, "the tiling constraint"}});
+    }
+  }
 
   /// Waves share what a workgroup has of a dimension at a time: the tile of a loop, or its own.
   void checkWaves() {

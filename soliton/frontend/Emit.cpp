@@ -85,8 +85,10 @@ private:
                                               apply, attr(c.options.iters));
   }
   mlir::Attribute emit(const TilingConstraint &c) {
-    return wave::TilingConstraintAttr::get(context, nameOf(c.dim), attr(c.tile), attr(c.options.iters),
-                                           attr(c.options.start));
+    // What `set_symbol` decides, the loops say themselves.
+    auto fixed = [&](const std::optional<Expr> &expr) { return program.speaksOfEverSet(expr) ? std::nullopt : expr; };
+    return wave::TilingConstraintAttr::get(context, nameOf(c.dim), attr(c.tile), attr(fixed(c.options.iters)),
+                                           attr(fixed(c.options.start)));
   }
   mlir::Attribute emit(const WaveConstraint &c) {
     return wave::WaveConstraintAttr::get(context, nameOf(c.dim), attr(c.tile));
@@ -507,7 +509,12 @@ private:
       locations.push_back(location(program.values[id].place, program.values[id].name));
     }
     llvm::SmallVector<mlir::Value> symbols;
-    wave::ExprAttr count = op.count ? bound(*op.count, symbols) : nullptr;
+    std::optional<Expr> counted = op.count;
+    // Where a constraint counts by symbols that are set elsewhere, this loop takes them as they are bound.
+    auto *tiling = program.findFor<TilingConstraint>(op.expr);
+    if (!counted && tiling && program.speaksOfEverSet(tiling->options.iters))
+      counted = tiling->options.iters;
+    wave::ExprAttr count = counted ? bound(*counted, symbols) : nullptr;
     auto loop =
         wave::IterateOp::create(builder, location(op), types, nameOf(op.expr), operands(op), symbols, count, tags(op));
     mlir::OpBuilder::InsertionGuard guard(builder);

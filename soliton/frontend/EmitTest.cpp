@@ -70,8 +70,8 @@ TEST_F(EmitTest, Gemm) {
       emit(gemm, {.subs = {{M, 1024}, {N, 1024}, {K, 1024}, {BM, 128}, {BN, 128}, {BK, 32}}, .target = "gfx942"});
   EXPECT_EQ(
       bodyOf(text),
-      (Lines{R"(^bb0(%arg0: !wave.memory<["M", "K"], f16, shared>, %arg1: !wave.memory<["N", "K"], f16, shared>, )"
-             R"(%arg2: !wave.memory<["M", "N"], f32, global>):)",
+      (Lines{(R"(^bb0(%arg0: !wave.memory<["M", "K"], f16, shared>, %arg1: !wave.memory<["N", "K"], f16, shared>, )"
+              R"(%arg2: !wave.memory<["M", "N"], f32, global>):)"),
              R"(%0 = wave.fill 0.000000e+00 : f32 -> <[M, N], f32>)",
              R"(%1 = wave.iterate "K"(%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {)",
              R"(^bb0(%arg3: index, %arg4: !wave.tile<[M, N], f32>):)",
@@ -117,8 +117,8 @@ TEST_F(EmitTest, EveryOp) {
   EXPECT_EQ(
       bodyOf(text),
       (Lines{
-          R"(^bb0(%arg0: !wave.memory<["M", "N"], f32, global>, %arg1: !wave.memory<["N", "M"], f32, global>, )"
-          R"(%arg2: f32):)",
+          (R"(^bb0(%arg0: !wave.memory<["M", "N"], f32, global>, %arg1: !wave.memory<["N", "M"], f32, global>, )"
+           R"(%arg2: f32):)"),
           R"(%0 = wave.read %arg0 {elements_per_thread = 4 : i64, tags = ["load"]} : <["M", "N"], f32, global> -> <[M, N], f32>)",
           R"(%1 = wave.splat %arg2 : f32 -> <[M, N], f32>)",
           R"(%2 = wave.compare lt %0, %1 : <[M, N], f32>, <[M, N], f32> -> <[M, N], i1>)",

@@ -313,12 +313,12 @@ TEST_F(ErrorsTest, SetSymbolOfATileSize) {
                 "tiles are the same in the whole kernel: set another symbol");
 }
 
-TEST_F(ErrorsTest, SumAlongASetDimension) {
+TEST_F(ErrorsTest, ArgmaxAlongASetDimension) {
   Value tile = read(a);
   set_symbol(N, k.fill({}, i32, 1));
   line = __LINE__ + 1;
-  sum(tile, N);
-  expectMistake(DiagId::SetSymbol, "`sum` goes along a dimension that `set_symbol` has set, which changes no tile",
+  argmax(tile, N);
+  expectMistake(DiagId::SetSymbol, "`argmax` goes along a dimension that `set_symbol` has set, which changes no tile",
                 "set a symbol that is no dimension, and say what counts with `bounds`, `count` or `select`");
 }
 

@@ -1,3 +1,4 @@
+#include "soliton/frontend/Ops.h"
 #include "soliton/frontend/SimtTracing.h"
 
 #include <algorithm>
@@ -145,7 +146,9 @@ Value Kernel::self_index(Expr dim, ElementType type, OpOptions options, Place pl
                  "use `i32` and cast the result");
     return tracer.poison();
   }
-  return tracer.record({.kind = OpKind::selfIndex, .expr = dim}, {{dim}, type}, options.tag);
+  Value index = tracer.record({.kind = OpKind::selfIndex, .expr = dim}, {{dim}, type}, options.tag);
+  std::optional<Expr> start = owner->startOf(dim);
+  return start ? apply_expr(index, [&](Expr at) { return at + *start; }, {}, place) : index;
 }
 
 //===- Loops --------------------------------------------------------------------------===//
@@ -240,6 +243,9 @@ std::vector<Value> Kernel::iterateAll(Expr axis, std::vector<Value> inits, const
 
   RegionId inner = static_cast<RegionId>(program.regions.size());
   program.regions.push_back({.parent = program.current, .axis = axis, .place = place});
+  const TilingConstraint *tiling = program.findFor<TilingConstraint>(axis);
+  if (tiling && program.speaksOfSet(tiling->options.start))
+    program.regions[inner].start = program.withNumbers(*tiling->options.start);
   std::vector<Value> yields, arguments;
   for (const Value &init : inits) {
     bool known = init.program() == owner && !init.isPoisoned();
@@ -272,10 +278,14 @@ std::vector<Value> Kernel::closeLoop(frontend::Tracer &tracer, Expr axis, uint32
   for (const Value &value : yields)
     owner->regions[body].yields.push_back(value.id());
   std::optional<Expr> count = options.count;
-  // A dimension that was set has as many tiles as it says.
+  // A dimension that was set has as many tiles as it says, and so has one whose constraint counts by symbols that were.
   const TilingConstraint *tiling = owner->findFor<TilingConstraint>(axis);
-  if (std::optional<Expr> number = owner->numberOf(axis); number && !count && tiling && !tiling->options.iters)
-    count = sym::ceildiv(*number, tiling->tile);
+  if (!count && tiling && owner->speaksOfSet(tiling->options.iters))
+    count = tiling->options.iters;
+  else if (!count && tiling && !tiling->options.iters)
+    if (owner->numberOf(axis) || owner->regions[body].start)
+      count = sym::max(
+          sym::ceildiv(owner->numberOf(axis).value_or(axis) - owner->regions[body].start.value_or(0), tiling->tile), 0);
   uint32_t index =
       tracer.recordEffect({.kind = OpKind::iterate, .expr = axis, .count = count, .body = body}, options.tag);
   for (const Value &init : inits) {

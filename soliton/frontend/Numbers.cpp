@@ -12,6 +12,8 @@
 
 #include "soliton/frontend/Ops.h"
 
+#include <algorithm>
+
 using namespace soliton;
 using namespace soliton::frontend;
 
@@ -19,6 +21,15 @@ Expr lang::index_of(const Value &value, OpOptions options, Place place) {
   Tracer given("index_of", place, {value});
   if (!given.ok())
     return 0;
+  // Along a dimension of which the workgroup has one place, the tile is one element.
+  const std::vector<Expr> dims = given.tile(0).dims;
+  bool isOne = std::all_of(dims.begin(), dims.end(), [&](Expr dim) { return given.program().hasOnePlace(dim); });
+  if (!dims.empty() && isOne && isInteger(given.tile(0).type)) {
+    Value one = given.tile(0).type == i1 ? cast(value, i32, {}, place) : value;
+    for (Expr dim : dims)
+      one = max(one, dim, {}, place);
+    return index_of(one, std::move(options), std::move(place));
+  }
   if (!given.tile(0).dims.empty() || isFloat(given.tile(0).type)) {
     given.error(DiagId::IndexOfTile,
                 "`index_of` takes " + quoted(frontend::toString(given.tile(0))) + ", expected one integer",
@@ -27,8 +38,10 @@ Expr lang::index_of(const Value &value, OpOptions options, Place place) {
     return 0;
   }
   // What holds is 1.
-  if (given.tile(0).type == i1)
-    return index_of(cast(value, i32, {}, place), std::move(options), std::move(place));
+  if (given.tile(0).type == i1) {
+    Value counted = cast(value, i32, {}, place);
+    return index_of(counted, std::move(options), std::move(place));
+  }
   // A parameter is no tile.
   bool isParameter = given.info(0).parameter.has_value();
   Value tile = isParameter ? given.record({.kind = OpKind::splat}, given.tile(0)) : value;

@@ -172,6 +172,13 @@ static std::optional<Store> resolveStore(Tracer &tracer, OpRecord op, const Memo
     return std::nullopt;
   Program &program = tracer.program();
   Parameter parameter = program.parameters[memory.id()];
+  // Places of lanes come with who is there; a tile has all of its elements.
+  if (!options.places && !program.lanes.empty() && program.lanes.back().mask.program()) {
+    tracer.error(DiagId::SimtLane,
+                 quoted(tracer.what()) + " of a whole tile inside of `when`, where only some lanes are",
+                 "`store(value, memory[i])` puts what these lanes have");
+    return std::nullopt;
+  }
   auto mapping = resolveMapping(program, parameter, options, isRead, place);
   if (!mapping)
     return std::nullopt;
@@ -191,16 +198,6 @@ static std::optional<Store> resolveStore(Tracer &tracer, OpRecord op, const Memo
   return Store{std::move(op), *converted};
 }
 
-/// Whether a tile has one place along the dimension here: that of its workgroup, or of the iteration of a loop around.
-static bool hasOnePlace(const Program &program, Expr dim) {
-  auto *tiling = program.findFor<TilingConstraint>(dim);
-  for (RegionId region = program.current; tiling && region != 0; region = program.regions[region].parent)
-    if (program.regions[region].axis == dim)
-      return tiling->tile.isConstant(1);
-  auto *workgroup = program.findFor<WorkgroupConstraint>(dim);
-  return workgroup && workgroup->tile.isConstant(1);
-}
-
 /// What a tile of fewer dimensions than the memory means: dimensions that `set_symbol` set have that number, those of
 /// which the workgroup has one place have that. Nothing is changed where one is neither.
 static Value withMissingDims(const Value &value, const MemoryRef &memory, AccessOptions &options, const Place &place) {
@@ -210,7 +207,7 @@ static Value withMissingDims(const Value &value, const MemoryRef &memory, Access
   IndexMapping mapping;
   for (Expr dim : shape) {
     std::optional<Expr> number = hasDim(dims, dim) ? std::nullopt : program.numberOf(dim);
-    if (!hasDim(dims, dim) && !number && !hasOnePlace(program, dim))
+    if (!hasDim(dims, dim) && !number && !program.hasOnePlace(dim))
       return value;
     Expr at = number.value_or(IndexMapping::iterator(static_cast<int>(whole.size())));
     mapping.outputs.emplace_back(dim, at);
@@ -399,8 +396,32 @@ static bool checkMmaTypes(Tracer &tracer) {
   return false;
 }
 
+/// Whether elements beyond what `set_symbol` made of the dimension are 0 already, because memory was read no further.
+static bool isReadUpTo(const Program &program, const Value &value, Expr dim) {
+  const ValueInfo &info = program.values[value.id()];
+  if (!info.op || program.ops[*info.op].kind != OpKind::read || !program.ops[*info.op].bounds)
+    return false;
+  for (size_t k = 0; k != info.tile.dims.size(); ++k)
+    if (info.tile.dims[k] == dim)
+      return (*program.ops[*info.op].bounds)[k] == program.reachOf(dim);
+  return false;
+}
+
+/// An operand of a product whose elements beyond what `set_symbol` made of the contracted dimension add nothing.
+static Value maskedOperand(const Value &value, const Value &other, const Value &acc, const Place &place) {
+  const std::shared_ptr<Program> &program = value.program();
+  if (!program || other.program() != program || acc.program() != program)
+    return value;
+  auto dims = [&](const Value &each) -> const std::vector<Expr> & { return program->values[each.id()].tile.dims; };
+  Value masked = value;
+  for (Expr dim : std::vector<Expr>(dims(value)))
+    if (hasDim(dims(other), dim) && !hasDim(dims(acc), dim) && !isReadUpTo(*program, value, dim))
+      masked = maskedAlong(masked, dim, {0, place}, place);
+  return masked;
+}
+
 Value lang::mma(const Value &lhs, const Value &rhs, const Value &acc, MmaOptions options, Place place) {
-  Tracer tracer("mma", place, {lhs, rhs, acc});
+  Tracer tracer("mma", place, {maskedOperand(lhs, rhs, acc, place), maskedOperand(rhs, lhs, acc, place), acc});
   if (!tracer.ok() || !checkMmaDims(tracer) || !checkMmaTypes(tracer))
     return tracer.poison();
   OpRecord op{.kind = OpKind::mma};
@@ -459,6 +480,12 @@ Value lang::scaled_mma(const Value &lhs, const Value &lhs_scale, const Value &rh
   if (!tracer.ok() || !checkMmaDims(tracer) || !checkScaledTypes(tracer) || !checkScales(tracer, 0, 3) ||
       !checkScales(tracer, 1, 4))
     return tracer.poison();
+  for (Expr dim : tracer.tile(0).dims)
+    if (hasDim(tracer.tile(1).dims, dim) && !hasDim(tracer.tile(2).dims, dim) && tracer.program().reachOf(dim)) {
+      tracer.error(DiagId::SetSymbol, "`scaled_mma` goes along a dimension that `set_symbol` has set",
+                   "set a symbol that is no dimension, and say what counts with `bounds` or `count`");
+      return tracer.poison();
+    }
   OpRecord op{.kind = OpKind::mma};
   if (options.mma_type)
     op.mma = options.mma_type->name;

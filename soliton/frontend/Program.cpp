@@ -45,6 +45,56 @@ std::optional<Expr> Program::numberOf(Expr symbol) const {
   }
 }
 
+Expr Program::withNumbers(Expr expr) const {
+  sym::Substitution numbers;
+  for (Expr symbol : sym::symbolsOf(expr))
+    if (std::optional<Expr> number = numberOf(symbol))
+      numbers.set(symbol, *number);
+  return sym::substitute(expr, numbers);
+}
+
+bool Program::speaksOfSet(const std::optional<Expr> &expr) const {
+  if (!expr || !expr->isDefined())
+    return false;
+  std::vector<Expr> used = sym::symbolsOf(*expr);
+  return std::any_of(used.begin(), used.end(), [&](Expr symbol) { return numberOf(symbol).has_value(); });
+}
+
+bool Program::speaksOfEverSet(const std::optional<Expr> &expr) const {
+  if (!expr || !expr->isDefined())
+    return false;
+  for (Expr symbol : sym::symbolsOf(*expr))
+    for (const Region &region : regions)
+      for (const auto &[set, number] : region.set)
+        if (set == symbol)
+          return true;
+  return false;
+}
+
+bool Program::hasOnePlace(Expr dim) const {
+  auto *tiling = findFor<TilingConstraint>(dim);
+  for (RegionId region = current; tiling && region != 0; region = regions[region].parent)
+    if (regions[region].axis == dim)
+      return tiling->tile.isConstant(1);
+  auto *workgroup = findFor<WorkgroupConstraint>(dim);
+  return workgroup && workgroup->tile.isConstant(1);
+}
+
+std::optional<Expr> Program::startOf(Expr dim) const {
+  std::optional<DimInfo> info = dimInfo(dim);
+  for (RegionId region = current; info && region != 0; region = regions[region].parent)
+    if (regions[region].axis == info->base && regions[region].start)
+      return info->divisor == 1 ? *regions[region].start : info->places * (*regions[region].start / info->divisor);
+  return std::nullopt;
+}
+
+std::optional<Expr> Program::reachOf(Expr dim) const {
+  std::optional<Expr> number = numberOf(dim), start = startOf(dim);
+  if (!number && !start)
+    return std::nullopt;
+  return (number ? sym::min(*number, dim) : dim) - start.value_or(0);
+}
+
 std::string frontend::toString(const std::vector<Expr> &dims) {
   std::string text = "[";
   for (Expr dim : dims)

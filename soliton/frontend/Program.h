@@ -134,6 +134,8 @@ struct Region {
   Place place = {};
   /// What `set_symbol` says here, the latest last: a symbol and the number that it stands for.
   std::vector<std::pair<Expr, Expr>> set = {};
+  /// Where the loop begins along its dimension, if symbols that were set say so.
+  std::optional<Expr> start = {};
   /// Split barriers that this block has signalled and not waited for, by their numbers.
   std::map<int, Place> signalled = {};
 };
@@ -201,6 +203,19 @@ struct Program {
 
   /// The number that `set_symbol` gave a symbol at the current place.
   std::optional<Expr> numberOf(Expr symbol) const;
+  /// The expression with the numbers of all symbols that are set at the current place.
+  Expr withNumbers(Expr expr) const;
+  /// Whether the expression speaks of a symbol that is set at the current place.
+  bool speaksOfSet(const std::optional<Expr> &expr) const;
+  /// Whether it speaks of one that is set anywhere.
+  bool speaksOfEverSet(const std::optional<Expr> &expr) const;
+  /// Whether a tile has one place along the dimension here: that of its workgroup, or of the iteration of a loop
+  /// around.
+  bool hasOnePlace(Expr dim) const;
+  /// Where the loop over `dim` around the current place begins, if symbols that were set say so.
+  std::optional<Expr> startOf(Expr dim) const;
+  /// How far `dim` reaches at the current place, counted from where its tiles are, if that is not to its end.
+  std::optional<Expr> reachOf(Expr dim) const;
   /// How the symbols of such numbers begin; the number in `numbers` follows.
   std::string numberPrefix() const { return "$DATA_" + name + "_"; }
   /// Whether `inner` is `outer` or nested in it.

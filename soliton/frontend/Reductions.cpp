@@ -10,8 +10,10 @@
 #include "soliton/frontend/Tracer.h"
 
 #include "soliton/frontend/Ops.h"
+#include "soliton/support/Float.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace soliton;
 using namespace soliton::frontend;
@@ -62,10 +64,31 @@ static std::vector<Value> operandsOf(const Value &source, std::initializer_list<
   return operands;
 }
 
+/// What changes no result of a reduction or scan.
+static Operand neutralOf(std::string_view function, ElementType type, const Place &place) {
+  bool isLeast = function == "max", isMost = function == "min";
+  if (!isLeast && !isMost)
+    return {function == "prod" || function == "all" ? 1 : 0, place};
+  DType held = type.resolve();
+  if (isFloat(held)) {
+    double most = bits(held) >= 16 ? std::numeric_limits<double>::infinity() : largestFinite(held);
+    return {isLeast ? -most : most, place};
+  }
+  auto most = static_cast<int64_t>((uint64_t(1) << (bits(held) - 1)) - 1);
+  return {isLeast ? -most - 1 : most, place};
+}
+
+static Value maskedFor(std::string_view function, const Value &source, Expr dim, const Place &place) {
+  if (!source.program() || source.isPoisoned())
+    return source;
+  return maskedAlong(source, dim, neutralOf(function, source.program()->values[source.id()].tile.type, place), place);
+}
+
 //===- Reductions ---------------------------------------------------------------------------===//
 
-static Value reduce(std::string_view function, const Value &source, const Value *init, Expr dim,
+static Value reduce(std::string_view function, const Value &given, const Value *init, Expr dim,
                     const ReduceOptions &options, const Place &place) {
+  Value source = maskedFor(function, given, dim, place);
   Tracer tracer(std::string(function), place, operandsOf(source, {init}));
   if (!tracer.ok())
     return tracer.poison();
@@ -93,8 +116,9 @@ SOLITON_REDUCE(all)
 
 //===- Scans --------------------------------------------------------------------------------===//
 
-static Value scan(std::string_view name, std::string_view function, const Value &source, const Value *init, Expr dim,
+static Value scan(std::string_view name, std::string_view function, const Value &given, const Value *init, Expr dim,
                   const ReduceOptions &options, const Place &place) {
+  Value source = maskedFor(function, given, dim, place);
   Tracer tracer(std::string(name), place, operandsOf(source, {init}));
   if (!tracer.ok())
     return tracer.poison();

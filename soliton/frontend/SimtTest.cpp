@@ -80,6 +80,17 @@ TEST_F(SimtTest, BarriersThatNotAllLanesReach) {
                 "put it between two `when`");
 }
 
+TEST_F(SimtTest, TilesThatAreWrittenWhereSomeLanesAre) {
+  elements(read(v), [&](Value value) {
+    when(value > 0, [&] {
+      line = __LINE__ + 1;
+      write(value, v);
+    });
+  });
+  expectMistake(DiagId::SimtLane, "`write` of a whole tile inside of `when`, where only some lanes are",
+                "`store(value, memory[i])` puts what these lanes have");
+}
+
 TEST_F(SimtTest, ConditionsAreTruthValues) {
   Value number = lane.per_lane(thread_id());
   line = __LINE__ + 1;

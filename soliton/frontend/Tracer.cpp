@@ -1,3 +1,4 @@
+#include "soliton/frontend/Ops.h"
 #include "soliton/frontend/SimtTracing.h"
 
 #include "soliton/support/Float.h"
@@ -142,11 +143,6 @@ void Tracer::checkNumbers(const OpRecord &op) {
                      "`kernel.per_lane(expr)` is the lane's value");
 }
 
-/// Whether the op's `expr` is a dimension that it goes along, not an expression to be evaluated.
-static bool goesAlong(OpKind kind) {
-  return kind == OpKind::reduce || kind == OpKind::scan || kind == OpKind::argReduce || kind == OpKind::sort;
-}
-
 /// What `set_symbol` has said holds for the expressions of the op, for the bounds of its tile and for its iterations.
 void Tracer::useSetSymbols(OpRecord &op) {
   auto anySet = [&](RegionId region) { return !owner->regions[region].set.empty(); };
@@ -155,51 +151,65 @@ void Tracer::useSetSymbols(OpRecord &op) {
     isSet |= anySet(region);
   if (!isSet)
     return;
-  auto replace = [&](Expr &expr) {
-    sym::Substitution numbers;
-    for (Expr symbol : sym::symbolsOf(expr))
-      if (std::optional<Expr> number = owner->numberOf(symbol))
-        numbers.set(symbol, *number);
-    expr = sym::substitute(expr, numbers);
-  };
+  auto replace = [&](Expr &expr) { expr = owner->withNumbers(expr); };
   if (op.kind == OpKind::applyExpr || op.kind == OpKind::exit || op.kind == OpKind::conditional)
     replace(op.expr);
   if (op.count)
     replace(*op.count);
   if (op.indices)
     std::for_each(op.indices->begin(), op.indices->end(), replace);
-  bool isAccess = op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::atomic;
-  if (isAccess && op.bounds) {
-    for (std::optional<Expr> &bound : *op.bounds)
-      if (bound)
-        replace(*bound);
-  } else if (isAccess) {
-    useSetBounds(op);
-  }
-  bool isAlongSet = goesAlong(op.kind) && owner->numberOf(op.expr);
-  if (op.kind == OpKind::mma)
-    for (Expr dim : tile(0).dims)
-      isAlongSet |= hasDim(tile(1).dims, dim) && !hasDim(tile(2).dims, dim) && owner->numberOf(dim);
-  if (isAlongSet)
+  if (op.kind == OpKind::read || op.kind == OpKind::write || op.kind == OpKind::atomic)
+    useSetPlaces(op);
+  // Reductions, scans and products mask what lies beyond; for these there is no value that would not count.
+  if ((op.kind == OpKind::argReduce || op.kind == OpKind::sort) && owner->reachOf(op.expr))
     error(DiagId::SetSymbol,
           quoted(this->op) + " goes along a dimension that `set_symbol` has set, which changes no tile",
           "set a symbol that is no dimension, and say what counts with `bounds`, `count` or `select`");
 }
 
-/// Automatic bounds follow a dimension that was set.
-void Tracer::useSetBounds(OpRecord &op) {
-  if (owner->parameters[op.memory].isAllocated)
-    return;
+/// Automatic bounds follow a dimension that was set, places a loop that begins where data say.
+void Tracer::useSetPlaces(OpRecord &op) {
+  const Parameter &memory = owner->parameters[op.memory];
   const std::vector<Expr> &dims = op.kind == OpKind::read ? resultDims : tile(0).dims;
-  std::vector<std::optional<Expr>> bounds;
-  bool isSet = false;
-  for (Expr dim : dims) {
-    std::optional<Expr> number = owner->numberOf(dim);
-    isSet |= number.has_value();
-    bounds.push_back(number ? sym::min(*number, dim) : dim);
+  std::vector<std::optional<Expr>> bounds = op.bounds.value_or(std::vector<std::optional<Expr>>(dims.size()));
+  sym::Substitution places;
+  bool isBound = false, isMoved = false;
+  for (size_t k = 0; k != dims.size(); ++k) {
+    std::optional<Expr> start = owner->startOf(dims[k]), reach = owner->reachOf(dims[k]);
+    if (op.bounds && bounds[k])
+      bounds[k] = owner->withNumbers(*bounds[k]) - start.value_or(0);
+    else if (!op.bounds)
+      bounds[k] = reach.value_or(dims[k]);
+    isBound |= reach.has_value();
+    isMoved |= start.has_value();
+    Expr place = Expr::symbol("$index" + std::to_string(k));
+    places.set(place, place + start.value_or(0));
   }
-  if (isSet)
+  if (memory.isAllocated)
+    return;
+  if (op.bounds || isBound)
     op.bounds = std::move(bounds);
+  if (!isMoved)
+    return;
+  if (!op.indices) {
+    op.indices.emplace();
+    for (size_t k = 0; k != dims.size(); ++k)
+      op.indices->push_back(Expr::symbol("$index" + std::to_string(k)));
+  }
+  for (Expr &index : *op.indices)
+    index = sym::substitute(index, places);
+}
+
+Value frontend::maskedAlong(const Value &value, Expr dim, const Operand &neutral, const Place &place) {
+  const std::shared_ptr<Program> &program = value.program();
+  if (!program || value.isPoisoned())
+    return value;
+  std::optional<Expr> reach = program->reachOf(dim);
+  if (!reach || !hasDim(program->values[value.id()].tile.dims, dim))
+    return value;
+  Value index = Tracer("self_index", place, program).record({.kind = OpKind::selfIndex, .expr = dim}, {{dim}, i32});
+  Value inside = apply_expr(index, [&](Expr at) { return sym::lt(at, *reach); }, {}, place);
+  return select(inside, value, neutral, {}, place);
 }
 
 uint32_t Tracer::append(OpRecord record, const std::string &tag) {

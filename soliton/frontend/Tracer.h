@@ -51,7 +51,7 @@ private:
   void checkNumbers(const OpRecord &op);
   void checkNumber(const std::string &name);
   void useSetSymbols(OpRecord &op);
-  void useSetBounds(OpRecord &op);
+  void useSetPlaces(OpRecord &op);
   uint32_t append(OpRecord op, const std::string &tag);
 
   std::string op;
@@ -77,6 +77,10 @@ Value poisonedValue(const std::shared_ptr<Program> &program, const Place &place)
 /// A tile of one number with `type`; reports `constant-range` and returns a poisoned value if the type cannot hold it.
 Value constantTile(const std::shared_ptr<Program> &program, const std::vector<Expr> &dims, ElementType type,
                    const Operand &number, const std::string &tag, const Place &place);
+
+/// The value with `neutral` for elements that lie beyond what `set_symbol` has made of `dim`, or before where data
+/// begin its loop; the value itself where nothing has.
+Value maskedAlong(const Value &value, Expr dim, const Operand &neutral, const Place &place);
 
 /// Letters, digits and `_`, not starting with a digit.
 bool isIdentifier(std::string_view text);

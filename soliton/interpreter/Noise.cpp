@@ -30,10 +30,11 @@ Tile Noise::afterOp(mlir::Operation *op, Tile result) {
   auto tileOp = llvm::dyn_cast<TileOpInterface>(op);
   if (!tileOp || !isFloat(result.type) || !llvm::isa<UnaryOp, BinaryOp, CastOp, MmaOp, ReduceOp, ScanOp>(op))
     return result;
+  double unit = epsilon(result.type);
   bool isNarrow = bits(result.type) <= 16;
   if (kind == NoiseKind::steps)
-    return isNarrow ? moved(std::move(result), epsilon(result.type)) : result;
-  return tileOp.isTranscendental() ? moved(std::move(result), kTimes * 8 * epsilon(result.type) / 2) : result;
+    return isNarrow ? moved(std::move(result), unit) : result;
+  return tileOp.isTranscendental() ? moved(std::move(result), kTimes * 8 * unit / 2) : result;
 }
 
 Tile Noise::beforeSum(const Tile &terms, Dim dim, DType sum) {

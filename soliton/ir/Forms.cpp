@@ -241,6 +241,8 @@ void Checker::checkWidth(AccessOpInterface access) {
   int64_t width = tile.layout().regs() * bits(*dtypeOf(tile.getElementType()));
   // Lanes of a collective load receive elements of rows that others point to.
   auto read = llvm::dyn_cast<ReadOp>(access.getOperation());
+  if (read && read.getInPlace()) // moves nothing
+    return;
   bool collective = read && read.getMatrixLoad();
   if (width > kMaxAccessBits)
     violation(access) << "it moves " << width << " bits a lane, expected at most " << kMaxAccessBits;

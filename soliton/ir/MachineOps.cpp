@@ -137,6 +137,18 @@ llvm::LogicalResult MmaOp::verify() {
                        << ", expected none, or one of four or fewer f8E8M0FNU for each factor";
 }
 
+llvm::LogicalResult SharedTileOp::verify() {
+  // shared_tile_c1
+  auto span = static_cast<int64_t>(getSwizzle());
+  if (span != 32 && span != 64 && span != 128)
+    return emitOpError() << "has chunks that change places within " << span << " bytes, expected 32, 64 or 128";
+  for (auto [name, distance] : {std::pair("leading", getLeading()), {"stride", getStride()}})
+    if (distance % 16 != 0 || distance >= (1 << 18))
+      return emitOpError() << "has a `" << name << "` of " << distance
+                           << " bytes, expected a multiple of 16 below 2^18";
+  return mlir::success();
+}
+
 llvm::LogicalResult MmaAsyncOp::verify() {
   // mma_async_c1
   if (bool(getLhs()) == bool(getLhsDescriptor()))

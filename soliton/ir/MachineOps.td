@@ -292,10 +292,34 @@ def Machine_MmaOp : Machine_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> 
   let hasVerifier = 1; // mma_c1
 }
 
+def Machine_SharedTileOp : Machine_Op<"shared_tile", [Pure]> {
+  let summary = "the descriptor of a tile in shared memory, for matrix instructions that read it by themselves";
+  let description = [{
+    A tile of 8-row groups from byte `address` of the shared block on, the same in the waves that issue the instruction together. With `w` the bytes
+    of an element, element (`outer`, `k`) of a tile that is contiguous along K (`k_major`) lies at byte
+    `outer / 8 · stride + outer % 8 · swizzle + k · w`, otherwise at
+    `outer · w / swizzle · leading + k / 8 · stride + k % 8 · swizzle + outer · w % swizzle`, where chunks of 16 bytes change places:
+    bits 4 … of that address are exchanged by bits 7 … of it, as many as `swizzle` bytes have chunks.
+
+    Constraints:
+      * (C1) `swizzle` is 32, 64 or 128; `leading` and `stride` are multiples of 16 below 2^18.
+
+    Example:
+    ```mlir
+    %a = machine.shared_tile [%address] {leading = 16 : i64, stride = 1024 : i64, swizzle = 128 : i64, k_major}
+    ```
+  }];
+  let arguments = (ins I32:$address, I64Attr:$leading, I64Attr:$stride, I64Attr:$swizzle, UnitAttr:$k_major);
+  let results = (outs I64:$result);
+  let assemblyFormat = "`[` $address `]` attr-dict";
+  let hasVerifier = 1; // shared_tile_c1
+}
+
 def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, Machine_ReadAndTick, AllTypesMatch<["acc", "result"]>]> {
   let summary = "one matrix instruction of four waves whose result is pending until a wait returns it (wgmma)";
   let description = [{
-    `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors.
+    `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors,
+    as `shared_tile` makes them. Raw bits, whose meaning only the hardware knows, are not executed by the emulator.
     The result may only be used by another `mma_async` or by the `wait mma` that completes it.
 
     Constraints:

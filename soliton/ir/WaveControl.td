@@ -121,6 +121,9 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
     So a group of waves that executes one more than the others before a loop stays one barrier behind them in it; the others
     make up for it after the loop.
 
+    One that `publishes` comes behind what makes each wave's ordinary writes of shared memory visible to matrix instructions that read it
+    by themselves. A wave meets the others with what it has waited for; without this, those instructions may still see what was there before.
+
     Constraints:
       * (C1) `first_wave` and `last_wave` are both there or both absent, and `0 <= first_wave < last_wave`.
 
@@ -131,7 +134,7 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$first_wave, OptionalAttr<I64Attr>:$last_wave,
-                       OptionalAttr<StrArrayAttr>:$tags);
+                       OptionalAttr<StrArrayAttr>:$tags, UnitAttr:$publishes);
   let builders = [
     OpBuilder<(ins "::mlir::ArrayAttr":$tags)>,
     OpBuilder<(ins "int64_t":$firstWave, "int64_t":$lastWave, CArg<"::mlir::ArrayAttr", "{}">:$tags)>];

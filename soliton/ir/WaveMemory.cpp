@@ -83,6 +83,11 @@ llvm::LogicalResult ReadOp::verify() {
     return emitOpError() << "loads global memory by `" << *getMatrixLoad() << "`, expected shared memory";
   if (getMatrixLoad() && getElementsPerThread())
     return emitOpError() << "has `elements_per_thread`, `" << *getMatrixLoad() << "` says what lanes receive";
+  // read_c7
+  if (getInPlace() && !getMemory().getType().isShared())
+    return emitOpError() << "is in place in global memory, expected shared memory";
+  if (getInPlace() && (getMatrixLoad() || (getGuards() && !getGuards()->empty()) || !getDynamicValues().empty()))
+    return emitOpError() << "is in place, expected no `matrix_load`, `guards` or dynamic values";
   return mlir::success();
 }
 

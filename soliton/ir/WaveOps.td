@@ -136,6 +136,8 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     `buffer` says which buffer of a multi-buffered shared memory it touches; absent means the first.
     `matrix_load` names a collective load of the target's table (`ldmatrix.x4.trans`, `ds_read_b64_tr_b16`): each lane
     receives what the layout says, from rows that other lanes point to. What is read is the same.
+    Where it is `in_place`, nobody holds the tile: the matrix instruction that takes it as a factor reads the memory by itself, when it
+    is issued. The layout says which places each wave's part of the instruction reads; all lanes have all of them.
 
     Constraints:
       * (C1) the element types of memory and result agree.
@@ -144,6 +146,7 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
       * (C4) the entries, and those of `guards`, are expressions; one of `bounds` may be `unbounded`.
       * (C5) `buffer` is only there for shared memory.
       * (C6) `matrix_load` is only there for shared memory, and then without `elements_per_thread`.
+      * (C7) `in_place` is only there for shared memory, without `matrix_load`, `guards` and dynamic values.
 
     Example:
     ```mlir
@@ -154,10 +157,10 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<StrAttr>:$matrix_load);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<StrAttr>:$matrix_load, UnitAttr:$in_place);
   let results = (outs Wave_Tile:$result);
   let assemblyFormat = [{ $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
-  let hasVerifier = 1; // read_c1 … read_c6
+  let hasVerifier = 1; // read_c1 … read_c7
   let extraClassDeclaration = [{
     ::mlir::Value getIndexedMemory() { return getMemory(); }
     TileType getMovedTile() { return getResult().getType(); }

@@ -241,12 +241,13 @@ llvm::LogicalResult ConditionalOp::canonicalize(ConditionalOp op, mlir::PatternR
 //===-- Time ----------------------------------------------------------------===//
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::ArrayAttr tags) {
-  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags);
+  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags, mlir::UnitAttr());
 }
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, int64_t firstWave, int64_t lastWave,
                       mlir::ArrayAttr tags) {
-  build(builder, state, builder.getI64IntegerAttr(firstWave), builder.getI64IntegerAttr(lastWave), tags);
+  build(builder, state, builder.getI64IntegerAttr(firstWave), builder.getI64IntegerAttr(lastWave), tags,
+        mlir::UnitAttr());
 }
 
 llvm::LogicalResult BarrierOp::verify() {

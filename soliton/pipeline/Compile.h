@@ -35,6 +35,8 @@ struct Proof {
   sched::Schedule schedule;
   sched::Program program;
   sched::Report report;
+  /// Exact: the op of the body that each operation of `problem` is; -1: a barrier or hint that was put in.
+  std::vector<int> bodyIndices;
   /// Faithful epilogues: reads of tiles that nobody loads any more, by text.
   std::vector<std::string> deadReads;
   /// Exact: cross-wave hazards of one trip, and the barriers of the kernel.

@@ -24,6 +24,10 @@ static const Target &mi355x() {
   return **std::find_if(all.begin(), all.end(), [](const Target *target) { return target->product == "MI355X"; });
 }
 
+const std::string &mi355xName() {
+  return mi355x().name;
+}
+
 int64_t mi355xSharedBytes() {
   return mi355x().sharedBytes;
 }

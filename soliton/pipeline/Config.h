@@ -139,6 +139,8 @@ enum TileTag : int { kLoadA = 0, kLoadB = 1, kTileCompute = 2, kMmaLoadA = 3, kM
 /// Tags of the single-buffer pipeline.
 enum SingleTag : int { kLoadDram = 0, kStoreShared = 1, kLoadFrag = 2, kCompute = 3 };
 
+/// The target that the profiles of this file describe.
+const std::string &mi355xName();
 /// What the table of the chip says of its shared memory.
 int64_t mi355xSharedBytes();
 /// MI355X, double buffer. Latencies are those of coarse ops, whatever the geometry.

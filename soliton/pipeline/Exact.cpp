@@ -37,6 +37,8 @@ public:
     std::vector<std::vector<int>> clusters = hasPhases() ? phases() : blocksAsOrdered();
     append(loop.checkTiles(clusters));
     proof.problem = loop.problem;
+    for (int operation = 0; operation < proof.problem.numOps(); ++operation)
+      proof.bodyIndices.push_back(loop.bodyIndexOf(operation));
     proof.schedule = loop.schedule(clusters);
     sched::SyncOptions sync;
     sync.barriers.clusterEntriesOnly = result.config.depth >= 2;

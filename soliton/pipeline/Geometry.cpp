@@ -124,6 +124,13 @@ int KernelGeometry::maxGlobals() const {
   return mmasPerOp < 8 ? 0 : safeMaxGlobals(kMmas);
 }
 
+KernelGeometry oneInstructionEach() {
+  KernelGeometry geometry;
+  geometry.vmPerLoadA = geometry.vmPerLoadB = geometry.lgkmPerLoadA = geometry.lgkmPerLoadB = 1;
+  geometry.mmasPerOp = geometry.kMmas = 1;
+  return geometry;
+}
+
 GeometryResult fourWaveGeometry(const TileShape &shape, Where where) {
   return GeometryBuilder(shape, 4, where).build(true, shape.bm / 2, shape.bn / 2, shape.bm / 2, shape.bn / 2);
 }

@@ -55,6 +55,9 @@ GeometryResult fourWaveGeometry(const TileShape &shape, Where where = std::sourc
 /// Eight waves, 2x4. A half of A is what one row of waves reads, a half of B is half of the columns.
 GeometryResult pingPongGeometry(const TileShape &shape, Where where = std::source_location::current());
 
+/// What is declared without a kernel: one instruction for each op.
+KernelGeometry oneInstructionEach();
+
 /// Loads per block that are safe with that many matrix instructions along K.
 int safeMaxGlobals(int kMmas);
 

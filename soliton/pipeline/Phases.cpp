@@ -79,23 +79,24 @@ private:
 /// Group hints, front to back.
 class HintWriter {
 public:
-  HintWriter(std::vector<ScheduleEntry> &entries, const HintShape &shape, int tiles) : entries(entries), shape(shape) {
-    int mmas = shape.m * shape.n * shape.k, reads = readsPerFragment() * tiles;
-    bool large = shape.mmaM == 32 && shape.mmaN == 32;
-    mmasPerRead = std::min(large ? 1 : 2, mmas / std::max(reads, 1));
-    left = mmas - reads * mmasPerRead;
+  HintWriter(const HintCounts &counts, int tiles) : counts(counts) {
+    int reads = counts.readsPerFragment * tiles;
+    mmasPerRead = std::min(counts.large ? 1 : 2, counts.mmas / std::max(reads, 1));
+    left = counts.mmas - reads * mmasPerRead;
   }
 
+  std::vector<OpDesc> hints;
+
   void readFragments(int count) {
-    for (int i = 0; i < readsPerFragment() * count; ++i) {
+    for (int i = 0; i < counts.readsPerFragment * count; ++i) {
       add(GroupClass::SharedRead, 1);
       add(GroupClass::Mma, mmasPerRead);
     }
   }
 
   void moveTiles() {
-    int stores = shape.aLoads + shape.bLoads, quotient = left / stores, rest = left % stores;
-    for (int i = 0; i < stores; ++i) {
+    int stores = std::max(counts.stores, 1), quotient = left / stores, rest = left % stores;
+    for (int i = 0; i < counts.stores; ++i) {
       int share = quotient + (i < rest);
       add(GroupClass::SharedWrite, 1);
       add(GroupClass::Mma, share / 2);
@@ -105,13 +106,9 @@ public:
   }
 
 private:
-  int readsPerFragment() const { return shape.m + shape.n; }
-  void add(GroupClass kind, int count) {
-    entries.push_back({schedGroupBarrier(kind, count), static_cast<int>(entries.size()), Phase::Kernel, false});
-  }
+  void add(GroupClass kind, int count) { hints.push_back(schedGroupBarrier(kind, count)); }
 
-  std::vector<ScheduleEntry> &entries;
-  const HintShape &shape;
+  HintCounts counts;
   int mmasPerRead = 1;
   /// Matrix instructions that no shared read takes.
   int left = 0;
@@ -204,17 +201,25 @@ std::vector<ScheduleEntry> applyRecipe(std::span<const PhaseStep> recipe, std::s
   return toEntries(ops, phase, false);
 }
 
-void appendGroupHints(std::vector<ScheduleEntry> &entries, std::span<const OpDesc> body, const PipelineConfig &config,
-                      const HintShape &shape) {
+std::vector<OpDesc> groupHints(std::span<const OpDesc> body, const PipelineConfig &config, const HintCounts &counts) {
   auto count = [&](bool carried) {
     return static_cast<int>(std::count_if(body.begin(), body.end(), [&](const OpDesc &op) {
       return op.role == OpRole::FragmentLoad && isCarried(op, config) == carried;
     }));
   };
-  HintWriter writer(entries, shape, count(false) + count(true));
+  HintWriter writer(counts, count(false) + count(true));
   writer.readFragments(count(false));
   writer.moveTiles();
   writer.readFragments(count(true));
+  return std::move(writer.hints);
+}
+
+void appendGroupHints(std::vector<ScheduleEntry> &entries, std::span<const OpDesc> body, const PipelineConfig &config,
+                      const HintShape &shape) {
+  HintCounts counts{shape.m + shape.n, shape.m * shape.n * shape.k, shape.aLoads + shape.bLoads,
+                    shape.mmaM == 32 && shape.mmaN == 32};
+  for (const OpDesc &hint : groupHints(body, config, counts))
+    entries.push_back({hint, static_cast<int>(entries.size()), Phase::Kernel, false});
 }
 
 std::vector<EntryDep> deriveKernelDeps(std::span<const ScheduleEntry> kernel, const PipelineConfig &config) {

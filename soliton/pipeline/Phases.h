@@ -44,6 +44,15 @@ struct HintShape {
   int mmaM = 16, mmaN = 16;
   int aLoads = 1, bLoads = 1;
 };
+/// The same, counted: shared reads of one fragment op, matrix instructions and stores of a tile.
+struct HintCounts {
+  int readsPerFragment = 1;
+  int mmas = 1;
+  int stores = 1;
+  /// Matrix instructions of 32x32: one covers a shared read, of smaller ones two.
+  bool large = false;
+};
+std::vector<OpDesc> groupHints(std::span<const OpDesc> body, const PipelineConfig &config, const HintCounts &counts);
 /// Puts behind `entries` the group hints that spread shared reads, writes and global reads among matrix instructions.
 void appendGroupHints(std::vector<ScheduleEntry> &entries, std::span<const OpDesc> body, const PipelineConfig &config,
                       const HintShape &shape);

@@ -17,7 +17,11 @@ PingPong::PingPong(const KernelGeometry &geometry)
                mi355xTarget(geometry.vmPerLoadA, geometry.vmPerLoadB, geometry.maxGlobals())) {}
 
 PingPong::PingPong(const KernelGeometry &geometry, const ScheduleConfig &config, const TargetProfile &profile)
-    : PipelineSchedule(profile, config) {}
+    : PipelineSchedule(profile, config), madeFor(geometry) {}
+
+PingPong::PingPong() : PingPong(oneInstructionEach()) {
+  madeFor.reset();
+}
 
 std::vector<OpDesc> PingPong::declareOps() const {
   return PipelineBody()

@@ -20,6 +20,8 @@ namespace soliton::pipe {
 class PingPong : public PipelineSchedule {
 public:
   explicit PingPong(const KernelGeometry &geometry);
+  /// Of whichever kernel it drives; alone, each op is one instruction.
+  PingPong();
   PingPong(const KernelGeometry &geometry, const ScheduleConfig &config, const TargetProfile &target);
 
   static ScheduleConfig defaultScheduleConfig(const KernelGeometry &geometry);
@@ -29,7 +31,11 @@ public:
   /// Blocks are interleaved: fragments where they are first needed, loads where there is room.
   std::vector<OpDesc> buildBody() const override;
   std::vector<Touch> touches(const OpDesc &op, int half) const override;
+  const KernelGeometry *geometry() const override { return madeFor ? &*madeFor : nullptr; }
   std::string tagName(int tag) const override { return tileTagName(tag); }
+
+private:
+  std::optional<KernelGeometry> madeFor;
 };
 
 } // namespace soliton::pipe

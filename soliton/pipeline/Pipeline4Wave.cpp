@@ -17,8 +17,12 @@ Pipeline4Wave::Pipeline4Wave(const KernelGeometry &geometry)
     : Pipeline4Wave(geometry, defaultScheduleConfig(wantsFences(geometry)),
                     mi355xTarget(geometry.vmPerLoadA, geometry.vmPerLoadB, geometry.maxGlobals())) {}
 
+Pipeline4Wave::Pipeline4Wave() : Pipeline4Wave(oneInstructionEach()) {
+  madeFor.reset();
+}
+
 Pipeline4Wave::Pipeline4Wave(const KernelGeometry &geometry, const ScheduleConfig &config, const TargetProfile &profile)
-    : PipelineSchedule(profile, config) {
+    : PipelineSchedule(profile, config), madeFor(geometry) {
   knobs.scheduling = Strategy::Identity;
   knobs.minimalBarriers = knobs.omitMmaSetPrio = true;
   knobs.interBlockLgkmDrain = knobs.partialPrologueDrain = true;

@@ -22,6 +22,8 @@ public:
   /// Knobs and target as the kernel of that geometry sets them: its vm ticks, its cap on loads, fences for large tiles
   /// of two-byte elements.
   explicit Pipeline4Wave(const KernelGeometry &geometry);
+  /// Of whichever kernel it drives; alone, each op is one instruction.
+  Pipeline4Wave();
   /// What rotation needs (declared order, minimal barriers, partial drains, the geometry's lgkm ticks) is put back into
   /// `config` and `target` whatever they say.
   Pipeline4Wave(const KernelGeometry &geometry, const ScheduleConfig &config,
@@ -37,7 +39,11 @@ public:
   std::vector<DepEdge> deriveEdges(std::span<const OpDesc> body) const override;
   std::vector<std::vector<OpDesc>> buildExplicitBlocks(std::span<const OpDesc> body,
                                                        const PipelineProgram &program) const override;
+  const KernelGeometry *geometry() const override { return madeFor ? &*madeFor : nullptr; }
   std::string tagName(int tag) const override { return tileTagName(tag); }
+
+private:
+  std::optional<KernelGeometry> madeFor;
 };
 
 } // namespace soliton::pipe

@@ -19,8 +19,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/pipeline/Blocks.h"
+#include "soliton/pipeline/Geometry.h"
+#include "soliton/pipeline/Phases.h"
 #include "soliton/pipeline/PipelineBody.h"
+#include "soliton/pipeline/Selection.h"
 #include "soliton/pipeline/Storage.h"
 
 namespace soliton::pipe {
@@ -63,6 +65,18 @@ public:
   virtual int tilesAhead(const OpDesc &op, int half) const { return defaultTilesAhead(op, half, config()); }
   /// Exact mode: groups of waves, the first and one that runs a barrier behind it for each further one.
   virtual int waveGroups() const { return config().waveStagger.enabled ? 2 : 1; }
+
+  /// Driving a kernel (Drive.h): the tag of the loop that it drives.
+  virtual std::string loopTag() const { return "k_loop"; }
+  /// Driving a kernel: the instructions that an op stands for.
+  virtual std::vector<Selection> selects(const OpDesc &op) const { return tileSelections(op, config()); }
+  /// Driving a kernel: how instructions of one tile are spread among each other, as group hints. They are carried out:
+  /// each takes the next instructions of its class, in the order of the body. None: one op after the other.
+  virtual std::vector<OpDesc> spread(std::span<const OpDesc> body, const HintCounts &counts) const { return {}; }
+  /// Driving a kernel: copies of the kernel's loop in one trip.
+  virtual int copiesPerTrip() const { return config().numPartitions; }
+  /// The tile that the counts of the declaration are of; null: that of whichever kernel it drives.
+  virtual const KernelGeometry *geometry() const { return nullptr; }
 
   /// The kernel's word for a tag.
   virtual std::string tagName(int tag) const;

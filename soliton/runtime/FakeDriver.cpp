@@ -335,8 +335,8 @@ int cuLaunchKernelEx(const void *config, void *function, void **, void **extra) 
   const auto *words = static_cast<const unsigned *>(config);
   void *stream = nullptr;
   const unsigned *attribute = nullptr;
-  std::memcpy(&stream, static_cast<const char *>(config) + 32, sizeof(stream));
-  std::memcpy(&attribute, static_cast<const char *>(config) + 40, sizeof(attribute));
+  std::memcpy(static_cast<void *>(&stream), static_cast<const char *>(config) + 32, sizeof(stream));
+  std::memcpy(static_cast<void *>(&attribute), static_cast<const char *>(config) + 40, sizeof(attribute));
   if (words[12] != 1 || attribute[0] != 4)
     return 1;
   remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]},

@@ -19,8 +19,12 @@ void forEachElement(const Tensor &view, Visit visit) {
     for (int d = 0; d < view.rank; ++d)
       place += index[static_cast<size_t>(d)] * view.strides[static_cast<size_t>(d)];
     visit(dense * width, static_cast<size_t>(place) * width);
-    for (int d = view.rank; d-- > 0 && ++index[static_cast<size_t>(d)] == view.shape[static_cast<size_t>(d)];)
+    for (int d = view.rank - 1; d >= 0; --d) {
+      index[static_cast<size_t>(d)] += 1;
+      if (index[static_cast<size_t>(d)] < view.shape[static_cast<size_t>(d)])
+        break;
       index[static_cast<size_t>(d)] = 0;
+    }
   }
 }
 

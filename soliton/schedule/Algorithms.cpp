@@ -9,7 +9,8 @@
 
 namespace soliton::sched {
 namespace {
-constexpr std::array<std::string_view, 6> kNames = {"none", "prefetch", "four_stage", "list", "modulo", "exact"};
+constexpr std::array<std::string_view, 7> kNames = {"none",   "prefetch", "prefetch_attention", "four_stage", "list",
+                                                    "modulo", "exact"};
 
 /// The phase an op would like: memory early, arithmetic late.
 int wantedPhase(OpKind kind) {
@@ -64,6 +65,8 @@ Scheduled scheduleWith(Algorithm algorithm, const Problem &problem, const Schedu
     return scheduleNone(problem);
   case Algorithm::Prefetch:
     return schedulePrefetch(problem);
+  case Algorithm::PrefetchAttention:
+    return schedulePrefetchAttention(problem);
   case Algorithm::FourStage:
     return scheduleFourStage(problem);
   case Algorithm::List:
@@ -117,7 +120,11 @@ std::vector<int> wantedPhases(const Problem &problem, std::span<const Dependence
 }
 
 std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> dependences, int interval) {
-  std::vector<int> phase = wantedPhases(problem, dependences);
+  return settledPhases(problem, dependences, interval, wantedPhases(problem, dependences));
+}
+
+std::vector<int> settledPhases(const Problem &problem, std::span<const Dependence> dependences, int interval,
+                               std::vector<int> phase) {
   Graph graph(problem.numOps(), dependences);
   // No dependence may then run backwards. Distances pull down and the cycles of a possible problem have some, so this
   // settles.
@@ -132,6 +139,21 @@ std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> de
     }
   }
   return phase;
+}
+
+Schedule inPhases(const Problem &problem, std::span<const Dependence> dependences, std::string algorithm, int interval,
+                  std::span<const int> phases) {
+  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
+  Schedule schedule = emptySchedule(problem, std::move(algorithm), interval, Timing::Order);
+  int lastStage = 0;
+  for (int phase : phases)
+    lastStage = std::max(lastStage, phase / interval);
+  // Older iterations first, then an order that the dependences of one iteration allow.
+  for (int op = 0; op < problem.numOps(); ++op) {
+    int stage = phases[op] / interval;
+    schedule.slots[op] = {stage, phases[op] % interval, 0, (lastStage - stage) * problem.numOps() + ranks[op]};
+  }
+  return schedule;
 }
 
 std::vector<int> topologicalRanks(const Graph &graph) {

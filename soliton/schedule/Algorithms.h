@@ -5,6 +5,7 @@
 //
 //   none        source order, one iteration after the other
 //   prefetch    two stages: memory of the next iteration beside the arithmetic of this one
+//   prefetch_attention  four stages: two products, with the softmax of one tile beside those of others
 //   four_stage  one stage per phase (global load, shared store, shared load, compute)
 //   list        one iteration, ops as early as latencies and units allow
 //   modulo      overlapping iterations at the shortest interval found (iterative modulo scheduling)
@@ -18,9 +19,9 @@
 
 namespace soliton::sched {
 
-enum class Algorithm : uint8_t { None, Prefetch, FourStage, List, Modulo, Exact };
+enum class Algorithm : uint8_t { None, Prefetch, PrefetchAttention, FourStage, List, Modulo, Exact };
 
-/// The name on command lines: `none`, `prefetch`, `four_stage`, `list`, `modulo`, `exact`.
+/// The name on command lines: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `list`, `modulo`, `exact`.
 std::string_view nameOf(Algorithm algorithm);
 std::optional<Algorithm> parseAlgorithm(std::string_view text);
 const std::vector<std::string> &algorithmNames();
@@ -53,6 +54,7 @@ struct Scheduled {
 
 Scheduled scheduleNone(const Problem &problem);
 Scheduled schedulePrefetch(const Problem &problem);
+Scheduled schedulePrefetchAttention(const Problem &problem);
 Scheduled scheduleFourStage(const Problem &problem);
 Scheduled scheduleList(const Problem &problem);
 Scheduled scheduleModulo(const Problem &problem, const ScheduleOptions &options = {});
@@ -74,6 +76,14 @@ std::vector<int> wantedPhases(const Problem &problem, std::span<const Dependence
 /// Phases 0 global load, 1 shared store, 2 shared load, 3 compute of every op so that no dependence runs backwards at
 /// `interval` phases per iteration. What feeds a load is pulled to the load's phase. Always exists.
 std::vector<int> phasesOf(const Problem &problem, std::span<const Dependence> dependences, int interval);
+
+/// Wishes, pushed later until no dependence runs backwards.
+std::vector<int> settledPhases(const Problem &problem, std::span<const Dependence> dependences, int interval,
+                               std::vector<int> phase);
+
+/// The schedule of such phases: `interval` of them are a stage.
+Schedule inPhases(const Problem &problem, std::span<const Dependence> dependences, std::string algorithm, int interval,
+                  std::span<const int> phases);
 
 /// Ranks that put equal slots in an order which dependences inside one iteration allow.
 std::vector<int> topologicalRanks(const Graph &graph);

@@ -171,8 +171,8 @@ TEST(Algorithms, AllHandleRecurrencesThroughMemory) {
   next.accesses = {reads(value), writes(pointer)};
   problem.addOperation(load);
   problem.addOperation(next);
-  for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::FourStage, Algorithm::List,
-                              Algorithm::Modulo, Algorithm::Exact}) {
+  for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::PrefetchAttention, Algorithm::FourStage,
+                              Algorithm::List, Algorithm::Modulo, Algorithm::Exact}) {
     Scheduled found = scheduleWith(algorithm, problem);
     ASSERT_TRUE(found.schedule) << nameOf(algorithm) << format(found.diagnostics);
     if (found.schedule->timing == Timing::Cycles)

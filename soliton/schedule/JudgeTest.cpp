@@ -41,7 +41,8 @@ TEST(Judge, EqualsTheVerifierOnGemmLoops) {
   uint32_t seed = 1;
   for (const GemmShape &shape : {GemmShape{2, 2, 2, 2, 16, false, false}, GemmShape{1, 1, 2, 2, 4, true, false},
                                  GemmShape{2, 2, 2, 1, 4, false, true}, GemmShape{4, 8, 4, 4, 16, false, false}})
-    for (Algorithm algorithm : {Algorithm::Prefetch, Algorithm::FourStage, Algorithm::Modulo}) {
+    for (Algorithm algorithm :
+         {Algorithm::Prefetch, Algorithm::PrefetchAttention, Algorithm::FourStage, Algorithm::Modulo}) {
       Problem problem = gemm(shape);
       expectEqual(problem, *scheduleWith(algorithm, problem).schedule, shape.loads < 4 ? 60 : 15, ++seed, accepted);
     }

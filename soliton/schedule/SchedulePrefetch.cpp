@@ -25,17 +25,7 @@ Scheduled schedulePrefetch(const Problem &problem) {
     return result;
   constexpr int kInterval = 2;
   std::vector<int> phases = phasesOf(problem, dependences, kInterval);
-  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
-  Schedule schedule = emptySchedule(problem, "prefetch", kInterval, Timing::Order);
-  int lastStage = 0;
-  for (int phase : phases)
-    lastStage = std::max(lastStage, phase / kInterval);
-  // Older iterations first, then an order that the dependences of one iteration allow.
-  for (int op = 0; op < problem.numOps(); ++op) {
-    int stage = phases[op] / kInterval;
-    schedule.slots[op] = {stage, phases[op] % kInterval, 0, (lastStage - stage) * problem.numOps() + ranks[op]};
-  }
-  accept(problem, std::move(schedule), result);
+  accept(problem, inPhases(problem, dependences, "prefetch", kInterval, phases), result);
   return result;
 }
 

@@ -48,8 +48,8 @@ TEST(Synchronize, EveryAlgorithmOnGemm) {
     GemmShape shape;
     shape.asyncCopies = asyncCopies;
     Problem problem = gemm(shape);
-    for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::FourStage, Algorithm::List,
-                                Algorithm::Modulo, Algorithm::Exact}) {
+    for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::PrefetchAttention,
+                                Algorithm::FourStage, Algorithm::List, Algorithm::Modulo, Algorithm::Exact}) {
       Scheduled found = scheduleWith(algorithm, problem);
       ASSERT_TRUE(found.schedule) << nameOf(algorithm) << "\n" << format(found.diagnostics);
       expectRight(problem, *found.schedule);

@@ -219,8 +219,8 @@ TEST(Verify, ImpossibleProblemIsSaidSo) {
   problem.addOperation(write);
   problem.addOperation(read);
   problem.extra = {{0, 1, DepKind::Order, Space::Register, -1, 0, 1}};
-  for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::FourStage, Algorithm::List,
-                              Algorithm::Modulo, Algorithm::Exact}) {
+  for (Algorithm algorithm : {Algorithm::None, Algorithm::Prefetch, Algorithm::PrefetchAttention, Algorithm::FourStage,
+                              Algorithm::List, Algorithm::Modulo, Algorithm::Exact}) {
     Scheduled found = scheduleWith(algorithm, problem);
     EXPECT_FALSE(found.schedule) << nameOf(algorithm);
     ASSERT_FALSE(found.diagnostics.empty());

@@ -94,6 +94,16 @@ std::string format(const std::vector<Diagnostic> &diagnostics) {
 
 CompileError::CompileError(std::vector<Diagnostic> diagnostics) : list(std::move(diagnostics)), text(format(list)) {}
 
+/// The one choice that has `text` in it, as `expand-tile` is in `wave-expand-tiles`; two or more say nothing.
+static std::optional<std::string> onlyOneWith(std::string_view text, const std::vector<std::string> &choices) {
+  constexpr size_t kTellingLetters = 4;
+  auto hasText = [&](const std::string &choice) { return choice.find(text) != std::string::npos; };
+  auto found = std::find_if(choices.begin(), choices.end(), hasText);
+  if (text.size() < kTellingLetters || found == choices.end() || std::count_if(found, choices.end(), hasText) > 1)
+    return std::nullopt;
+  return *found;
+}
+
 std::optional<std::string> nearest(std::string_view text, const std::vector<std::string> &choices) {
   std::optional<std::string> best;
   // A third of the letters may be wrong; beyond that a guess confuses more than it helps.
@@ -105,7 +115,7 @@ std::optional<std::string> nearest(std::string_view text, const std::vector<std:
       best = choice;
     }
   }
-  return best;
+  return best ? best : onlyOneWith(text, choices);
 }
 
 std::string listOf(const std::vector<std::string> &choices) {

@@ -70,6 +70,8 @@ TEST(Diagnostics, NearestProposesOnlyWhatIsClose) {
   EXPECT_EQ(nearest("grid", choices), "grid");
   EXPECT_EQ(nearest("completely", choices), std::nullopt);
   EXPECT_EQ(nearest("x", {}), std::nullopt);
+  EXPECT_EQ(nearest("expand-tile", {"wave-expand-tiles", "wave-place-shared"}), "wave-expand-tiles");
+  EXPECT_EQ(nearest("shared", {"wave-promote-to-shared", "wave-place-shared"}), std::nullopt);
 }
 
 TEST(Diagnostics, ListOf) {

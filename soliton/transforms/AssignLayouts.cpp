@@ -14,6 +14,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -39,6 +40,7 @@ public:
   LayoutAssignment(KernelOp kernel, const Geometry &geometry) : kernel(kernel), geometry(geometry) {}
 
   LogicalResult run(bool explain) {
+    separateFactors();
     FailureOr<LayoutProblem> collected = LayoutProblem::of(kernel, geometry);
     if (failed(collected))
       return failure();
@@ -57,6 +59,7 @@ public:
   }
 
 private:
+  void separateFactors();
   void decide();
   void explainChoices() const;
   void explainLoads() const;
@@ -86,6 +89,17 @@ private:
   Choice choice;
   bool staged = true;
 };
+
+/// A factor that an instruction reads from memory by itself has a read of its own: whoever else uses the tile holds it.
+void LayoutAssignment::separateFactors() {
+  kernel->walk([&](MmaOp mma) {
+    if (!readsInPlace(mmaKindOf(mma, geometry.target())))
+      return;
+    for (mlir::OpOperand &operand : mma->getOpOperands().take_front(2))
+      if (auto read = operand.get().getDefiningOp<ReadOp>(); read && !isFactorInPlace(read, geometry.target()))
+        operand.set(OpBuilder(read).clone(*read)->getResult(0));
+  });
+}
 
 /// Staged accesses take shared memory, which a schedule may want to fill with several buffers of the promoted tiles;
 /// where that would be tight nothing is staged.
@@ -120,7 +134,7 @@ void LayoutAssignment::explainChoices() const {
 /// Tiles that a collective load will hand over transposed (PromoteToShared).
 void LayoutAssignment::explainLoads() const {
   kernel->walk([&](ReadOp read) {
-    if (!read.getMemory().getType().isShared())
+    if (!read.getMemory().getType().isShared() || isFactorInPlace(read, geometry.target()))
       return;
     if (std::optional<MatrixLoadChoice> choice = findMatrixLoad(read, geometry))
       reportRemark(read.getLoc(), DiagId::LayoutChoice)
@@ -137,8 +151,10 @@ void LayoutAssignment::setTypes() {
 Value LayoutAssignment::converted(OpBuilder &builder, Location loc, Value value, const Layout &layout) {
   if (tileType(value).layout() == layout)
     return value;
-  return ConvertOp::create(builder, loc, tileType(value).withLayout(layout), value, ConvertPlanKindAttr(), ArrayAttr(),
-                           OriginAttr());
+  // On its way from memory to those who need it, a tile goes by the tags of its read.
+  auto read = value.getDefiningOp<ReadOp>();
+  return ConvertOp::create(builder, loc, tileType(value).withLayout(layout), value, ConvertPlanKindAttr(),
+                           read ? read.getTagsAttr() : ArrayAttr(), OriginAttr());
 }
 
 void LayoutAssignment::convertResult(Operation *op, const Layout &own, const Layout &wanted) {

@@ -10,7 +10,7 @@
 
 #include "soliton/transforms/Passes.h"
 
-#include "soliton/analysis/Geometry.h"
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 
@@ -82,6 +82,61 @@ static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, Mm
   return named;
 }
 
+static LogicalResult notMultiple(MmaOp mma, StringAttr dim, int64_t tile, int64_t size, const MmaKind &kind) {
+  return report(mma.getLoc(), DiagId::TileNotMultipleOfMma)
+             .hint("choose a tile of `" + dim.getValue().str() + "` that is a multiple of " + std::to_string(size))
+         << "a wave has " << tile << " elements of `" << dim.getValue() << "`, `" << kind.name << "` takes " << size
+         << " at a time";
+}
+
+/// Whether consecutive waves form the groups that issue the instruction together: each has the rows of one wave, the
+/// waves along them are counted first, and no wave shares the contracted dimension.
+static LogicalResult checkWaveGroups(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  Dim row(mma.getRowDim().getValue().str()), depth(mma.getContractedDim().getValue().str());
+  const Distribution &rows = geometry[row];
+  Digits waves = canonical(geometry.waveDigits({row}));
+  bool counted = !waves.empty() && waves.front().dim == row && waves.front().extent % kind.waves == 0;
+  if (counted && rows.waveTile == rowsPerWave(kind) && geometry[depth].waves == 1)
+    return success();
+  std::string each = std::to_string(rowsPerWave(kind)), count = std::to_string(kind.waves);
+  return report(mma.getLoc(), DiagId::MmaWaveGroup)
+             .hint("put `" + row.name() + "` on workgroup dimension 0 with a wave constraint of " + each +
+                   ", a multiple of " + std::to_string(kind.m) + " rows a workgroup, and share `" + depth.name() +
+                   "` among no waves")
+         << "`" << kind.name << "` is issued by " << count << " consecutive waves of " << each << " rows each; here "
+         << rows.waves << " waves along `" << row.name() << "` have " << rows.waveTile << " rows each"
+         << (geometry[depth].waves > 1 ? ", and waves share `" + depth.name() + "`" : "");
+}
+
+/// The instruction takes whole tiles of shared memory, which are what is read of parameters in the shared space.
+static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind) {
+  for (auto [name, factor] : {std::pair("left", mma.getLhs()), {"right", mma.getRhs()}}) {
+    auto read = factor.getDefiningOp<ReadOp>();
+    if (!read || !read.getMemory().getType().isShared() || !isa<mlir::BlockArgument>(read.getMemory()) ||
+        read.getBounds() || !read.getDynamicValues().empty())
+      return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
+                 .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
+                       "out to get the target's default")
+             << "`" << kind.name << "` reads both factors from shared memory by itself, and its " << name
+             << " factor is no tile that is read of a parameter there";
+  }
+  return success();
+}
+
+/// An instruction of several waves that reads its factors from shared memory.
+static LogicalResult bindInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  if (kind.acc.type == DType::f32 && bits(kind.lhs.type) == 8)
+    return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
+           << "`" << kind.name << "` keeps 13 bits of the sums of 8-bit floats, which nothing makes up for yet";
+  if (failed(checkWaveGroups(mma, kind, geometry)) || failed(checkFactors(mma, kind)))
+    return failure();
+  for (auto [dim, size, loop] : {std::tuple(mma.getColumnDim(), kind.n, false), {mma.getContractedDim(), kind.k, true}})
+    if (int64_t tile = wavePart(dim, loop, geometry); tile <= 0 || tile % size != 0)
+      return notMultiple(mma, dim, tile, size, kind);
+  mma.setKind(kind.name);
+  return success();
+}
+
 /// Chooses the matrix instruction and checks that the waves' tiles are whole numbers of it.
 static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   auto element = [](Value value) { return dtypeOf(cast<TileType>(value.getType()).getElementType()); };
@@ -92,18 +147,13 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   MmaChoice choice = chooseMma(mma, name, {*lhs, *rhs, *acc, mma.isScaled()}, geometry);
   if (!choice)
     return report(mma.getLoc(), choice.error->id).hint(choice.error->hint) << choice.error->message;
-  if (choice.kind->async)
-    return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
-           << "`" << choice.kind->name << "` takes operands from shared memory asynchronously, which no pass emits yet";
-
+  if (readsInPlace(*choice.kind))
+    return bindInPlace(mma, *choice.kind, geometry);
   auto check = [&](StringAttr dim, int64_t size, bool loop) -> LogicalResult {
     int64_t tile = wavePart(dim, loop, geometry);
     if (tile > 0 && tile % size == 0)
       return success();
-    return report(mma.getLoc(), DiagId::TileNotMultipleOfMma)
-               .hint("choose a tile of `" + dim.getValue().str() + "` that is a multiple of " + std::to_string(size))
-           << "a wave has " << tile << " elements of `" << dim.getValue() << "`, `" << choice.kind->name << "` takes "
-           << size << " at a time";
+    return notMultiple(mma, dim, tile, size, *choice.kind);
   };
   if (failed(check(mma.getRowDim(), choice.kind->m, false)) ||
       failed(check(mma.getColumnDim(), choice.kind->n, false)) ||

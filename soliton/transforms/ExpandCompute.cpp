@@ -1,5 +1,6 @@
 //===- ExpandCompute.cpp - Expansion of what computes element by element -----------===//
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/layout/Route.h"
 #include "soliton/layout/Scan.h"
@@ -98,12 +99,6 @@ void Expander::expandGenerated(Operation *op) {
     result.append(cloneOnPiece(builder, op, op->getOperands(), pieceType(type, i * granule, granule), at));
 }
 
-/// Registers that one instruction takes of an operand; of scales, one.
-static int64_t nativeRegisters(const MmaKind &kind, unsigned operand) {
-  const int64_t registers[] = {kind.lhs.nativeRegs, kind.rhs.nativeRegs, kind.acc.nativeRegs, 1, 1};
-  return registers[operand];
-}
-
 /// Registers that get new names: each piece of the result is joined from the runs of source registers that it consists
 /// of.
 void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
@@ -111,7 +106,7 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
   int64_t granule = naturalGranule(type);
   for (mlir::OpOperand &use : convert.getResult().getUses())
     if (auto mma = dyn_cast<MmaOp>(use.getOwner()))
-      granule = nativeRegisters(kindOf(mma), use.getOperandNumber());
+      granule = registersTaken(kindOf(mma), use.getOperandNumber());
   const Fragment from = fragment(convert.getOperand());
   Fragment &result = define(convert.getResult());
   for (auto [piece, at] : llvm::enumerate(origins(convert, Role::Convert, type.layout(), granule))) {

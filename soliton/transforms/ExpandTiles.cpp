@@ -13,6 +13,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/transforms/Expander.h"
@@ -83,7 +84,23 @@ static bool touchesNothing(AccessOp op, const Access &access, int64_t reg) {
   return op.getGuardsAttr() && access.mask(reg).isConstant(0);
 }
 
+/// One piece for each that an instruction reads by itself; they are no instructions.
+void Expander::expandInPlace(ReadOp read) {
+  TileType type = read.getResult().getType();
+  mlir::OpOperand &use = *read->use_begin();
+  int64_t count = registersTaken(kindOf(cast<MmaOp>(use.getOwner())), use.getOperandNumber());
+  Fragment &result = define(read.getResult());
+  for (auto [i, piece] : llvm::enumerate(origins(read, Role::SharedLoad, type.layout(), count))) {
+    auto part = cast<ReadOp>(builder.clone(*read));
+    part.getResult().setType(pieceType(type, i * count, count));
+    part.setOriginAttr(piece);
+    result.append(part);
+  }
+}
+
 LogicalResult Expander::expandRead(ReadOp read) {
+  if (read.getInPlace())
+    return expandInPlace(read), success();
   TileType type = read.getResult().getType();
   const MatrixAccess *matrix = matrixAccessOf(read, geometry.target());
   bool isShared = read.getMemory().getType().isShared();
@@ -229,7 +246,7 @@ void Expander::expandMma(MmaOp mma) {
     return expandScaled(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
   Dim k(mma.getContractedDim().getValue().str());
-  int64_t lhsRegs = kind.lhs.nativeRegs, rhsRegs = kind.rhs.nativeRegs, accRegs = kind.acc.nativeRegs;
+  int64_t lhsRegs = registersTaken(kind, 0), rhsRegs = registersTaken(kind, 1), accRegs = kind.acc.nativeRegs;
   // Dimensions of the accumulator other than rows and columns are batches: each has products of its own.
   SmallVector<Dim> lhsDims = operandDims(lhsType, k), rhsDims = operandDims(rhsType, k);
   auto lhsPieces = piecesByPlace(lhsType.layout(), lhsDims, lhsRegs);

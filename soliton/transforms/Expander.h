@@ -30,6 +30,7 @@ private:
   void expandYield(Operation *yield, ArrayRef<int64_t> granules, wave::OriginAttr at);
   LogicalResult expandAccess(Operation *op);
   LogicalResult expandRead(wave::ReadOp read);
+  void expandInPlace(wave::ReadOp read);
   LogicalResult expandWrite(wave::WriteOp write);
   LogicalResult expandAtomic(wave::AtomicOp atomic);
   /// Registers that one instruction of an access moves.

@@ -1,5 +1,6 @@
 #include "soliton/transforms/LayoutProblem.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Blocked.h"
 
@@ -98,7 +99,7 @@ static Layout operandCandidate(MmaOp mma, int which, const MmaWay &way, const Ge
   while (auto cast = source.getDefiningOp<BitcastOp>())
     source = cast.getOperand();
   auto read = source.getDefiningOp<ReadOp>();
-  if (!read)
+  if (!read || readsInPlace(mmaKindOf(mma, geometry.target())))
     return layout;
   // A parameter in the shared space is stored in the order of the tile's dimensions.
   std::optional<std::vector<DimExtent>> order =
@@ -316,6 +317,8 @@ ChoiceCost LayoutProblem::priceOf(TileOpInterface op, const Layout &layout, bool
   case TileWork::exchange:
     return costs.exchange(tileType(op->getResult(0)), layout, dimOf(cast<ShuffleOp>(op).getDim()));
   case TileWork::access:
+    if (isFactorInPlace(op, geometry.target())) // the matrix instruction's own matter
+      return 0;
     return accessCost(op, accessLayout(op, layout, stage), layout);
   case TileWork::pointwise:
   case TileWork::generate:

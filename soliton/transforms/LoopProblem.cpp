@@ -1,5 +1,6 @@
 #include "soliton/transforms/LoopProblem.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
@@ -11,8 +12,10 @@ namespace soliton {
 using namespace wave;
 using sched::OpKind;
 
-/// Costs no instruction: it says which registers are meant, or what is in them.
+/// Costs no instruction: it says which registers or which places of memory are meant, or what is in them.
 static bool isFree(Operation *op) {
+  if (isInPlace(op))
+    return true;
   auto tileOp = dyn_cast<TileOpInterface>(op);
   return tileOp && (tileOp.getWork() == TileWork::constant || tileOp.getWork() == TileWork::rename);
 }
@@ -288,7 +291,10 @@ sched::Origin ProblemBuilder::originOf(Operation *op) const {
     for (mlir::NamedAttribute piece : attribute.getPiece())
       origin.piece[piece.getName().str()] = cast<mlir::IntegerAttr>(piece.getValue()).getInt();
   auto tileOp = dyn_cast<TileOpInterface>(op);
-  origin.required = !isFree(op) && !isHint(op) && (!tileOp || tileOp.getWork() != TileWork::generate);
+  // What only says a value in another way goes where the value goes.
+  bool isFollower =
+      isa<CastOp, BitcastOp, BroadcastOp, PermuteOp>(op) || (tileOp && tileOp.getWork() == TileWork::generate);
+  origin.required = !isFree(op) && !isHint(op) && !isFollower;
   return origin;
 }
 
@@ -480,6 +486,8 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
       return failure();
   if (AllocateOp tile = sharedTileOf(op))
     addSharedAccess(op, tile, entry);
+  for (ReadOp factor : inPlaceFactors(op))
+    addSharedAccess(factor, sharedTileOf(factor), entry);
   auto access = dyn_cast<AccessOpInterface>(op);
   if (access && !access.isIndexedShared())
     addGlobalAccess(op, entry);

@@ -317,7 +317,7 @@ void MachineLowering::lowerSelfIndex(SelfIndexOp op) {
   define(op.getResult(), fromI32(builder, op.getLoc(), places, type));
 }
 
-/// A line for each element that is within its dimensions.
+/// A line for each element that is within its dimensions and in the workgroup's part of them.
 void MachineLowering::lowerPrint(PrintOp op) {
   TileType tile = op.getOperand().getType();
   Location loc = op.getLoc();
@@ -332,7 +332,9 @@ void MachineLowering::lowerPrint(PrintOp op) {
       sym::Expr coordinate = coordinateExpr(tile.layout(), dim, reg, laneSymbol(), waveSymbol());
       sym::Expr place = sym::simplify(start + coordinate, geometry.factsAt(op));
       places.push_back(exprs.emitI32(place, loc));
-      inside = sym::logicalAnd(inside, sym::lt(place, geometry[dim].size));
+      inside = sym::logicalAnd(inside, sym::logicalAnd(sym::ge(place, 0), sym::lt(place, geometry[dim].size)));
+      if (geometry[dim].hasPlacesBeyond())
+        inside = sym::logicalAnd(inside, sym::lt(coordinate, geometry[dim].part().value_or(1)));
     }
     Value one = slice(elements, reg, 1, loc);
     inside = sym::simplify(inside, geometry.factsAt(op));

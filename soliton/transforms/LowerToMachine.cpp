@@ -15,6 +15,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -272,7 +273,11 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
 /// A barrier for some waves stands in a branch on the wave's number, which all lanes of a wave take or none.
 LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
   Location loc = op.getLoc();
-  auto barrier = [&](OpBuilder &at) { machine::BarrierOp::create(at, loc, 0, mlir::IntegerAttr()); };
+  auto barrier = [&](OpBuilder &at) {
+    if (op.getPublishes())
+      machine::FenceOp::create(at, loc, machine::FenceSpace::shared_async);
+    machine::BarrierOp::create(at, loc, 0, mlir::IntegerAttr());
+  };
   auto waves = geometry.waveCount();
   if (op.isForAllWaves())
     return barrier(builder), success();
@@ -305,6 +310,10 @@ void MachineLowering::lowerTime(Operation *op) {
 }
 
 LogicalResult MachineLowering::lower(Operation *op) {
+  if (!inFlight.empty() && !goesOnWithProducts(op))
+    finishProducts();
+  if (isInPlace(op)) // whoever uses it reads
+    return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return lowerRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
@@ -323,7 +332,9 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<SelfIndexOp>([&](SelfIndexOp index) { return lowerSelfIndex(index), success(); })
       .Case<PrintOp>([&](PrintOp print) { return lowerPrint(print), success(); })
       .Case<JoinOp>([&](JoinOp join) { return lowerJoin(join), success(); })
-      .Case<MmaOp>([&](MmaOp mma) { return lowerMma(mma), success(); })
+      .Case<MmaOp>([&](MmaOp mma) {
+        return readsInPlace(mmaKindOf(mma, geometry.target())) ? lowerInPlace(mma) : (lowerMma(mma), success());
+      })
       .Case<ReduceOp>([&](ReduceOp reduce) { return lowerReduce(reduce), success(); })
       .Case<ScanOp>([&](ScanOp scan) { return lowerScan(scan), success(); })
       .Case<ShuffleOp>([&](ShuffleOp shuffle) { return lowerShuffle(shuffle), success(); })
@@ -365,6 +376,7 @@ LogicalResult MachineLowering::lowerBlock(Block &block) {
   for (Operation &op : block)
     if (failed(lower(&op)))
       return failure();
+  finishProducts();
   return success();
 }
 

@@ -112,6 +112,15 @@ private:
   std::pair<Value, int64_t> scaleByte(Value scale, Location loc);
   Value combine(wave::ReduceKind kind, Value a, Value b, Location loc);
 
+  // LowerInPlace.cpp
+  LogicalResult lowerInPlace(wave::MmaOp op);
+  Value tileInPlace(wave::ReadOp factor, wave::MmaOp product, const MmaKind &kind);
+  /// Whether the op can stand among products that are under way.
+  bool goesOnWithProducts(Operation *op) const;
+  bool overwritesFactors(wave::AccessOpInterface access) const;
+  /// Waits for them.
+  void finishProducts();
+
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
   void lowerReduce(wave::ReduceOp op);
@@ -144,6 +153,10 @@ private:
   llvm::DenseMap<Value, Value> pins;
   /// Whether a loop goes on after the iteration that is being lowered.
   llvm::DenseMap<Operation *, Value> conditions;
+  /// Results of matrix instructions that nobody may look at yet.
+  SmallVector<Value> inFlight;
+  /// What those instructions read.
+  SmallVector<wave::ReadOp> beingRead;
   /// Symbols made for values that expressions are about.
   int64_t freshSymbols = 0;
   /// Largest offsets inside tiles; launches check that they have 31 bits.

@@ -19,7 +19,7 @@ namespace soliton {
 #include "soliton/transforms/Passes.h.inc"
 using namespace wave;
 
-/// Gives the operand the dimensions of `wide`, in its order.
+/// Gives the operand the dimensions of `wide`, in its order. What that takes belongs to the op, so it has its tags.
 static void widen(mlir::OpOperand &operand, TileType wide) {
   auto type = cast<TileType>(operand.get().getType());
   if (type.getDims() == wide.getDims())
@@ -27,10 +27,11 @@ static void widen(mlir::OpOperand &operand, TileType wide) {
   Operation *op = operand.getOwner();
   OpBuilder builder(op);
   auto to = TileType::get(op->getContext(), wide.getDims(), type.getElementType(), LayoutAttr());
+  auto tags = op->getAttrOfType<ArrayAttr>("tags");
   if (type.getRank() == wide.getRank())
-    operand.set(PermuteOp::create(builder, op->getLoc(), to, operand.get(), ArrayAttr(), OriginAttr()));
+    operand.set(PermuteOp::create(builder, op->getLoc(), to, operand.get(), tags, OriginAttr()));
   else
-    operand.set(BroadcastOp::create(builder, op->getLoc(), to, operand.get(), ArrayAttr(), OriginAttr()));
+    operand.set(BroadcastOp::create(builder, op->getLoc(), to, operand.get(), tags, OriginAttr()));
 }
 
 namespace {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/transforms/LayoutProblem.h"
 
 namespace soliton {
@@ -140,8 +141,27 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
   return ways;
 }
 
+/// Of an instruction that reads its factors from memory: one way, whose factors are what its waves read. They have the
+/// rows of the accumulator by their constraints.
+static MmaWay wayInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
+                              depth = dimOf(mma.getContractedDim());
+  Layout lhs = inPlaceFragment(kind, 0, geometry.waveSize()).renamed({{m, row}, {k, depth}});
+  Layout rhs = inPlaceFragment(kind, 1, geometry.waveSize()).renamed({{n, column}, {k, depth}});
+  Layout acc = kind.acc.layout.renamed({{m, row}, {n, column}});
+  acc.wave.clear();
+  MmaWay way;
+  way.order = nativeOrder(lhs, depth, wavePart(depth, geometry));
+  way.lhs = tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry);
+  way.rhs = tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);
+  way.acc = tiled(std::move(acc), dimsOf(mma.getAcc().getType()), geometry);
+  return way;
+}
+
 std::vector<MmaWay> plainWays(MmaOp mma, const Geometry &geometry) {
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  if (readsInPlace(kind))
+    return {wayInPlace(mma, kind, geometry)};
   bool behind = scalesBehind(mma, geometry);
   if (mma.isScaled() && !behind)
     return scaledWays(mma, geometry);
@@ -167,6 +187,8 @@ std::vector<MmaWay> waysAsHeld(MmaOp mma, int which, const Layout &held, const G
   if (mma.isScaled()) // whose blocks an accumulator does not hold together
     return {};
   const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  if (readsInPlace(kind)) // which nobody holds
+    return {};
   Dim k = dimOf(mma.getContractedDim());
   // Waves that share K as the constraints say walk their own parts in the same order.
   Layout inWave = held;

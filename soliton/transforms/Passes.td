@@ -146,7 +146,7 @@ def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
 
     Requires: `Expanded`. Ensures: `Scheduled`.
   }];
-  let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, four_stage, list, modulo or exact">];
+  let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, prefetch_attention, four_stage, list, modulo or exact">];
 }
 
 def SynchronizePass : WavePass<"wave-synchronize"> {

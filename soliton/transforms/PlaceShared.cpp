@@ -3,6 +3,7 @@
 // Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank
 // conflict by the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory),
 // or, where that is not enough, rows are made longer by the smallest padding, if copies past the registers can skip it.
+// A tile that matrix instructions read by themselves lies as those expect it.
 // Tiles follow each other in the one shared block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
@@ -16,6 +17,7 @@
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/transforms/PlaceTiles.h"
@@ -79,11 +81,43 @@ static int64_t runOf(Operation *user, const Geometry &geometry) {
              : 0;
 }
 
+/// How the matrix instructions that read the tile by themselves expect it to lie; nothing for other tiles.
+static std::optional<SharedMap> mapInPlace(AllocateOp allocation, const Geometry &geometry) {
+  SharedMap plain = plainMap(allocation, geometry);
+  int64_t bytes = elementBytes(allocation.getResult().getType().getElementType());
+  for (Operation *user : allocation.getResult().getUsers())
+    if (isInPlace(user))
+      for (mlir::OpOperand &use : user->getUses()) {
+        auto mma = cast<MmaOp>(use.getOwner());
+        bool alongK = plain.dims.back().dim == Dim(mma.getContractedDim().getValue().str());
+        int64_t part = partOfRow(mmaKindOf(mma, geometry.target()), static_cast<int>(use.getOperandNumber()), alongK);
+        // Tiles are whole numbers of instructions, whose part of a row has 32 bytes at least.
+        return inPlaceMap(plain, bytes, *inPlaceTile(plain, bytes, part));
+      }
+  return std::nullopt;
+}
+
+/// A factor that something was done to on its way to an instruction that reads it by itself.
+static LogicalResult checkFactors(KernelOp kernel, const Geometry &geometry) {
+  bool ok = true;
+  kernel.walk([&](MmaOp mma) {
+    const MmaKind &kind = mmaKindOf(mma, geometry.target());
+    if (!readsInPlace(kind) || inPlaceFactors(mma).size() == 2)
+      return;
+    ok = false;
+    report(mma.getLoc(), DiagId::MmaOperandInRegisters).hint("leave `mma` out to get the target's default")
+        << "`" << kind.name << "` reads its factors from shared memory by itself, and one of them is computed";
+  });
+  return mlir::success(ok);
+}
+
 static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
   MapRequest request{.plain = plainMap(allocation, geometry),
                      .elementBits = static_cast<int>(memoryBits(allocation.getResult().getType().getElementType())),
                      .accesses = {},
                      .runs = {}};
+  if (std::optional<SharedMap> map = mapInPlace(allocation, geometry))
+    return *map;
   for (Operation *user : allocation.getResult().getUsers()) {
     request.accesses.push_back(patternOf(user, geometry));
     if (int64_t run = runOf(user, geometry); run > 0)
@@ -99,7 +133,7 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
   void runOnOperation() override {
     KernelOp kernel = getOperation();
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)))
+    if (failed(geometry) || failed(requireForm(kernel, Form::Indexed)) || failed(checkFactors(kernel, *geometry)))
       return signalPassFailure();
     kernel.walk([&](AllocateOp allocation) {
       MemoryType type = allocation.getResult().getType();

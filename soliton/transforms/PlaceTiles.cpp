@@ -1,6 +1,7 @@
 #include "soliton/transforms/PlaceTiles.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholeFacts.h"
 #include "soliton/transforms/WholeKernel.h"
@@ -11,6 +12,14 @@ namespace whole = sched::whole;
 
 static int64_t bytesOf(AllocateOp tile) {
   return bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
+}
+
+/// 16 bytes: the widest access stays aligned in every tile. What matrix instructions read by themselves says more.
+static int64_t alignmentOf(AllocateOp tile) {
+  MemoryType type = tile.getResult().getType();
+  if (!llvm::any_of(tile.getResult().getUsers(), isInPlace))
+    return 16;
+  return inPlaceTileOf(type.getMap().getValue(), elementBytes(type.getElementType())).alignment();
 }
 
 static SmallVector<AllocateOp> tilesOf(KernelOp kernel) {
@@ -51,9 +60,8 @@ static int64_t residents(int64_t bytes, const Geometry &geometry) {
 
 static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, ArrayRef<AllocateOp> allocations) {
   std::vector<SharedTile> tiles;
-  // 16 bytes: the widest access stays aligned in every tile.
   for (AllocateOp allocation : allocations)
-    tiles.push_back({.bytes = bytesOf(allocation), .alignment = 16});
+    tiles.push_back({.bytes = bytesOf(allocation), .alignment = alignmentOf(allocation)});
   SharedPlan apart = planShared(tiles);
   if (allocations.size() < 2 || areOfOneLoop(allocations))
     return apart;

@@ -20,6 +20,7 @@
 
 #include "soliton/transforms/Passes.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/analysis/MatrixLoads.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -145,6 +146,24 @@ static ArrayAttr reorder(ReadOp read, const Geometry &geometry) {
   return exprArrayAttr(read.getContext(), indices);
 }
 
+/// Whether a factor that an instruction reads by itself is stored as global memory has it, along another dimension than
+/// the contracted one: the instruction takes elements of 16 bits either way.
+static bool staysAsItLies(ReadOp read, const Geometry &geometry) {
+  TileType type = tileOf(read);
+  std::optional<std::vector<DimExtent>> order = memoryOrder(read, geometry);
+  if (elementBits(type.getElementType()) != 16 || !order)
+    return false;
+  return llvm::all_of(read->getUses(), [&](mlir::OpOperand &use) {
+    auto mma = cast<MmaOp>(use.getOwner());
+    int which = static_cast<int>(use.getOperandNumber());
+    Dim depth(mma.getContractedDim().getValue().str());
+    // The other dimension is the fastest, the contracted one its neighbour; batches lie further out.
+    bool turned = order->size() >= 2 && (*order)[order->size() - 2].dim == depth;
+    int64_t part = partOfRow(mmaKindOf(mma, geometry.target()), which, /*alongK=*/false);
+    return turned && inPlaceTile({*order}, 2, part).has_value();
+  });
+}
+
 /// Moves a group of reads of one block through shared memory; `before` is the first op that uses one of them.
 static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Operation *before,
                                   const Geometry &geometry) {
@@ -154,6 +173,7 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     TileType wanted;
     ArrayAttr indices;
     const MatrixAccess *matrix;
+    bool inPlace;
     /// The only use that keeps what was read from global memory.
     Operation *keeps;
   };
@@ -163,12 +183,15 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     if (failed(layout))
       return failure();
     TileType wanted = read.getResult().getType();
-    std::optional<MatrixLoadChoice> collective = findMatrixLoad(read, geometry);
+    bool inPlace = isFactorInPlace(read, geometry.target());
+    std::optional<MatrixLoadChoice> collective;
+    if (!inPlace)
+      collective = findMatrixLoad(read, geometry);
     const MatrixAccess *matrix = collective ? collective->load : nullptr;
-    ArrayAttr indices = matrix ? reorder(read, geometry) : ArrayAttr();
+    ArrayAttr indices = matrix || (inPlace && staysAsItLies(read, geometry)) ? reorder(read, geometry) : ArrayAttr();
     Value tile = allocate(kernel, read.getLoc(), read.getResult().getType());
     std::optional<Layout> blocks;
-    if (!matrix)
+    if (!indices)
       blocks = transposingLayout(read, geometry, kernel.getDirectCopies());
     read.getResult().setType(read.getResult().getType().withLayout(blocks.value_or(*layout)));
     convertDynamic(read.getDynamicValuesMutable(), blocks.value_or(*layout));
@@ -178,9 +201,9 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
       stored =
           ConvertOp::create(builder, read.getLoc(),
                             wanted.withLayout(blocks->registersAlong(Dim(wanted.getDims().back().getValue().str()))),
-                            stored, ConvertPlanKindAttr(), ArrayAttr(), OriginAttr());
+                            stored, ConvertPlanKindAttr(), read.getTagsAttr(), OriginAttr());
     WriteOp write = writeShared(builder, read.getLoc(), stored, tile, read.getTagsAttr());
-    tiles.push_back({tile, wanted, indices, matrix, blocks ? stored.getDefiningOp() : write.getOperation()});
+    tiles.push_back({tile, wanted, indices, matrix, inPlace, blocks ? stored.getDefiningOp() : write.getOperation()});
   }
   for (size_t i = 0; i < reads.size(); ++i) {
     ReadOp read = reads[i];
@@ -188,6 +211,7 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     ReadOp shared = readShared(builder, read.getLoc(), staged.tile, staged.wanted, read.getTagsAttr(), staged.indices);
     if (staged.matrix)
       shared.setMatrixLoad(staged.matrix->name);
+    shared.setInPlace(staged.inPlace);
     read.getResult().replaceUsesWithIf(shared.getResult(),
                                        [&](mlir::OpOperand &use) { return use.getOwner() != staged.keeps; });
   }

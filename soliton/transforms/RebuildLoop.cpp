@@ -1,5 +1,6 @@
 #include "soliton/transforms/RebuildLoop.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/UnrollLoop.h"
@@ -192,9 +193,10 @@ Value Rebuilder::floating(Value value, Place place) {
       return nullptr;
     mapping.map(operand, known);
   }
-  Value copy = builder.clone(*op, mapping)->getResult(0);
-  copies[key] = copy;
-  return copy;
+  Operation *clone = builder.clone(*op, mapping);
+  if (isInPlace(op))
+    setAddress(clone, op, place, /*overruns=*/false);
+  return copies[key] = clone->getResult(0);
 }
 
 /// The value that an instruction has computed `back` iterations before the one of `place`.

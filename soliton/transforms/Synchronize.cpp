@@ -20,6 +20,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/schedule/WholePlaces.h"
+#include "soliton/transforms/PublishWrites.h"
 #include "soliton/transforms/WholeKernel.h"
 
 namespace soliton {
@@ -83,6 +84,7 @@ struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
     if (failed(remarked) || failed(judged))
       return signalPassFailure();
     insertDerived(kernel, whole, derived);
+    publishWrites(kernel, geometry->target());
     setForm(kernel, Form::Synchronized);
   }
 

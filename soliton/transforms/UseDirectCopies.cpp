@@ -7,8 +7,10 @@
 //   wave.write %g, %s                        becomes   wave.copy %A, %s {starts, guards, elements_per_thread = 8}
 //
 // The widest copy that the target has and that is contiguous in both memories is taken; each instruction of a wave
-// writes one run of the shared tile, lane after lane, which every target can. What cannot be copied stays as it is, and
-// a remark says why.
+// writes one run of the shared tile, lane after lane, which every target can. Copies come in the order in which waves
+// read: where two rows of waves read 64 rows each, the first copy brings rows 0 to 15 and 64 to 79, not 0 to 31, so
+// that who needs the first rows of its part waits for no others. What cannot be copied stays as it is, and a remark
+// says why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +52,36 @@ static bool writesRuns(const Layout &layout, const std::vector<DimExtent> &tile,
   return layout.replication() == 1;
 }
 
+/// How waves share a tile whose readers' waves divide its slowest dimension: each instruction brings the same rows of
+/// every part. None where they do not divide it, or not alike.
+static std::optional<Layout> byReaders(const std::vector<DimExtent> &tile, Value memory, const Geometry &geometry,
+                                       int64_t elements) {
+  const DimExtent &slowest = tile.front();
+  std::optional<Digit> part;
+  for (Operation *user : memory.getUsers()) {
+    auto read = dyn_cast<ReadOp>(user);
+    if (!read)
+      continue;
+    for (const Digit &digit : read.getResult().getType().layout().wave) {
+      if (digit.dim != slowest.dim)
+        continue;
+      if (part && !(*part == digit))
+        return std::nullopt;
+      part = digit;
+    }
+  }
+  if (!part || part->extent * part->stride != slowest.extent || geometry.waveCount() % part->extent != 0)
+    return std::nullopt;
+  std::vector<DimExtent> own = tile;
+  own.front().extent = part->stride;
+  std::optional<Layout> layout =
+      coalesced(own, geometry.waveSize(), geometry.waveCount() / part->extent, elements).layout;
+  if (!layout || layout->replication() != 1)
+    return std::nullopt;
+  layout->wave.push_back(*part);
+  return layout;
+}
+
 /// Whether something between the two ops of one block writes to the memory.
 static bool isWrittenBetween(Operation *first, Operation *last, Value memory) {
   for (Operation *op = first->getNextNode(); op && op != last; op = op->getNextNode()) {
@@ -89,7 +121,9 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
     if (elements < 1 || !llvm::isPowerOf2_64(elements) || width % bytes != 0 || width > geometry.maxBytesPerAccess())
       continue;
     reason = "a wave cannot write " + std::to_string(width) + " bytes a lane in one run of the tile";
-    std::optional<Layout> layout = coalesced(*tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
+    std::optional<Layout> layout = byReaders(*tile, write.getMemory(), geometry, elements);
+    if (!layout)
+      layout = coalesced(*tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
     if (!layout || !writesRuns(*layout, *tile, elements))
       continue;
     reason = std::to_string(width) + " bytes that follow each other in the tile are not proven to do so in global "

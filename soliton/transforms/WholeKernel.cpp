@@ -1,5 +1,6 @@
 #include "soliton/transforms/WholeKernel.h"
 
+#include "soliton/analysis/InPlace.h"
 #include "soliton/analysis/WaveFunction.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
@@ -118,7 +119,9 @@ private:
       node.bodies.push_back(sequenceOf(conditional.elseBlock()));
       return node;
     }
-    if (auto access = dyn_cast<AccessOpInterface>(op))
+    if (SmallVector<ReadOp> factors = inPlaceFactors(op); !factors.empty())
+      return productNode(op, factors);
+    if (auto access = dyn_cast<AccessOpInterface>(op); access && !isInPlace(op))
       return instructionNode(access);
     return std::nullopt;
   }
@@ -177,6 +180,15 @@ private:
     return node;
   }
 
+  /// Reads its factors from shared memory, and is done with them before the wave overwrites them or meets others
+  /// (LowerInPlace.cpp).
+  whole::Node productNode(Operation *op, ArrayRef<ReadOp> factors) {
+    whole::Node node = newNode(whole::NodeKind::Instruction, op);
+    for (ReadOp factor : factors)
+      addShared(factor, sharedTileOf(factor), /*counter=*/-1, node);
+    return node;
+  }
+
   /// An atomic reads what it writes.
   static void addReads(whole::Node &node) {
     std::vector<whole::Access> reads = node.accesses;
@@ -206,7 +218,11 @@ private:
       access.atomic = static_cast<int>(*kind);
     access.waived = op->hasAttr("waived");
     access.steady = destination || isSteady(op);
-    if (std::optional<WaveFunction> function = waveFunctionOf(op, geometry, destination)) {
+    // Which of its waves reads what is the matrix instruction's matter.
+    std::optional<WaveFunction> function;
+    if (!isInPlace(op))
+      function = waveFunctionOf(op, geometry, destination);
+    if (function) {
       std::string shape = shapeText(memory) + ": ";
       access.function = numberOf(shape + function->text);
       if (!function->who.empty())

@@ -168,6 +168,11 @@ void addSettings(std::vector<Setting> &list, const Target &target, const std::st
 }
 } // namespace
 
+/// It names the writes of tiles, which direct copies have not.
+static bool namesWrites(const kernels::ScheduleEntry &entry) {
+  return entry.name() == "seed000" || entry.name() == "single_buffer";
+}
+
 const std::vector<Setting> &allSettings() {
   static const std::vector<Setting> all = [] {
     std::vector<Setting> list;
@@ -178,8 +183,7 @@ const std::vector<Setting> &allSettings() {
           addSettings(list, target, algorithm, direct, 0);
       for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
         for (bool direct : {false, true})
-          // seed000 names the writes of tiles, which direct copies have not.
-          if (direct ? entry.name() != "seed000" : !entry.directCopies)
+          if (direct ? !namesWrites(entry) : !entry.directCopies || entry.isDeclared)
             addSettings(list, target, entry.name(), direct, entry.waves);
     }
     std::shuffle(list.begin(), list.end(), std::mt19937(2026));

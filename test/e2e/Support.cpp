@@ -271,6 +271,9 @@ Case scheduled(const Target &target, const std::string &schedule, const char *va
     which.tiles = {{"BLOCK_M", 64}, {"BLOCK_N", 32}, {"BLOCK_K", 32}};
   if (const kernels::ScheduleEntry *shipped = kernels::findSchedule(schedule)) {
     which.directCopies = shipped->directCopies;
+    // Quadrants: two pieces of a wave along N.
+    if (shipped->isDeclared)
+      which.tiles["BLOCK_N"] = 64;
     if (shipped->waves == 8)
       which.tiles = {{"BLOCK_M", 128}, {"BLOCK_N", 128}, {"BLOCK_K", 64}, {"WAVES_M", 2}, {"WAVES_N", 4}};
     // Three buffers of two such tiles take 96 KiB.

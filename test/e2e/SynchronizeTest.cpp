@@ -266,7 +266,7 @@ TEST_F(Synchronize, WhatIsLoweredIsProvenOnceMore) {
   DiagnosticCollector collector(&context);
   auto again = [&] {
     FailureOr<Geometry> geometry = Geometry::of(kernelOf(*built));
-    return proveAgain(kernelOf(*built), makeWholeKernel(kernelOf(*built), *geometry));
+    return proveAgain(kernelOf(*built), makeWholeKernel(kernelOf(*built), *geometry), geometry->target());
   };
   EXPECT_TRUE(mlir::succeeded(again()));
   built->walk([](wave::BarrierOp barrier) { barrier.erase(); });

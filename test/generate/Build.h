@@ -8,6 +8,7 @@
 //   BuildSteps.cpp   element by element, reductions   BuildLoops.cpp   loops, branches, matrix products
 //   BuildRows.cpp    rows in order                    BuildMoves.cpp   elements that move, bits under another type
 //   BuildLanes.cpp   what one lane says               BuildControl.cpp elements that go different ways, whiles, grids
+//   BuildStrides.cpp how far elements lie apart
 //
 // Which phrase has what the language has (docs/language.md), beyond arithmetic:
 //
@@ -15,7 +16,9 @@
 //   gather, scatter, set_symbol, index_of, read_at      gather, scatter, stepNumber, chooseBounds, chooseCount
 //   atomics, atomic_cas, scatter_add                    atomicOut, mapAtomic, changeTile, laneAtomic
 //   allocate, shared arrays, barriers, waits            stepSharedTile, stepArray, authorSync
-//   prefetch, debug_log                                 stepPrefetch, stepLog
+//   prefetch, debug_log, debug_print                    stepPrefetch, stepLog, stepPrint
+//   strides, also known at launch and of formulas       chooseStrides, repeatElements
+//   waits, priorities, hints to the scheduler           stepHint
 //   reshape, slice, extract, concatenate                stepReshape, stepSlice, stepExtract, stepConcatenate
 //   sort, sort_by, topk, topk_by                        stepSort, stepTopk
 //   bitcast of one and of two widths, scaled dimensions stepBitcast, scaledContract
@@ -147,6 +150,11 @@ private:
   bool packsWhole(const Dims &dims, Element type) const;
   Element unpacked(Element type) const;
   int newMemory(std::vector<Formula> shape, Element type, Data data);
+  /// Whether a launch takes a memory of one more dimension, beside that of workgroups which have all places in common.
+  bool hasRoom(const std::vector<Formula> &shape) const;
+  void chooseStrides(Memory &memory);
+  void repeatElements(Memory &memory);
+  std::string strideSymbol(int64_t size);
   void chooseRange(Memory &memory);
   void mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape);
   void permute(std::vector<Formula> &indices, const Dims &dims, std::vector<Formula> &shape);
@@ -233,6 +241,8 @@ private:
   void branchBody(int budget);
   void stepPrefetch();
   void stepLog();
+  void stepPrint();
+  void stepHint();
   void choosePersistent();
   void stepPersistent();
   void stepFunctionOfTwo();
@@ -281,7 +291,9 @@ private:
   bool scaledProduct = false;
   /// Some lanes have half a byte of a packed tile, in whatever layout that spreads to.
   bool splitsBytes = false;
+  /// Of the left factor, and of the right one where that has another.
   Element matrixType = Element::f16;
+  std::optional<Element> rightType = {};
   int names = 0;
   /// Whether one lane is spoken of, and the i32 that is positive for elements that are there; -1: all are.
   bool ofLanes = false;

@@ -22,8 +22,14 @@ int Builder::newMemory(std::vector<Formula> shape, Element type, Data data) {
   memory.type = type;
   memory.data = data;
   chooseRange(memory);
+  chooseStrides(memory);
   program.memories.push_back(std::move(memory));
   return static_cast<int>(program.memories.size()) - 1;
+}
+
+bool Builder::hasRoom(const std::vector<Formula> &shape) const {
+  constexpr size_t kMostDims = 8;
+  return shape.size() + (sharers() > 1 ? 1 : 0) < kMostDims;
 }
 
 void Builder::chooseRange(Memory &memory) {
@@ -198,9 +204,12 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     merge(indices, dims, shape);
     break;
   case 8:
-    split(indices, d, size, shape);
+    if (hasRoom(shape))
+      split(indices, d, size, shape);
     break;
   case 9:
+    if (!hasRoom(shape))
+      break;
     shape.insert(shape.begin(), 3);
     indices.insert(indices.begin(), choose.between(0, 3));
     break;
@@ -217,6 +226,8 @@ void Builder::mapRead(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     op.indices = std::move(indices);
     return gather(op, dims, shape);
   default: // a further dimension, of which the workgroup or the iteration has its own part
+    if (!hasRoom(shape))
+      break;
     shape.insert(shape.begin(), 3);
     indices.insert(indices.begin(), choosePlace());
   }
@@ -297,6 +308,8 @@ int Builder::readFresh(const Dims &dims, Element type, bool plain, bool mayBeRea
   bool real = mayBeReal && choose.isSteered() && isFloat(type) && bitsOf(type) >= 16 && choose.maybe("data.real", 15);
   if (real)
     memory.data = Data::reals;
+  if (!plain)
+    repeatElements(memory);
   return emit(std::move(op), {dims, type}, {bound, !real});
 }
 
@@ -354,15 +367,12 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
   size_t d = choose.below(dims.size());
   std::vector<Formula> indices = plainIndices(dims.size());
   Formula size = sizeSymbol(dims[d]);
-  switch (choose.among({{"write.plain", 60},
-                        {"write.permuted", 12},
-                        {"write.offset", 6},
-                        {"write.scaled", 5},
-                        {"write.reversed", 5},
-                        {"write.merged", 5},
-                        {"write.split", 4},
-                        {"write.larger", 3},
-                        {"write.scatter", 6}})) {
+  std::vector<Choose::Weighted> ways = {{"write.plain", 60}, {"write.permuted", 12}, {"write.offset", 6},
+                                        {"write.scaled", 5}, {"write.reversed", 5},  {"write.merged", 5},
+                                        {"write.split", 4},  {"write.larger", 3},    {"write.scatter", 6}};
+  if (choose.hasStrides())
+    ways.push_back({"write.lacking", 8});
+  switch (choose.among(ways)) {
   case 0:
     return true;
   case 1:
@@ -383,11 +393,21 @@ bool Builder::mapWrite(Op &op, const Dims &dims, std::vector<Formula> &shape) {
     merge(indices, dims, shape);
     break;
   case 6:
-    split(indices, d, size, shape);
+    if (hasRoom(shape))
+      split(indices, d, size, shape);
     break;
   case 7:
     shape[d] = size + choose.between(1, 5);
     return true;
+  case 9: { // the memory has a dimension that the tile lacks, of which one place is written
+    if (!hasRoom(shape))
+      return true;
+    auto at = static_cast<ptrdiff_t>(choose.below(dims.size() + 1));
+    shape.insert(shape.begin() + at, choose.between(2, 5));
+    indices.insert(indices.begin() + at, choosePlace());
+    op.indices = std::move(indices);
+    return true;
+  }
   default:
     op.indices = std::move(indices);
     scatter(op, dims, shape);

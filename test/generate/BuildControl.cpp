@@ -46,6 +46,8 @@ bool Builder::stepEverything() {
                                           &Builder::stepLanes,
                                           {"lanes", "lanes.shuffle", "lanes.vote", "lanes.vector", "lanes.atomic",
                                            "lanes.any-thread", "lanes.own-place"}}};
+  if (choose.hasStrides() && choose.chance(wants({"hint", "wait.counted", "print"}) ? 40 : 12))
+    return choose.chance(65) ? stepHint() : stepPrint(), true;
   std::vector<size_t> fit, all;
   for (size_t i = 0; i < kRows.size(); ++i) {
     bool ofLane = kRows[i].make == &Builder::stepLanes;
@@ -342,7 +344,7 @@ void Builder::stepLog() {
   std::vector<Formula> shape;
   for (const std::string &each : tile.dims)
     shape.push_back(Formula::symbol(each));
-  if (Dims named = namedLoops(); !named.empty() && choose.chance(80)) {
+  if (Dims named = namedLoops(); !named.empty() && hasRoom(shape) && choose.chance(80)) {
     op.indices = plainIndices(tile.dims.size());
     constexpr int64_t kPlaces = 3;
     Formula iteration = Formula::symbol("$ARG_" + named.back());
@@ -353,6 +355,44 @@ void Builder::stepLog() {
   ownPlace(op, tile.dims, shape);
   op.memory = newMemory(shape, tile.element, Data::output);
   append(std::move(op));
+}
+
+/// `debug_print`: a line for each element, on the emulator.
+void Builder::stepPrint() {
+  constexpr int64_t kMostLines = 128;
+  auto fits = [&](int each) {
+    return !type(each).dims.empty() && elementsOf(type(each).dims) <= kMostLines && knownOf(each).exact;
+  };
+  int value = valueWhere(fits, Element::f32);
+  if (!fits(value) || ofLanes || !choose.maybe("print", 100))
+    return;
+  std::string label = "p" + std::to_string(program.values.size());
+  emit({.kind = OpKind::print, .operands = {value}, .word = label}, type(value), knownOf(value));
+}
+
+/// What only changes timing.
+void Builder::stepHint() {
+  auto number = [](int64_t each) { return std::to_string(each); };
+  if (choose.maybe("wait.counted", 30)) {
+    static const std::vector<std::string> kCounters = {"vm", "shared", "cp_async"};
+    append({.kind = OpKind::wait, .word = choose.from(kCounters), .number = static_cast<double>(choose.between(0, 5))});
+    return;
+  }
+  static const std::vector<int64_t> kClasses = {0, 1, 2, 8, 16, 32, 64, 128, 256, 512};
+  std::string text;
+  switch (choose.among({{"hint.priority", 40}, {"hint.barrier", 40}, {"hint.group", 20}})) {
+  case 0:
+    text = "wave.priority " + number(choose.between(0, 3));
+    break;
+  case 1:
+    text = "wave.sched_barrier {mask = " + number(choose.from(kClasses) | choose.from(kClasses)) + " : i64}";
+    break;
+  default:
+    text = "wave.sched_group {count = " + number(choose.between(0, 4)) +
+           " : i64, group = " + number(choose.between(0, 1)) + " : i64, mask = " + number(choose.from(kClasses)) +
+           " : i64}";
+  }
+  append({.kind = OpKind::hint, .word = text});
 }
 
 /// Functions of two numbers without an exact result.

@@ -14,7 +14,8 @@ bool Builder::wants(std::initializer_list<const char *> features) const {
 }
 
 void Builder::chooseDims() {
-  bool matrix = wants({"mma.1", "mma.2", "mma.3", "mma.named", "batch.tile.1", "batch.tile.more"});
+  bool matrix = wants(
+      {"mma.1", "mma.2", "mma.3", "mma.named", "batch.tile.1", "batch.tile.more", "mma.scaled.f6", "mma.scaled.mixed"});
   usesMatrix = (matrix && choose.mayUse("mma") && choose.chance(80)) || choose.maybe("mma", matrix ? 50 : 35);
   if (usesMatrix)
     chooseMatrixDims();
@@ -79,8 +80,15 @@ void Builder::choosePlainDims() {
 
 /// One product, whose contracted dimension is whole instructions of every chip.
 void Builder::chooseScaledDims() {
-  static const Element kElements[] = {Element::f4e2m1fn, Element::f8e4m3fn, Element::f8e5m2};
-  matrixType = kElements[choose.among({{"mma.scaled.f4", 50}, {"mma.scaled.f8e4m3fn", 30}, {"mma.scaled.f8e5m2", 20}})];
+  static const Element kElements[] = {Element::f4e2m1fn, Element::f8e4m3fn, Element::f8e5m2, Element::f6e2m3fn,
+                                      Element::f6e3m2fn};
+  std::vector<Choose::Weighted> weights = {
+      {"mma.scaled.f4", 50}, {"mma.scaled.f8e4m3fn", 30}, {"mma.scaled.f8e5m2", 20}};
+  if (choose.hasStrides())
+    weights.insert(weights.end(), {{"mma.scaled.f6.e2m3", 30}, {"mma.scaled.f6.e3m2", 30}});
+  matrixType = kElements[choose.among(weights)];
+  if (choose.hasStrides() && choose.maybe("mma.scaled.mixed", 30))
+    rightType = kElements[choose.among(weights)];
   if (choose.among({{"batch.0", 70}, {"batch.1", 30}}) == 1)
     addDim("B", 1, choose.chance(85), false);
   addDim("M", choose.from(std::vector<int64_t>{16, 32, 32, 64}), choose.chance(90), false);
@@ -102,7 +110,8 @@ void Builder::chooseMatrixDims() {
       {"mma.i8", Element::i8, 12, all},          {"mma.f8e4m3fn", Element::f8e4m3fn, 8, newer},
       {"mma.f8e5m2", Element::f8e5m2, 4, newer}, {"mma.f8e4m3fnuz", Element::f8e4m3fnuz, 5, older},
       {"mma.f64", Element::f64, 4, all},         {"mma.f32", Element::f32, 4, {"gfx942", "gfx950"}}};
-  scaledProduct = choose.hasScaled() && choose.maybe("mma.scaled", 15);
+  scaledProduct =
+      choose.hasScaled() && choose.maybe("mma.scaled", wants({"mma.scaled.f6", "mma.scaled.mixed"}) ? 80 : 15);
   if (scaledProduct)
     return chooseScaledDims();
   std::vector<Choose::Weighted> weights;

@@ -295,7 +295,7 @@ int Builder::scaledContract(const Dims &left, const Dims &right, int acc) {
     dims.back() += "/32";
     return dims;
   };
-  int a = readForProduct(left, matrixType, -3, 3), b = readForProduct(right, matrixType, -3, 3);
+  int a = readForProduct(left, matrixType, -3, 3), b = readForProduct(right, rightType.value_or(matrixType), -3, 3);
   int scaleA = readForProduct(blocks(left), Element::f8e8m0fnu, 1, 2);
   int scaleB = readForProduct(blocks(right), Element::f8e8m0fnu, 1, 2);
   const std::string &contracted = left.back();

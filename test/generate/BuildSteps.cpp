@@ -75,7 +75,12 @@ Element Builder::chooseElement() {
       Element::i64,      Element::i16,      Element::i8,         Element::i1,     Element::index,
       Element::i4,       Element::f8e4m3fn, Element::f8e4m3fnuz, Element::f8e5m2, Element::f8e5m2fnuz,
       Element::f6e2m3fn, Element::f4e2m1fn, Element::f8e8m0fnu};
-  return kElementsOfTypes[choose.among(kTypes)];
+  if (!choose.hasStrides())
+    return kElementsOfTypes[choose.among(kTypes)];
+  std::vector<Choose::Weighted> types = kTypes;
+  types.push_back({"type.f6e3m2fn", 3});
+  size_t chosen = choose.among(types);
+  return chosen == kTypes.size() ? Element::f6e3m2fn : kElementsOfTypes[chosen];
 }
 
 bool Builder::isArithmetic(Element type) const {
@@ -157,7 +162,7 @@ void Builder::step() {
     /// What it is taken for where that is wanted.
     std::vector<std::string> features;
   };
-  if (choose.hasEverything() && choose.chance(40) && stepEverything())
+  if (choose.hasEverything() && choose.chance(choose.hasStrides() ? 50 : 40) && stepEverything())
     return;
   bool isWanted = choose.isWanted("rows.sort") || choose.isWanted("rows.moved");
   if (choose.hasRows() && choose.chance(isWanted ? 55 : 25))

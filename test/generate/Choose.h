@@ -27,7 +27,7 @@ public:
   Choose(uint64_t seed, const RandomOptions &options, uint64_t draw = 0)
       : options(options), state(seed * 0x2545f4914f6cdd1du + 1), whole(seed >= kFirstWhole),
         numbers(seed >= kFirstNumbers), rows(seed >= kFirstRows), scaled(seed >= kFirstScaled),
-        everything(seed >= kFirstEverything) {
+        everything(seed >= kFirstEverything), strides(seed >= kFirstStrides) {
     // Those that seldom come about together with others are wanted more often.
     static const std::vector<std::string> kRare = {"workgroup.4",
                                                    "workgroup.4",
@@ -60,6 +60,8 @@ public:
   bool hasScaled() const { return scaled; }
   /// Whether it may have all that the language has.
   bool hasEverything() const { return everything; }
+  /// Whether memories may have strides, and what else the last range has.
+  bool hasStrides() const { return strides; }
   bool isWanted(const std::string &feature) const {
     return std::ranges::any_of(wanted, [&](const std::string &each) { return brings(feature, each); });
   }
@@ -151,7 +153,7 @@ private:
 
   const RandomOptions &options;
   uint64_t state;
-  bool whole, numbers, rows, scaled, everything;
+  bool whole, numbers, rows, scaled, everything, strides;
   std::vector<std::string> wanted;
   std::set<std::string> fresh;
 };

@@ -91,6 +91,17 @@ const std::vector<Covered> &table() {
       {"barrier.author"},
       {"wait.author"},
       {"outputs.several"},
+      {"strides.numbers", {}, kFirstStrides},
+      {"strides.launch", {}, kFirstStrides},
+      {"strides.formulas", {}, kFirstStrides},
+      {"strides.repeated", {}, kFirstStrides},
+      {"write.lacking", {}, kFirstStrides},
+      {"hint", {}, kFirstStrides},
+      {"wait.counted", {}, kFirstStrides},
+      {"print", {}, kFirstStrides},
+      {"type.f6e3m2fn", {}, kFirstStrides},
+      {"mma.scaled.f6", {}, kFirstStrides},
+      {"mma.scaled.mixed", {}, kFirstStrides},
       {"atomic", {"atomic.add", "atomic.min", "atomic.max", "atomic.bits"}, kFirstWhole},
       {"atomic.meets", {"atomic.wrapped", "atomic.one-place", "atomic.scatter"}, kFirstWhole},
       {"atomic.old", {}, kFirstWhole},
@@ -181,7 +192,9 @@ struct Never {
 };
 
 const std::vector<Never> &nevers() {
-  const std::vector<std::string> products = {"mma.1", "mma.2", "mma.3", "mma.named", "mma.scaled", "batch"};
+  const std::vector<std::string> scaled = {"mma.scaled", "mma.scaled.f6", "mma.scaled.mixed"};
+  const std::vector<std::string> products = {
+      "mma.1", "mma.2", "mma.3", "mma.named", "mma.scaled", "mma.scaled.f6", "mma.scaled.mixed", "batch"};
   const std::vector<std::string> ofLanes = {"lanes",        "lanes.own-place", "lanes.shuffle", "lanes.vote",
                                             "lanes.vector", "lanes.array",     "lanes.atomic",  "lanes.any-thread"};
   const std::vector<std::string> looping = {"loop", "carried", "tiling", "schedule"};
@@ -189,9 +202,7 @@ const std::vector<Never> &nevers() {
       {{"dims"}, {"dims"}, "a kernel has one number of dimensions"},
       {{"schedule"}, {"schedule"}, "a kernel has one schedule"},
       {{"mma.1", "mma.2", "mma.3"}, {"mma.1", "mma.2", "mma.3"}, "a kernel has one number of products"},
-      {{"mma.scaled"},
-       {"mma.2", "mma.3", "mma.named", "batch.tile.more", "dims.5"},
-       "a scaled product is the only one"},
+      {scaled, {"mma.2", "mma.3", "mma.named", "batch.tile.more", "dims.5"}, "a scaled product is the only one"},
       {products, {"tile.odd", "whole.odd"}, "matrix instructions take whole tiles"},
       {products, {"alias"}, "an alias has no matrix instruction's tile"},
       {products, {"dims.1", "dims.2"}, "a product has three dimensions"},
@@ -235,12 +246,14 @@ static std::vector<std::string> namesOf(uint64_t seed) {
 const std::vector<std::string> &coveredFeatures(uint64_t seed) {
   static const std::vector<std::string> first = namesOf(0), whole = namesOf(kFirstWhole),
                                         numbers = namesOf(kFirstNumbers), rows = namesOf(kFirstRows),
-                                        scaled = namesOf(kFirstScaled), all = namesOf(kFirstEverything);
+                                        scaled = namesOf(kFirstScaled), everything = namesOf(kFirstEverything),
+                                        all = namesOf(kFirstStrides);
   return seed < kFirstWhole        ? first
          : seed < kFirstNumbers    ? whole
          : seed < kFirstRows       ? numbers
          : seed < kFirstScaled     ? rows
          : seed < kFirstEverything ? scaled
+         : seed < kFirstStrides    ? everything
                                    : all;
 }
 

@@ -1,5 +1,7 @@
 #include "test/generate/Evaluator.h"
 
+#include <sstream>
+
 namespace soliton::generate {
 
 Evaluator::Evaluator(const Program &program, std::vector<Bytes> arguments)
@@ -114,7 +116,10 @@ void Evaluator::execute(const Op &op) {
   case OpKind::barrier:
   case OpKind::wait:
   case OpKind::prefetch:
+  case OpKind::hint:
     return;
+  case OpKind::print:
+    return printTile(op);
   case OpKind::fill: {
     Element type = program.values[static_cast<size_t>(op.results[0])].element;
     return fill(op, isFloat(type) ? Number{roundTo(type, op.number), 0}
@@ -163,8 +168,37 @@ void Evaluator::compute(const Op &op) {
   });
 }
 
-std::vector<Bytes> evaluate(const Program &program, const std::vector<Bytes> &inputs) {
-  return Evaluator(program, inputs).run();
+/// Elements that are in their tensor, as `debug_print` shows them.
+void Evaluator::printTile(const Op &op) {
+  const Tile tile = tileAt(op.operands[0]);
+  forEachPlace(tile.extents, [&](size_t number, const Place &at) {
+    std::string places;
+    for (size_t d = 0; d < at.size(); ++d) {
+      int64_t place = startOf(tile.dims[d]) + at[d];
+      if (!isInside(tile.dims[d], place))
+        return;
+      places += (d ? ", " : "") + tile.dims[d] + "=" + std::to_string(place);
+    }
+    Number element = tile.elements[number];
+    std::ostringstream text;
+    text.precision(9);
+    if (isFloat(tile.type))
+      text << element.real + 0.0; // a zero has no sign
+    else if (tile.type == Element::i1)
+      text << (element.whole ? "true" : "false");
+    else
+      text << element.whole;
+    lines.insert(op.word + "[" + places + "] = " + text.str());
+  });
+  values[static_cast<size_t>(op.results[0])] = tile;
+}
+
+std::vector<Bytes> evaluate(const Program &program, const std::vector<Bytes> &inputs, std::set<std::string> *printed) {
+  Evaluator evaluator(program, inputs);
+  std::vector<Bytes> after = evaluator.run();
+  if (printed)
+    *printed = evaluator.printed();
+  return after;
 }
 
 } // namespace soliton::generate

@@ -14,7 +14,8 @@
 namespace soliton::generate {
 
 /// The arguments as the kernel leaves them. Throws std::runtime_error for a program without a meaning (an element of a
-/// shared tile that was never written).
-std::vector<Bytes> evaluate(const Program &program, const std::vector<Bytes> &inputs);
+/// shared tile that was never written). What it prints, whoever does, is added to `printed`: `x[M=3, N=5] = 1.5`.
+std::vector<Bytes> evaluate(const Program &program, const std::vector<Bytes> &inputs,
+                            std::set<std::string> *printed = nullptr);
 
 } // namespace soliton::generate

@@ -30,6 +30,7 @@ class Evaluator {
 public:
   Evaluator(const Program &program, std::vector<Bytes> arguments);
   std::vector<Bytes> run();
+  const std::set<std::string> &printed() const { return lines; }
 
 private:
   //===-- Who and where -----------------------------------------------------------------===//
@@ -115,6 +116,7 @@ private:
   void bitcast(const Op &op);
   void shuffle(const Op &op);
   void mma(const Op &op);
+  void printTile(const Op &op);
   void runBlock(const Block &block);
   void iterate(const Op &op);
   void branch(const Op &op);
@@ -132,6 +134,8 @@ private:
   std::vector<std::pair<std::string, int64_t>> loops;
   /// For each of them, whether the iteration is its last.
   std::vector<bool> ended;
+  /// What was printed, each line once.
+  std::set<std::string> lines;
   /// What data said, by symbol.
   std::map<std::string, int64_t> numbers;
 };

@@ -25,6 +25,20 @@ static double realOf(Element type, uint64_t bits) {
   return roundTo(type, std::ldexp(static_cast<double>(bits >> 11), -52) - 1);
 }
 
+/// Elements that share a place are one.
+static void repeat(Bytes &elements, const std::vector<int64_t> &places) {
+  if (places.empty())
+    return;
+  size_t width = elements.size() / places.size();
+  std::map<int64_t, size_t> first;
+  for (size_t i = 0; i < places.size(); ++i) {
+    auto [found, isNew] = first.try_emplace(places[i], i);
+    if (!isNew)
+      std::copy_n(elements.begin() + static_cast<ptrdiff_t>(found->second * width), width,
+                  elements.begin() + static_cast<ptrdiff_t>(i * width));
+  }
+}
+
 static Bytes contentsOf(const Program &program, const Memory &memory, uint64_t state) {
   Storage storage(extentsOf(program, memory), memory.type);
   Bytes bytes(storage.bytes(), memory.data == Data::output ? 0xff : 0);
@@ -54,6 +68,8 @@ static Bytes contentsOf(const Program &program, const Memory &memory, uint64_t s
       value = 1 + (value & 1);
     storage.store(bytes, at, encodeWhole(memory.type, value));
   }
+  if (!memory.strides.empty())
+    repeat(bytes, placesOf(program, memory));
   return bytes;
 }
 

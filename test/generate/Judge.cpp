@@ -14,8 +14,12 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/Signals.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
+#include <sstream>
+#include <unistd.h>
 
 namespace soliton::generate {
 namespace {
@@ -104,9 +108,13 @@ class Launch {
 public:
   Launch(const Program &program, const std::vector<Bytes> &inputs, rt::Device &device)
       : program(program), device(device) {
-    for (const Bytes &bytes : inputs) {
-      std::vector<uint8_t> guarded(bytes.size() + 2 * kGuardBytes, kGuard);
-      std::ranges::copy(bytes, guarded.begin() + kGuardBytes);
+    for (const Memory &memory : program.memories)
+      if (memory.isParameter)
+        parameters.push_back(&memory);
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      Bytes placed = spread(*parameters[i], inputs[i]);
+      std::vector<uint8_t> guarded(placed.size() + 2 * kGuardBytes, kGuard);
+      std::ranges::copy(placed, guarded.begin() + kGuardBytes);
       device.copyToDevice(places.emplace_back(device, guarded.size()).data(), guarded.data(), guarded.size());
     }
   }
@@ -114,12 +122,17 @@ public:
   void run(rt::LoadedKernel &kernel) {
     std::vector<rt::Argument> arguments;
     const rt::DeviceInfo &info = device.info();
-    size_t i = 0;
-    for (const Memory &memory : program.memories)
-      if (memory.isParameter)
-        arguments.emplace_back(rt::Tensor::dense(static_cast<uint8_t *>(places[i++].data()) + kGuardBytes,
-                                                 dtypeOf(memory.type), extentsOf(program, memory), info.memory(),
-                                                 info.index));
+    for (size_t i = 0; i < parameters.size(); ++i) {
+      const Memory &memory = *parameters[i];
+      uint8_t *data = static_cast<uint8_t *>(places[i].data()) + kGuardBytes;
+      std::vector<int64_t> extents = extentsOf(program, memory), strides;
+      for (const Formula &stride : memory.strides)
+        strides.push_back(sizeOf(program, stride));
+      arguments.emplace_back(
+          strides.empty()
+              ? rt::Tensor::dense(data, dtypeOf(memory.type), extents, info.memory(), info.index)
+              : rt::Tensor::strided(data, dtypeOf(memory.type), extents, strides, info.memory(), info.index));
+    }
     for (const Scalar &scalar : program.scalars)
       arguments.push_back(isFloat(scalar.type) ? rt::Argument(static_cast<double>(scalar.value))
                                                : rt::Argument(scalar.value));
@@ -135,14 +148,16 @@ public:
   std::optional<Verdict> judge(const std::vector<Bytes> &expected, const std::string &target,
                                const std::string &where) {
     std::vector<Bytes> found;
-    for (const rt::DeviceBuffer &place : places) {
-      std::vector<uint8_t> guarded(place.bytes());
-      device.copyToHost(guarded.data(), place.data(), guarded.size());
+    for (size_t i = 0; i < places.size(); ++i) {
+      std::vector<uint8_t> guarded(places[i].bytes());
+      device.copyToHost(guarded.data(), places[i].data(), guarded.size());
       auto begin = guarded.begin() + kGuardBytes, end = guarded.end() - kGuardBytes;
       auto intact = [](uint8_t byte) { return byte == kGuard; };
-      if (!std::all_of(guarded.begin(), begin, intact) || !std::all_of(end, guarded.end(), intact))
-        return failedWith("guard-overwritten", target, where + "wrote beside an argument");
-      found.emplace_back(begin, end);
+      Bytes placed(begin, end), elements = gather(*parameters[i], placed);
+      if (!std::all_of(guarded.begin(), begin, intact) || !std::all_of(end, guarded.end(), intact) ||
+          spread(*parameters[i], elements) != placed)
+        return failedWith("guard-overwritten", target, where + "wrote beside an argument, or between its elements");
+      found.push_back(std::move(elements));
     }
     if (std::optional<std::string> wrong =
             difference(program, found, expected, /*mayFuse=*/device.info().kind != rt::DeviceKind::emulator))
@@ -151,10 +166,85 @@ public:
   }
 
 private:
+  static size_t widthOf(const Memory &memory) { return memory.type == Element::i1 ? 1 : bitsOf(memory.type) / 8; }
+
+  /// The elements at their places, guards between them.
+  Bytes spread(const Memory &memory, const Bytes &elements) const {
+    if (memory.strides.empty())
+      return elements;
+    std::vector<int64_t> at = placesOf(program, memory);
+    size_t width = widthOf(memory), span = at.empty() ? 0 : static_cast<size_t>(std::ranges::max(at)) + 1;
+    Bytes placed(span * width, kGuard);
+    for (size_t i = 0; i < at.size(); ++i)
+      std::copy_n(elements.begin() + static_cast<ptrdiff_t>(i * width), width,
+                  placed.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(at[i]) * width));
+    return placed;
+  }
+  Bytes gather(const Memory &memory, const Bytes &placed) const {
+    if (memory.strides.empty())
+      return placed;
+    Bytes elements;
+    for (int64_t at : placesOf(program, memory)) {
+      auto from = placed.begin() + static_cast<ptrdiff_t>(static_cast<size_t>(at) * widthOf(memory));
+      elements.insert(elements.end(), from, from + static_cast<ptrdiff_t>(widthOf(memory)));
+    }
+    return elements;
+  }
+
   const Program &program;
   rt::Device &device;
+  std::vector<const Memory *> parameters;
   std::vector<rt::DeviceBuffer> places;
 };
+
+/// What goes to the standard output from here on, until it is asked for.
+class Captured {
+public:
+  Captured() : file(std::tmpfile()), before(dup(STDOUT_FILENO)) {
+    std::fflush(stdout);
+    dup2(fileno(file), STDOUT_FILENO);
+  }
+  Captured(const Captured &) = delete;
+  ~Captured() {
+    stop();
+    std::fclose(file);
+  }
+
+  /// Each line once, without who printed it.
+  std::set<std::string> lines() {
+    stop();
+    std::rewind(file);
+    std::set<std::string> found;
+    std::string text;
+    for (int c = 0; (c = std::fgetc(file)) != EOF;)
+      text += static_cast<char>(c);
+    std::istringstream stream(text);
+    for (std::string line; std::getline(stream, line);) {
+      line.resize(std::min(line.size(), line.find("  (workgroup")));
+      found.insert(line.ends_with("= -0") ? line.substr(0, line.size() - 2) + "0" : line);
+    }
+    return found;
+  }
+
+private:
+  void stop() {
+    if (before < 0)
+      return;
+    std::fflush(stdout);
+    dup2(before, STDOUT_FILENO);
+    close(before);
+    before = -1;
+  }
+
+  std::FILE *file;
+  int before;
+};
+
+bool prints(const Program &program) {
+  bool found = false;
+  forEachOp(program.body, [&](const Op &op) { found |= op.kind == OpKind::print; });
+  return found;
+}
 
 class TargetJudge {
 public:
@@ -174,6 +264,10 @@ public:
     bool isAmd = target.starts_with("gfx");
     CompileAttempt binary =
         compile(isAmd ? rt::ImageKind::hsaco : rt::ImageKind::ptx, isAmd ? "compile to HSACO" : "compile to PTX");
+    if (prints(program)) // only the emulator does
+      return !binary && refusedWith(target, binary.diagnostics, "").kind == idText(DiagId::BackendUnsupported)
+                 ? Verdict()
+                 : failedWith("print-compiled", target, "code for a chip that prints: " + format(binary.diagnostics));
     if (!binary)
       return refusedWith(target, binary.diagnostics, "code object: ");
     if (isAmd || options.gpu.empty())
@@ -196,7 +290,26 @@ private:
                                  const std::vector<Bytes> &expected) {
     Stopwatch watch(seconds, "emulate");
     auto device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = interleaving, .threads = 1});
-    return launch(*device, image, "interleaving " + std::to_string(interleaving) + ": ", inputs, expected);
+    std::string where = "interleaving " + std::to_string(interleaving) + ": ";
+    if (!prints(program))
+      return launch(*device, image, where, inputs, expected);
+    Captured output;
+    if (std::optional<Verdict> wrong = launch(*device, image, where, inputs, expected))
+      return wrong;
+    return judgeLines(output.lines(), inputs, where);
+  }
+
+  std::optional<Verdict> judgeLines(const std::set<std::string> &found, const std::vector<Bytes> &inputs,
+                                    const std::string &where) {
+    std::set<std::string> wanted;
+    evaluate(program, inputs, &wanted);
+    for (const std::string &line : found)
+      if (!wanted.contains(line))
+        return failedWith("wrong-print", target, where + "printed " + line);
+    for (const std::string &line : wanted)
+      if (!found.contains(line))
+        return failedWith("wrong-print", target, where + "did not print " + line);
+    return std::nullopt;
   }
 
   std::optional<Verdict> launch(rt::Device &device, const rt::KernelImage &image, const std::string &where,

@@ -57,7 +57,11 @@ private:
   }
   std::string memoryType(const Memory &memory) const {
     return "!wave.memory<[" + join(memory.shape, [](const Formula &extent) { return quoted(textOf(extent)); }) + "], " +
-           std::string(formatOf(memory.type).name) + (memory.shared ? ", shared>" : ", global>");
+           std::string(formatOf(memory.type).name) + (memory.shared ? ", shared" : ", global") + strides(memory) + ">";
+  }
+  static std::string strides(const Memory &memory) {
+    auto quote = [](const Formula &stride) { return quoted(textOf(stride)); };
+    return memory.strides.empty() ? "" : ", strides = [" + join(memory.strides, quote) + "]";
   }
   const Memory &memory(const Op &op) const { return program.memories[static_cast<size_t>(op.memory)]; }
   static std::string name(int value) { return "%" + std::to_string(value); }
@@ -244,6 +248,10 @@ private:
       return line(depth, head + "wave.mma " + names(factors) + scaled +
                              (op.word.empty() ? "" : " {kind = \"" + op.word + "\"}") + " : " + tiles(factors));
     }
+    case OpKind::print:
+      return line(depth, head + "wave.print " + quoted(op.word) + " " + names(from) + " : " + tiles(from) + to);
+    case OpKind::hint:
+      return line(depth, op.word);
     case OpKind::barrier:
       return line(depth, "wave.barrier");
     case OpKind::wait:

@@ -28,6 +28,19 @@ std::vector<int64_t> extentsOf(const Program &program, const Memory &memory) {
   return extents;
 }
 
+std::vector<int64_t> placesOf(const Program &program, const Memory &memory) {
+  std::vector<int64_t> extents = extentsOf(program, memory), places = {0};
+  for (size_t d = 0; d < extents.size(); ++d) {
+    std::vector<int64_t> further;
+    int64_t stride = sizeOf(program, memory.strides[d]);
+    for (int64_t place : places)
+      for (int64_t i = 0; i < extents[d]; ++i)
+        further.push_back(place + i * stride);
+    places = std::move(further);
+  }
+  return places;
+}
+
 Groups groupsOf(const std::string &dim) {
   size_t slash = dim.find('/');
   return slash == std::string::npos ? Groups{dim} : Groups{dim.substr(0, slash), std::stoll(dim.substr(slash + 1))};
@@ -126,7 +139,11 @@ private:
       require(each.tile > 0 && tileOf(program, each.dim) % each.tile == 0, "waves do not divide their tile");
     }
     for (const Dim &dim : program.dims)
-      require(!dim.dynamic || isTiled(dim.name), "a tile whose size is not known");
+      require(!dim.dynamic || dim.isStride || isTiled(dim.name), "a tile whose size is not known");
+    for (const Memory &memory : program.memories)
+      require(memory.strides.empty() || (memory.isParameter && memory.strides.size() == memory.shape.size() &&
+                                         (bitsOf(memory.type) % 8 == 0 || memory.type == Element::i1)),
+              "strides of what has none");
     // Workgroup dimensions are counted from 0 on without holes.
     std::set<int> used;
     for (const WorkgroupConstraint &each : program.workgroups)
@@ -251,6 +268,7 @@ private:
     };
     switch (op.kind) {
     case OpKind::unary:
+    case OpKind::print:
       return require(*operands[0] == result, "a unary op changes the type");
     case OpKind::binary:
       return require(covers(operands, result.dims) && sameElements(0) && operands[0]->element == result.element,

@@ -25,6 +25,8 @@ struct Dim {
   bool dynamic = false;
   /// Made by one phrase for itself: lanes, vectors, arrays, pieces. Others read no tiles of it.
   bool own = false;
+  /// No dimension at all, but how far elements of memories lie apart.
+  bool isStride = false;
 };
 
 /// The dimensions of lanes: a workgroup's waves, and the lanes of each.
@@ -74,6 +76,8 @@ struct Memory {
   std::string name;
   std::vector<Formula> shape;
   Element type = Element::f32;
+  /// How many elements lie from one index to the next along each dimension; none: as in rows without gaps.
+  std::vector<Formula> strides = {};
   /// A parameter in shared address space is read through shared memory.
   bool shared = false;
   /// Otherwise `wave.allocate` makes it.
@@ -132,6 +136,9 @@ enum class OpKind : uint8_t {
   indexOf,
   exit,
   prefetch,
+  print,
+  /// What only changes timing: `wave.priority`, `wave.sched_barrier`, `wave.sched_group`.
+  hint,
 };
 
 struct Op;
@@ -150,7 +157,8 @@ struct Op {
   std::vector<int> results = {};
   /// Of read, write, atomic, allocate: the memory; of splat: the scalar.
   int memory = -1;
-  /// The function, the dimension, the axis, the counter, the matrix instruction; of a number from data its symbol.
+  /// The function, the dimension, the axis, the counter, the matrix instruction, the label; of a number from data its
+  /// symbol, of a hint all of it.
   std::string word = {};
   /// Of a reduction, scan, sort, shuffle or concatenation: its dimension.
   std::string dim = {};
@@ -205,6 +213,8 @@ struct Program {
 /// The value of a formula of sizes.
 int64_t sizeOf(const Program &program, const Formula &formula);
 std::vector<int64_t> extentsOf(const Program &program, const Memory &memory);
+/// Where the elements of a parameter with strides lie, by their row-major numbers.
+std::vector<int64_t> placesOf(const Program &program, const Memory &memory);
 /// What a dimension of a tile counts: `K/32` groups of 32 elements of `K`, any other one its own.
 struct Groups {
   std::string base;

@@ -55,7 +55,7 @@ void noteSymbols(const Formula &formula, std::set<std::string> &names) {
 
 bool hasEffect(const Op &op, const Uses &uses) {
   if (isStore(op) || op.kind == OpKind::barrier || op.kind == OpKind::wait || op.kind == OpKind::exit ||
-      op.kind == OpKind::prefetch)
+      op.kind == OpKind::prefetch || op.kind == OpKind::print || op.kind == OpKind::hint)
     return true;
   if (op.kind == OpKind::indexOf) // symbols are names like those of dimensions
     return uses.dims.contains(op.word);
@@ -137,8 +137,10 @@ void prune(Program &program) {
   else
     program.threads.reset();
   for (int memory : uses.memories)
-    for (const Formula &extent : program.memories[static_cast<size_t>(memory)].shape)
-      noteSymbols(extent, uses.dims);
+    for (const auto &formulas :
+         {program.memories[static_cast<size_t>(memory)].shape, program.memories[static_cast<size_t>(memory)].strides})
+      for (const Formula &formula : formulas)
+        noteSymbols(formula, uses.dims);
   for (const Alias &alias : program.aliases)
     if (uses.dims.contains(alias.source))
       uses.dims.insert(alias.target);

@@ -124,6 +124,22 @@ func.func @copy_async_c2(%buffer: !machine.buffer, %far: i64, %uniform: i32) {
 
 // -----
 
+func.func @shared_tile_c1(%address: i32) {
+  // expected-error@+1 {{has chunks that change places within 16 bytes, expected 32, 64 or 128}}
+  %0 = machine.shared_tile [%address] {leading = 16 : i64, stride = 1024 : i64, swizzle = 16 : i64, k_major}
+  return
+}
+
+// -----
+
+func.func @shared_tile_c1_distance(%address: i32) {
+  // expected-error@+1 {{has a `stride` of 1000 bytes, expected a multiple of 16 below 2^18}}
+  %0 = machine.shared_tile [%address] {leading = 16 : i64, stride = 1000 : i64, swizzle = 128 : i64}
+  return
+}
+
+// -----
+
 func.func @mma_async_c1(%a: vector<4xf16>, %d: i64, %acc: vector<4xf32>) {
   // expected-error@+1 {{has neither a register operand nor a descriptor as its left operand, expected one of them}}
   %0 = machine.mma_async "wgmma", %d, %acc : vector<4xf32>

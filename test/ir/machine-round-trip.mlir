@@ -46,6 +46,8 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   %5 = machine.mma_async "wgmma" %1 : vector<4xf16>, %zero, %acc {zero_acc} : vector<4xf32>
   // CHECK: machine.mma_async "wgmma" lhs %{{.*}}, %{{.*}}, %{{.*}} : vector<4xf32>
   %6 = machine.mma_async "wgmma" lhs %zero, %zero, %5 : vector<4xf32>
+  // CHECK: machine.shared_tile[%{{.*}}] {k_major, leading = 16 : i64, stride = 1024 : i64, swizzle = 128 : i64}
+  %tile = machine.shared_tile [%lane] {leading = 16 : i64, stride = 1024 : i64, swizzle = 128 : i64, k_major}
   // CHECK: machine.commit mma
   machine.commit mma
   // CHECK: machine.wait mma, 0(%{{.*}}) : (vector<4xf32>) -> vector<4xf32>

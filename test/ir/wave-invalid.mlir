@@ -191,6 +191,22 @@ func.func @read_c6_width(%a: !wave.memory<["M"], f16, shared>) {
 
 // -----
 
+func.func @read_c7(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{is in place in global memory, expected shared memory}}
+  %0 = wave.read %a {in_place} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+func.func @read_c7_others(%a: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{is in place, expected no `matrix_load`, `guards` or dynamic values}}
+  %0 = wave.read %a {in_place, matrix_load = "ldmatrix.x4"} : !wave.memory<["M"], f16, shared> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
 func.func @write_c5(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{names a buffer of global memory, expected shared memory}}
   wave.write %v, %a {buffer = #wave.expr<"1">} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>

@@ -42,6 +42,8 @@ wave.kernel @traced attributes {
     %0 = wave.read %a {elements_per_thread = 4 : i64, tags = ["read_a"]} : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
     // CHECK: wave.read %{{.*}} {matrix_load = "ldmatrix.x4.trans"}
     %1 = wave.read %b {matrix_load = "ldmatrix.x4.trans"} : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
+    // CHECK: wave.read %{{.*}} {in_place} : <["N", "K"], f16, shared>
+    %in_place = wave.read %b {in_place} : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
     // CHECK: wave.mma %{{.*}}, %{{.*}}, %{{.*}} {kind = "F32_16x16x16_F16"} : <[M, K], f16>, <[N, K], f16>, <[M, N], f32>
     %2 = wave.mma %0, %1, %acc {kind = "F32_16x16x16_F16"} : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
     // CHECK: wave.yield %{{.*}} : !wave.tile<[M, N], f32>

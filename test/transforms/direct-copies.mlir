@@ -9,10 +9,11 @@
 // Four elements are too few for a wave.
 // USE: remark: this tile goes to shared memory through registers: a wave cannot write 4 bytes a lane in one run of the tile
 
-// A wave's instruction writes 1024 bytes: eight rows of 128, 16 bytes a lane. Masked along M, which is no multiple of the tile.
+// A wave's instruction writes 1024 bytes: eight rows of 128, 16 bytes a lane; all waves together write 32 rows of each of the
+// two parts of 128 rows that waves read. Masked along M, which is no multiple of the tile.
 // USE-LABEL: wave.kernel @wide
 // USE-NOT: wave.write %{{.*}}, shared
-// USE: wave.copy %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} {elements_per_thread = 8 : i64, guards = [#wave.expr<"$index0 < 500">], starts = [#wave.expr<"256*$0">, #wave.expr<"64*$1">], tags = ["read_a"]} : !wave.tile<[M, K], bf16, "reg = (8 K 1)(4 M 64), lane = (8 K 8)(8 M 1), wave = (8 M 8)">, <["500", "4096"], bf16, global>, <["M", "K"], bf16, shared>
+// USE: wave.copy %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} {elements_per_thread = 8 : i64, guards = [#wave.expr<"$index0 < 500">], starts = [#wave.expr<"256*$0">, #wave.expr<"64*$1">], tags = ["read_a"]} : !wave.tile<[M, K], bf16, "reg = (8 K 1)(4 M 32), lane = (8 K 8)(8 M 1), wave = (4 M 8)(2 M 128)">, <["500", "4096"], bf16, global>, <["M", "K"], bf16, shared>
 // USE: wave.copy %{{.*}}[%{{.*}}, %{{.*}}], %{{.*}} {elements_per_thread = 8 : i64, guards = [], starts = [#wave.expr<"256*$0">, #wave.expr<"64*$1">]}
 
 // The swizzle keeps 16 bytes together and leaves the 16-byte reads of all phases without a conflict; no padding.
@@ -20,15 +21,18 @@
 // SYNC-DAG: wave.allocate {offset = 0 : i64} : <["{{[MN]}}", "K"], bf16, shared, "[{{[MN]}} 256, K 64] swizzle(8, 1, 8)">
 // SYNC-DAG: wave.allocate {offset = 32768 : i64} : <["{{[MN]}}", "K"], bf16, shared, "[{{[MN]}} 256, K 64] swizzle(8, 1, 8)">
 // SYNC: wave.iterate
-// SYNC: wave.wait shared, 0
-// SYNC-NEXT: wave.barrier
-// SYNC-NEXT: wave.copy {{.*}}origin = #wave.origin<op = [[A:[0-9]+]], role = copy_async, piece = {M = 0 : i64}, tags = ["read_a"]>{{.*}}: !wave.tile<[M, K], bf16, "reg = (8 K 1), lane = (8 K 8)(8 M 1), wave = (8 M 8)">
-// SYNC-NEXT: wave.copy {{.*}}origin = #wave.origin<op = [[A]], role = copy_async, piece = {M = 1 : i64}, tags = ["read_a"]>{{.*}}"reg = (8 K 1), lane = (8 K 8)(8 M 1), wave = (8 M 8), offset = (M 64)">
-// SYNC-COUNT-6: wave.copy
-// The copies count as vm; everyone waits for their own before the barrier.
+// SYNC: wave.copy {{.*}}origin = #wave.origin<op = [[A:[0-9]+]], role = copy_async, piece = {M = 0 : i64}, tags = ["read_a"]>{{.*}}: !wave.tile<[M, K], bf16, "reg = (8 K 1), lane = (8 K 8)(8 M 1), wave = (4 M 8)(2 M 128)">
+// SYNC-NEXT: wave.copy {{.*}}origin = #wave.origin<op = [[A]], role = copy_async, piece = {M = 1 : i64}, tags = ["read_a"]>{{.*}}"reg = (8 K 1), lane = (8 K 8)(8 M 1), wave = (4 M 8)(2 M 128), offset = (M 32)">
+// SYNC-COUNT-2: wave.copy
+// The copies count as vm; everyone waits for their own, and for what they have read of the tile that comes next, before the barrier.
 // SYNC-NEXT: wave.wait vm, 0
+// SYNC-NEXT: wave.wait shared, 0
 // SYNC-NEXT: wave.barrier
-// SYNC: role = shared_load
+// SYNC-COUNT-4: wave.copy
+// SYNC-COUNT-16: role = shared_load
+// SYNC: wave.wait vm, 0
+// SYNC-NEXT: wave.wait shared, 0
+// SYNC-NEXT: wave.barrier
 // SYNC-NOT: wave.barrier
 // SYNC: wave.yield
 
@@ -38,10 +42,10 @@
 // MACHINE: arith.xori
 // MACHINE: scf.for
 // MACHINE: machine.copy_async %[[BUFFER:.*]][%[[FROM:.*]], %[[STEP:.*]]], [%[[TO:.*]]] {bytes = 16 : i64, lane_scatter}
-// MACHINE-NEXT: machine.copy_async %[[BUFFER]][%[[FROM]], %[[STEP]]], [%[[TO]]] {bytes = 16 : i64, destination_immediate = 8192 : i64, immediate = 524288 : i64, lane_scatter}
+// MACHINE-NEXT: machine.copy_async %[[BUFFER]][%[[FROM]], %[[STEP]]], [%[[TO]]] {bytes = 16 : i64, destination_immediate = 4096 : i64, immediate = 262144 : i64, lane_scatter}
 // MACHINE-NEXT: machine.copy_async
 // Only the last rows may lie beyond the end.
-// MACHINE: machine.copy_async %[[BUFFER]][%[[FROM]], %[[STEP]]], [%[[TO]]] mask %{{.*}} {bytes = 16 : i64, destination_immediate = 24576 : i64, immediate = 1572864 : i64, lane_scatter}
+// MACHINE: machine.copy_async %[[BUFFER]][%[[FROM]], %[[STEP]]], [%[[TO]]] mask %{{.*}} {bytes = 16 : i64, destination_immediate = 12288 : i64, immediate = 786432 : i64, lane_scatter}
 // MACHINE: machine.wait vm, 0
 wave.kernel @wide attributes {
     arg_names = ["a", "b", "c"],
@@ -62,7 +66,7 @@ wave.kernel @wide attributes {
 
 // Four bytes a lane: a run is 256 bytes, four rows of 64.
 // USE-LABEL: wave.kernel @narrow
-// USE: wave.copy {{.*}} {elements_per_thread = 2 : i64, {{.*}}"reg = (2 K 1)(8 M 16), lane = (16 K 2)(4 M 1), wave = (4 M 4)">
+// USE: wave.copy {{.*}} {elements_per_thread = 2 : i64, {{.*}}"reg = (2 K 1)(8 M 8), lane = (16 K 2)(4 M 1), wave = (2 M 4)(2 M 64)">
 // USE: wave.copy
 // SYNC-LABEL: wave.kernel @narrow
 // SYNC-COUNT-2: shared, "[{{[MN]}} 128, K 32] swizzle(8, 1, 4)">
@@ -98,7 +102,6 @@ wave.kernel @narrow attributes {
 // SYNC-NEXT: wave.barrier
 // SYNC: role = shared_load
 // SYNC-NOT: wave.barrier
-// SYNC-LABEL: wave.kernel @impossible
 // MACHINE-LABEL: machine.kernel @groups
 // MACHINE: machine.copy_async
 // MACHINE-NOT: lane_scatter
@@ -106,6 +109,23 @@ wave.kernel @narrow attributes {
 // MACHINE-NEXT: machine.wait cp_async, 0
 // MACHINE-NEXT: machine.barrier
 wave.kernel @groups attributes {
+    arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>,
+                   #wave.wave<dim = "N", tile = <"8">>],
+    subs = {M = 128 : i64, N = 64 : i64}, dynamic = [], form = 0 : i32, target = "sm_90a", direct_copies} {
+^bb0(%a: !wave.memory<["M", "N"], f16, shared>, %b: !wave.memory<["M", "N"], f16, global>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f16, shared> -> !wave.tile<[M, N], f16>
+  wave.write %0, %b : !wave.tile<[M, N], f16>, !wave.memory<["M", "N"], f16, global>
+}
+
+// Rows are copied by the waves that read them: each waits for its own, and for nobody else.
+// SYNC-LABEL: wave.kernel @own
+// SYNC-COUNT-2: wave.copy
+// SYNC-NEXT: wave.commit cp_async
+// SYNC-NEXT: wave.wait cp_async, 0
+// SYNC-NOT: wave.barrier
+// SYNC-LABEL: wave.kernel @impossible
+wave.kernel @own attributes {
     arg_names = ["a", "b"],
     constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>,
                    #wave.wave<dim = "M", tile = <"16">>],

@@ -2,6 +2,8 @@
 #include "test/user/Values.h"
 
 #include <algorithm>
+#include <set>
+#include <sstream>
 
 namespace soliton::test {
 namespace {
@@ -54,6 +56,27 @@ TEST_P(Inspect, PrintsNameTilePlaceWaveAndLane) {
   CompileAttempt code = compileImage(kernel, options({}, {M}), binary());
   ASSERT_FALSE(code);
   EXPECT_EQ(idText(code.diagnostics.front().id), "backend-unsupported");
+}
+
+/// Tiles of three elements are held with places for four; what lies there is another workgroup's, and no line.
+TEST_P(Inspect, PrintsOnlyTheWorkgroupsPart) {
+  auto [M] = symbols<"M">();
+  auto shifted = [](Expr workgroup) { return 3 * workgroup - 2; };
+  Kernel kernel{"printed", {WorkgroupConstraint(M, 3, 0, {.apply_fn = shifted, .iters = 4}), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M}, global, i32), b = kernel.memory("b", {M}, global, i32);
+  write(debug_print(read(a) + 1, "x"), b);
+  std::vector<int32_t> in(9, 6), out(9);
+  CompiledKernel run = compile(kernel, options({{M, 9}}));
+  testing::internal::CaptureStdout();
+  run(rt::Tensor::of(in, {9}), rt::Tensor::of(out, {9}));
+  std::istringstream text(testing::internal::GetCapturedStdout());
+  std::set<std::string> lines;
+  for (std::string line; std::getline(text, line);)
+    lines.insert(line.substr(0, line.find("  (")));
+  std::set<std::string> expected;
+  for (int i = 0; i < 9; ++i)
+    expected.insert("x[M=" + std::to_string(i) + "] = 7");
+  EXPECT_EQ(lines, expected);
 }
 
 TEST_P(Inspect, HintsChangeNothing) {

@@ -220,6 +220,89 @@ TEST_P(Numbers, SetDimensionsAreShorter) {
   }
 }
 
+/// Sums, extremes and scans along a dimension that was set count what lies before it, whatever lies behind; so does a
+/// loop that begins and ends where set symbols say. The tile with one place along `B` is one number.
+TEST_P(Numbers, WhatLiesBehindASetDimensionDoesNotCount) {
+  auto [B, N, FIRST, COUNT] = symbols<"B N FIRST COUNT">();
+  Kernel k{"behind",
+           {WorkgroupConstraint(B, 1, 0), TilingConstraint(N, 32, {.iters = sym::ceildiv(COUNT, 32), .start = FIRST}),
+            HardwareConstraint{}}};
+  auto x = k.memory("x", {B, N}, global, i32), sums = k.memory("sums", {B}, global, i32);
+  auto least = k.memory("least", {B}, global, i32), largest = k.memory("largest", {B}, global, i32);
+  auto scanned = k.memory("scanned", {B, N}, global, i32);
+  auto begins = k.memory("begins", {B}, global, i32), ends = k.memory("ends", {B}, global, i32);
+  Value begin = read(begins), end = read(ends);
+  set_symbol(FIRST, begin);
+  set_symbol(COUNT, end - begin);
+  set_symbol(N, end);
+  // Beyond its bounds a read is 0, so one is added to see what counts; places are those of the memory.
+  auto elements = [&] { return read(x) + 1 + broadcast(k.self_index(N), {B, N}) * 0; };
+  auto [total, low, high] =
+      k.iterate(N, {k.fill({B}, i32, 0), k.fill({B}, i32, 1000), k.fill({B}, i32, -1000)},
+                [&](Value sum_, Value min_, Value max_) {
+                  Value index = broadcast(k.self_index(N), {B, N});
+                  write(cumsum(elements(), sum_, N), scanned);
+                  return std::tuple{sum(elements(), sum_, N), min(index, min_, N), max(index, max_, N)};
+                });
+  write(total, sums);
+  write(low, least);
+  write(high, largest);
+  CompiledKernel run = compiled(k, options({}, {B, N}));
+  std::vector<int32_t> in(4 * 100), first = {0, 5, 33, 60}, last = {0, 70, 100, 61};
+  std::vector<int32_t> total_(4), low_(4), high_(4), scan(4 * 100, -1);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<int32_t>(i % 7);
+  run(rt::Tensor::of(in, {4, 100}), rt::Tensor::of(total_, {4}), rt::Tensor::of(low_, {4}), rt::Tensor::of(high_, {4}),
+      rt::Tensor::of(scan, {4, 100}), rt::Tensor::of(first, {4}), rt::Tensor::of(last, {4}));
+  for (size_t b = 0; b < 4; ++b) {
+    int32_t sum = 0;
+    for (int32_t n = 0; n < 100; ++n) {
+      bool counts = n >= first[b] && n < last[b];
+      size_t at = b * 100 + static_cast<size_t>(n);
+      sum += counts ? in[at] + 1 : 0;
+      ASSERT_EQ(scan[at], counts ? sum : -1) << b << " " << n;
+    }
+    EXPECT_EQ(total_[b], sum);
+    EXPECT_EQ(low_[b], first[b] < last[b] ? first[b] : 1000);
+    EXPECT_EQ(high_[b], first[b] < last[b] ? last[b] - 1 : -1000);
+  }
+}
+
+/// A product contracts what lies before, also of operands that were computed.
+TEST_P(Numbers, ProductsAlongASetDimension) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel k{
+      "product",
+      {WorkgroupConstraint(M, 16, 0), WorkgroupConstraint(N, 16, 1), TilingConstraint(K, 32), HardwareConstraint{}}};
+  auto a = k.memory("a", {M, K}, global, f16), b = k.memory("b", {N, K}, shared, f16);
+  auto lengths = k.memory("lengths", {M / 16}, global, i32);
+  auto c = k.memory("c", {M, N}, global, f32);
+  set_symbol(K, read_at(lengths, {workgroup_id(0)}));
+  write(k.iterate(K, k.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a) + 1.0, read(b), acc); }), c);
+  CompiledKernel run = compiled(k, options({{M, 48}, {N, 20}, {K, 100}}));
+  Tensor<half> left({48, 100}, [](int64_t i, int64_t j) { return static_cast<float>((i + j) % 3); });
+  Tensor<half> right({20, 100}, [](int64_t i, int64_t j) { return static_cast<float>((i * j) % 5 - 2); });
+  std::vector<int32_t> counts = {0, 37, 100};
+  Tensor<float> out({48, 20});
+  run(left, right, counts, out);
+  for (int64_t i = 0; i < 48; ++i)
+    for (int64_t j = 0; j < 20; ++j) {
+      float want = 0;
+      for (int64_t n = 0; n < counts[static_cast<size_t>(i / 16)]; ++n)
+        want += (static_cast<float>(left(i, n)) + 1) * static_cast<float>(right(j, n));
+      ASSERT_EQ(out(i, j), want) << i << " " << j;
+    }
+}
+
+TEST_P(Numbers, ALoopThatBeginsWhereNothingIsSetIsRefused) {
+  auto [N, FIRST] = symbols<"N FIRST">();
+  Kernel k{"nowhere", {TilingConstraint(N, 32, {.start = FIRST}), HardwareConstraint{}}};
+  auto x = k.memory("x", {N}, global, i32), y = k.memory("y", {N}, global, i32);
+  k.iterate(N, [&] { write(read(x), y); });
+  set_symbol(FIRST, k.fill({}, i32, 1));
+  EXPECT_EQ(refusal(k, options({{N, 100}, {FIRST, 0}})), "set-symbol");
+}
+
 /// A binding holds to the end of the body that it stands in; the next iteration begins with what held outside.
 TEST_P(Numbers, SetSymbolsAreLexical) {
   auto [B, N, S] = symbols<"B N S">();

@@ -352,7 +352,7 @@ TEST_P(Strides, EmptyTensorsAreLaunchedLikeOthers) {
 }
 
 TEST_P(Strides, OutputsThatOverlapByNumbersAreNotCompiled) {
-  for (std::vector<Expr> strides : {std::vector<Expr>{0, 1}, {39, 1}, {1, 19}}) {
+  for (const std::vector<Expr> &strides : {std::vector<Expr>{0, 1}, {39, 1}, {1, 19}}) {
     Copy copy({40, 1}, strides);
     EXPECT_EQ(refusal(copy.kernel, options({{copy.M, 20}, {copy.N, 40}})), "argument-self-overlap");
     EXPECT_EQ(refusal(copy.kernel, options({{copy.M, 20}}, {copy.N})), "");

@@ -24,6 +24,7 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "none, prefetch, modulo, …, a shipped schedule, or a schedule file");
   command.add_option("--direct-copies", choice.directCopies,
                      "on or off: tiles go from global to shared memory past the registers");
+  command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");
   command.add_option("--padded-rows", choice.paddedRows,
                      "on, off or auto: rows that are not aligned are copied to some that are before each launch");
   command.add_flag("--wide-offsets", choice.wideOffsets,
@@ -53,10 +54,7 @@ std::string explain(const CLI::ParseError &error, const CLI::App &app, const std
     bool couldBeWord = command == &app || word.starts_with("--");
     if (isKnown || !couldBeWord)
       continue;
-    text = "unknown " + std::string(command == &app ? "command" : "option") + " `" + word + "`";
-    if (std::optional<std::string> guess = nearest(word, words))
-      text += "; did you mean `" + *guess + "`?";
-    text += " The choices are " + listOf(words) + ".";
+    text = unknown(command == &app ? "command" : "option", word, words);
     break;
   }
   return text;

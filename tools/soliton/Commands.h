@@ -31,6 +31,7 @@ struct KernelChoice {
   std::vector<std::string> dynamic;
   /// Empty: as the schedule needs it.
   std::string directCopies;
+  std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "none";
   /// For launches of any size.
@@ -163,6 +164,8 @@ KernelChoice choiceFor(const KernelChoice &choice, const rt::Device &device);
 
 /// The kernel of a user's C++ file that a choice names; what the compiler warned of goes to `err`.
 OwnKernel loadOwnKernel(const std::string &said, std::ostream &err);
+/// "SENTENCE; did you mean `a`? The choices are `a` or `b`.", without the question where nothing is near `found`.
+std::string withChoices(const std::string &sentence, const std::string &found, const std::vector<std::string> &choices);
 /// `unknown WHAT`, the nearest guess, and all choices.
 std::string unknown(const std::string &what, const std::string &found, const std::vector<std::string> &choices);
 /// `NAME=NUMBER`; throws UsageError for anything else.

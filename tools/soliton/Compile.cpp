@@ -33,10 +33,7 @@ std::optional<Artefact> parseEmission(const std::string &text) {
       return emission.artefact;
     names.push_back(emission.name);
   }
-  std::string message = "found `--emit " + text + "`";
-  if (std::optional<std::string> guess = nearest(text, names))
-    message += "; did you mean `" + *guess + "`?";
-  throw UsageError(message + " The choices are " + listOf(names) + ".");
+  throw UsageError(withChoices("found `--emit " + text + "`", text, names));
 }
 
 /// The image that has to be made for an artefact to exist; texts of the middle end need none, so the cheapest is made.
@@ -106,6 +103,7 @@ void writeFile(const std::string &path, const std::string &bytes) {
 CompileOptions optionsForFile(const KernelChoice &choice) {
   CompileOptions options;
   options.wideOffsets = choice.wideOffsets;
+  options.mma = choice.mma;
   if (!choice.directCopies.empty())
     options.directCopies = isOn("--direct-copies", choice.directCopies);
   options.paddedRows = paddingOf(choice.paddedRows);

@@ -45,8 +45,7 @@ int elementBytes(const std::string &dtype) {
     return 1;
   if (dtype == "bf16" || dtype == "f16")
     return 2;
-  throw UsageError("a pipeline has no elements of type `" + dtype + "`. The choices are " +
-                   listOf({"bf16", "f16", "fp8"}) + ".");
+  throw UsageError(withChoices("a pipeline has no elements of type `" + dtype + "`", dtype, {"bf16", "f16", "fp8"}));
 }
 
 pipe::PipelineChoice choiceOf(const PipelineCommand &command) {

@@ -13,11 +13,14 @@
 
 namespace soliton::cli {
 
+std::string withChoices(const std::string &sentence, const std::string &found,
+                        const std::vector<std::string> &choices) {
+  std::optional<std::string> guess = nearest(found, choices);
+  return sentence + (guess ? "; did you mean `" + *guess + "`?" : ".") + " The choices are " + listOf(choices) + ".";
+}
+
 std::string unknown(const std::string &what, const std::string &found, const std::vector<std::string> &choices) {
-  std::string text = "unknown " + what + " `" + found + "`";
-  if (std::optional<std::string> guess = nearest(found, choices))
-    text += "; did you mean `" + *guess + "`?";
-  return text + " The choices are " + listOf(choices) + ".";
+  return withChoices("unknown " + what + " `" + found + "`", found, choices);
 }
 
 std::pair<std::string, int64_t> assignment(const std::string &text) {
@@ -234,6 +237,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   const std::vector<WaveSchedule> own = resolved.own ? resolved.own->kernel.schedules : std::vector<WaveSchedule>();
   resolved.options.schedule = resolveSchedule(choice.schedule, own);
   resolved.options.wideOffsets = choice.wideOffsets;
+  resolved.options.mma = choice.mma;
   resolved.options.directCopies = choice.directCopies.empty()
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
                                       : isOn("--direct-copies", choice.directCopies);

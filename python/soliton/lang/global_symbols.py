@@ -10,7 +10,8 @@ GLOBAL_ADDRESS_SPACE = GLOBAL_MEMORY = _native.address_space(False)
 SHARED_ADDRESS_SPACE = SHARED_MEMORY = _native.address_space(True)
 WORKGROUP_0, WORKGROUP_1, WORKGROUP_2 = (_native.workgroup_id(dim) for dim in range(3))
 THREAD_0, THREAD_1, THREAD_2 = (index_symbol(f"$T{dim}") for dim in range(3))
-DEVICE_DIM_0, DEVICE_DIM_1, DEVICE_DIM_2 = (index_symbol(f"$DD{dim}") for dim in range(3))
+# There is one device, the first.
+DEVICE_DIM_0 = DEVICE_DIM_1 = DEVICE_DIM_2 = _native.constant(0)
 LINEAR_INDEX = index_symbol("$LINEAR_INDEX")
 
 

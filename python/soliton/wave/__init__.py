@@ -21,6 +21,7 @@ from .._constraints import (
     MMAType,
     ReorderingConstraint,
     ScaledMMAType,
+    Simt,
     SymbolicAlias,
     TilingConstraint,
     WaveConstraint,
@@ -37,7 +38,7 @@ i1 = TYPES["i1"]
 __all__ = [
     *["Assumption", "CoalescingType", "Constraint", "DeviceConstraint", "DistributionConstraint", "GenericDot"],
     *["GridConstraint", "HardwareConstraint", "IndexMapping", "IteratorBindings", "KernelLaunchInfo", "LaunchableWave"],
-    *["MMAOperand", "MMAType", "Memory", "Register", "ReorderingConstraint", "ScaledMMAType", "SchedulingType"],
+    *["MMAOperand", "MMAType", "Memory", "Register", "ReorderingConstraint", "ScaledMMAType", "SchedulingType", "Simt"],
     *["SymbolicAlias", "TilingConstraint", "WaveCompileOptions", "WaveConstraint", "WaveKernel", "WorkgroupConstraint"],
     *["i1", "wave", "wave_compile", "wave_trace_only"],
     *_ops.__all__,

@@ -15,6 +15,7 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/Endian.h"
 
 namespace soliton::backend {
 
@@ -181,8 +182,63 @@ static void findFarTarget(std::vector<Instruction> &list) {
   list.back().target = at[1].address + distance;
 }
 
-std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std::string &chip, std::string &error) {
+/// A product of 4- or 6-bit factors in the last registers of a lane. LLVM 22 reads its factors as if they had 8 bits
+/// each, finds that so many registers are not there, and gives up; what is asked about a product is its name.
+static std::optional<std::pair<Instruction, size_t>> decodeNarrowProduct(llvm::ArrayRef<uint8_t> bytes) {
+  auto opcode = [&](size_t at) {
+    return at + 8 <= bytes.size() ? llvm::support::endian::read16le(bytes.data() + at + 2) : 0;
+  };
+  constexpr uint16_t loadScale = 0xd3ac;
+  bool isScaled = opcode(0) == loadScale;
+  std::string shape;
+  switch (opcode(isScaled ? 8 : 0)) {
+  case 0xd3ad:
+    shape = "16x16x128";
+    break;
+  case 0xd3ae:
+    shape = "32x32x64";
+    break;
+  default:
+    return std::nullopt;
+  }
+  Instruction product;
+  product.mnemonic = (isScaled ? "v_mfma_scale_f32_" : "v_mfma_f32_") + shape + "_f8f6f4";
+  product.kind = InstructionKind::mfma;
+  return std::pair(product, isScaled ? 16 : 8);
+}
+
+std::optional<std::vector<Instruction>> disassembleBytes(std::span<const uint8_t> given, uint64_t begin,
+                                                         const std::string &chip, std::string &error) {
   initializeTargets();
+  llvm::ArrayRef<uint8_t> bytes(given.data(), given.size());
+  Decoder decoder;
+  if (!decoder.create(chip, error))
+    return std::nullopt;
+  std::vector<Instruction> result;
+  for (uint64_t offset = 0; offset < bytes.size();) {
+    llvm::MCInst inst;
+    uint64_t size = 0, address = begin + offset;
+    llvm::ArrayRef<uint8_t> rest = bytes.drop_front(offset);
+    auto status = decoder.disassembler->getInstruction(inst, size, rest, address, llvm::nulls());
+    bool isKnown = status != llvm::MCDisassembler::Fail && size != 0;
+    auto product = decodeNarrowProduct(rest);
+    if (product && (!isKnown || size < product->second)) {
+      result.push_back(std::move(product->first));
+      result.back().address = address;
+      size = product->second;
+    } else if (isKnown) {
+      result.push_back(decode(decoder, inst, address));
+      findFarTarget(result);
+    } else {
+      error = "bytes at " + std::to_string(address) + " are no instruction of " + chip;
+      return std::nullopt;
+    }
+    offset += size;
+  }
+  return result;
+}
+
+std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std::string &chip, std::string &error) {
   auto object = llvm::object::ObjectFile::createELFObjectFile(llvm::MemoryBufferRef(hsaco, "hsaco"));
   if (!object) {
     error = llvm::toString(object.takeError());
@@ -193,34 +249,21 @@ std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std:
     error = llvm::toString(code.takeError());
     return std::nullopt;
   }
-  Decoder decoder;
-  if (!decoder.create(chip, error))
+  auto instructions = disassembleBytes(code->bytes, code->address, chip, error);
+  if (!instructions)
     return std::nullopt;
   auto dwarf = llvm::DWARFContext::create(**object);
-  Disassembly result;
-  result.kernel = code->name;
-  for (uint64_t offset = 0; offset < code->bytes.size();) {
-    llvm::MCInst inst;
-    uint64_t size = 0;
-    uint64_t address = code->address + offset;
-    auto status =
-        decoder.disassembler->getInstruction(inst, size, code->bytes.drop_front(offset), address, llvm::nulls());
-    if (status == llvm::MCDisassembler::Fail || size == 0) {
-      error = "bytes at " + std::to_string(address) + " are no instruction of " + chip;
-      return std::nullopt;
-    }
-    Instruction instruction = decode(decoder, inst, address);
+  for (Instruction &instruction : *instructions) {
     constexpr auto wholeName = llvm::DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath;
-    if (auto line = dwarf->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection}, wholeName)) {
-      if (line->FileName != llvm::DILineInfo::BadString)
-        instruction.file = line->FileName;
-      instruction.line = line->Line;
-    }
-    result.instructions.push_back(std::move(instruction));
-    findFarTarget(result.instructions);
-    offset += size;
+    auto line =
+        dwarf->getLineInfoForAddress({instruction.address, llvm::object::SectionedAddress::UndefSection}, wholeName);
+    if (!line)
+      continue;
+    if (line->FileName != llvm::DILineInfo::BadString)
+      instruction.file = line->FileName;
+    instruction.line = line->Line;
   }
-  return result;
+  return Disassembly{code->name, std::move(*instructions)};
 }
 
 } // namespace soliton::backend

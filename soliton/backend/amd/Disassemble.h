@@ -11,6 +11,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,6 +63,10 @@ struct Disassembly {
 
 /// The kernel of a code object for the named chip.
 std::optional<Disassembly> disassembleHsaco(const std::string &hsaco, const std::string &chip, std::string &error);
+
+/// Instructions of the named chip that lie at an address, without places in the source.
+std::optional<std::vector<Instruction>> disassembleBytes(std::span<const uint8_t> bytes, uint64_t begin,
+                                                         const std::string &chip, std::string &error);
 
 /// Class of an instruction by its text.
 InstructionKind classify(std::string_view mnemonic, std::string_view operands);

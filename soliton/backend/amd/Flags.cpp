@@ -2,6 +2,7 @@
 
 #include "soliton/backend/amd/Flags.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 
@@ -16,8 +17,8 @@ static std::vector<std::string> operandsOf(const Instruction &i) {
   return result;
 }
 
-/// First and last number of a scalar register, "s5" or "s[4:7]"; nothing for others.
-static std::optional<std::pair<int, int>> rangeOf(llvm::StringRef name) {
+std::optional<std::pair<int, int>> scalarRange(std::string_view text) {
+  llvm::StringRef name(text.data(), text.size());
   int first = 0, last = 0;
   if (!name.consume_front("s"))
     return std::nullopt;
@@ -29,7 +30,7 @@ static std::optional<std::pair<int, int>> rangeOf(llvm::StringRef name) {
 }
 
 static bool overlap(llvm::StringRef a, llvm::StringRef b) {
-  auto first = rangeOf(a), second = rangeOf(b);
+  auto first = scalarRange(a), second = scalarRange(b);
   if (first && second)
     return first->first <= second->second && second->first <= first->second;
   // "vcc_lo" is part of "vcc".
@@ -82,7 +83,7 @@ void Flags::combine(const Instruction &i, const std::vector<std::string> &operan
   if (withExec && flag && *flag != Mask::some)
     value = (*flag == Mask::all) != isInverted ? valueOf("exec") : std::optional(Mask::none);
   Source source{other, isInverted};
-  bool isLinked = withExec && !value && rangeOf(other) && !overlap(other, to);
+  bool isLinked = withExec && !value && scalarRange(other) && !overlap(other, to);
   set(to, value);
   if (isLinked)
     sources[to] = source;
@@ -94,7 +95,7 @@ void Flags::combine(const Instruction &i, const std::vector<std::string> &operan
 static std::optional<std::pair<std::string, bool>> pairOf(llvm::StringRef half) {
   if (half == "vcc_lo" || half == "vcc_hi")
     return std::pair(std::string("vcc"), half == "vcc_hi");
-  std::optional<std::pair<int, int>> range = rangeOf(half);
+  std::optional<std::pair<int, int>> range = scalarRange(half);
   if (!range || range->first != range->second)
     return std::nullopt;
   int first = range->first & ~1;
@@ -137,6 +138,22 @@ static bool writesVectorsOnly(llvm::StringRef mnemonic) {
   return false;
 }
 
+/// The operands that an instruction may write, by the names of registers.
+static std::vector<std::string> writtenBy(llvm::StringRef mnemonic, const std::vector<std::string> &operands) {
+  bool isVector = mnemonic.starts_with("v_"), isScalar = mnemonic.starts_with("s_");
+  if (operands.empty() || (!isVector && !isScalar) || mnemonic.contains("movrel") || mnemonic.contains("swap"))
+    return operands;
+  std::vector<std::string> written = {operands[0]};
+  // A carry, or a flag of a division, is the second one.
+  bool hasFlag = mnemonic.contains("_co_") || mnemonic.starts_with("v_div_scale") ||
+                 mnemonic.starts_with("v_mad_u64") || mnemonic.starts_with("v_mad_i64");
+  if (isVector && hasFlag && operands.size() > 1)
+    written.push_back(operands[1]);
+  if (mnemonic.starts_with("v_cmpx") || mnemonic.contains("exec"))
+    written.emplace_back("exec");
+  return written;
+}
+
 void Flags::execute(const Instruction &i) {
   std::vector<std::string> operands = operandsOf(i);
   const std::string &m = i.mnemonic;
@@ -152,8 +169,13 @@ void Flags::execute(const Instruction &i) {
   if (m == "s_and_saveexec_b64" || m == "s_andn2_saveexec_b64")
     return leaveLanes(operands[0], false, m == "s_andn2_saveexec_b64" && saved.contains(operands[1]));
   // The lanes that are off, of those that were on: together with the rest they still make up all of them.
-  if (m == "s_xor_b64" && !toExec && operands[1] == "exec" && operands[0] == operands[2] && saved.contains(operands[0]))
+  if (m == "s_xor_b64" && !toExec && operands[1] == "exec" && saved.contains(operands[2])) {
+    if (operands[0] == operands[2])
+      return;
+    forget(operands[0]);
+    saved[operands[0]] = Mask::some;
     return;
+  }
   if (m == "s_or_saveexec_b64") { // the other arm of a fork, or all lanes while registers are spilled
     bool some = valueOf("exec") == Mask::some, back = some || bringsBack(operands[1]);
     forget(operands[0]);
@@ -169,9 +191,39 @@ void Flags::execute(const Instruction &i) {
     return set(operands[0], valueOf(operands[1]));
   if (!toExec && (m == "s_and_b64" || m == "s_andn2_b64"))
     return combine(i, operands);
-  // Anything else may write whatever it names.
-  for (const std::string &operand : operands)
-    forget(operand);
+  for (const std::string &written : writtenBy(m, operands))
+    forget(written);
+}
+
+/// Whether an entry of a map of facts is in another one too.
+static auto isIn(const auto &facts) {
+  return [&](const auto &entry) {
+    auto found = facts.find(entry.first);
+    return found != facts.end() && found->second == entry.second;
+  };
+}
+
+bool Flags::knowsNoMoreThan(const Flags &other) const {
+  return llvm::all_of(known, isIn(other.known)) && llvm::all_of(saved, isIn(other.saved)) &&
+         llvm::all_of(halves, isIn(other.halves)) && llvm::all_of(spilled, isIn(other.spilled)) &&
+         llvm::all_of(sources, isIn(other.sources));
+}
+
+void Flags::keepCommon(const Flags &other) {
+  std::erase_if(known, std::not_fn(isIn(other.known)));
+  std::erase_if(saved, std::not_fn(isIn(other.saved)));
+  std::erase_if(halves, std::not_fn(isIn(other.halves)));
+  std::erase_if(spilled, std::not_fn(isIn(other.spilled)));
+  std::erase_if(sources, std::not_fn(isIn(other.sources)));
+}
+
+void Flags::keepOnly(const std::function<bool(const std::string &)> &isAsked) {
+  auto isNot = [&](auto &entry) { return !isAsked(entry.first); };
+  std::erase_if(known, isNot);
+  std::erase_if(saved, isNot);
+  std::erase_if(halves, isNot);
+  std::erase_if(spilled, isNot);
+  std::erase_if(sources, [&](auto &entry) { return isNot(entry) || !isAsked(entry.second.other); });
 }
 
 //===-- Branches ----------------------------------------------------------------------===//
@@ -185,6 +237,28 @@ static std::optional<std::pair<std::string, bool>> askedBy(const Instruction &br
     if (llvm::StringRef kind = rest; kind.consume_front(name))
       return std::pair(name.str(), kind == "nz");
   return std::nullopt;
+}
+
+FlagUse flagUseOf(const Instruction &i) {
+  if (auto asked = askedBy(i))
+    return {{asked->first}, {}};
+  std::vector<std::string> operands = operandsOf(i);
+  llvm::StringRef m = i.mnemonic;
+  if (m == "v_writelane_b32" && operands.size() == 3) {
+    auto pair = pairOf(operands[1]);
+    return {{pair ? pair->first : operands[1]}, {laneOf(operands[0], operands[2])}};
+  }
+  if (m == "v_readlane_b32" && operands.size() == 3)
+    return {{laneOf(operands[1], operands[2])}, {operands[0]}};
+  if (operands.empty() || writesVectorsOnly(m))
+    return {};
+  FlagUse use{{}, writtenBy(m, operands)};
+  bool isLogic = m.starts_with("s_and") || m.starts_with("s_or") || m.starts_with("s_xor") || m == "s_mov_b64";
+  if (isLogic)
+    use.read.assign(operands.begin() + 1, operands.end());
+  if (isLogic && (m.contains("saveexec") || operands[0] == "exec"))
+    use.read.emplace_back("exec");
+  return use;
 }
 
 bool Flags::mayBe(const Instruction &branch, bool jumps) const {

@@ -15,9 +15,18 @@
 
 #include "soliton/backend/amd/Disassemble.h"
 
+#include <functional>
 #include <map>
 
 namespace soliton::backend {
+
+/// Where an instruction takes flags from and puts them: "vcc", "s[4:5]", or a lane of a vector register, "v91, 3".
+struct FlagUse {
+  std::vector<std::string> read, written;
+};
+FlagUse flagUseOf(const Instruction &i);
+/// First and last number of a scalar register, "s5" or "s[4:7]"; nothing for others.
+std::optional<std::pair<int, int>> scalarRange(std::string_view name);
 
 class Flags {
 public:
@@ -29,6 +38,12 @@ public:
   bool mayGoOn(const Instruction &branch) const { return mayBe(branch, false); }
   /// Notes what holds after the branch was taken, or was not.
   void assume(const Instruction &branch, bool jumped);
+  /// Whether all that is known here is known there too, so that whatever can happen there can happen here.
+  bool knowsNoMoreThan(const Flags &other) const;
+  /// Forgets what the other does not know.
+  void keepCommon(const Flags &other);
+  /// Forgets all about registers, and lanes that registers were spilled to, that nobody asks any more.
+  void keepOnly(const std::function<bool(const std::string &)> &isAsked);
 
   auto operator<=>(const Flags &) const = default;
 

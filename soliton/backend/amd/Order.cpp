@@ -2,10 +2,11 @@
 
 #include "soliton/backend/amd/Order.h"
 
-#include "soliton/backend/amd/Flags.h"
+#include "soliton/backend/amd/AskedFlags.h"
 
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace soliton::backend {
 
@@ -77,7 +78,9 @@ namespace {
 /// Walks every way through the code and, beside it, all ways through the program that have issued the same so far.
 class Comparison {
 public:
-  Comparison(machine::KernelOp kernel, const Disassembly &listing) : ways(kernel), code(listing.instructions) {
+  /// Where more ways than `most` meet that know different things, what they all know is all that is known behind.
+  Comparison(machine::KernelOp kernel, const Disassembly &listing, const AskedFlags &asked, size_t most)
+      : ways(kernel), code(listing.instructions), asked(asked), most(most) {
     for (size_t i = 0; i < code.size(); ++i)
       indices[code[i].address] = i;
     for (const Instruction &i : code)
@@ -86,7 +89,7 @@ public:
   }
 
   std::optional<std::string> run() {
-    work.push_back({0, {}, {Ways::kBegin}, {}});
+    work.push_back({{0, {}, numberOf({Ways::kBegin})}, {}});
     while (!work.empty()) {
       At at = std::move(work.back());
       work.pop_back();
@@ -97,15 +100,20 @@ public:
   }
 
 private:
-  /// Before an instruction: what was waited for since the last one that counts, and the points of the program.
-  struct At {
+  /// Before an instruction: what was waited for since the last one that counts, and the points of the program, a set
+  /// of them by its number.
+  struct Place {
     size_t index = 0;
     Pending pending;
-    std::vector<int> points;
+    size_t points = 0;
+    auto operator<=>(const Place &) const = default;
+  };
+  struct At : Place {
     Flags flags;
-    auto operator<=>(const At &) const = default;
   };
 
+  bool wasHere(At &at);
+  size_t numberOf(std::vector<int> points);
   std::optional<std::string> walk(At at);
   std::optional<std::string> issue(At &at, const Placed &found);
   std::optional<std::string> finish(const At &at);
@@ -113,9 +121,16 @@ private:
 
   Ways ways;
   const std::vector<Instruction> &code;
+  const AskedFlags &asked;
+  const size_t most;
   std::map<uint64_t, size_t> indices;
   std::set<uint64_t> leaders;
-  std::set<At> seen;
+  /// Sets of points; and where an instruction leads from one, by its class, line and what was waited for before it.
+  std::map<std::vector<int>, size_t> numbers;
+  std::vector<std::vector<int>> sets;
+  using Step = std::tuple<size_t, InstructionKind, uint32_t, Pending>;
+  std::map<Step, size_t> steps;
+  std::map<Place, std::vector<Flags>> seen;
   std::vector<At> work;
 };
 } // namespace
@@ -129,11 +144,26 @@ static std::string textOf(const Pending &wanted, const Pending &found) {
                               : "lgkmcnt(" + std::to_string(wanted.shared) + ")";
 }
 
+/// Whether a way that could go wherever this one can has been here.
+bool Comparison::wasHere(At &at) {
+  asked.prune(at.flags, code[at.index].address);
+  std::vector<Flags> &before = seen[at];
+  if (llvm::any_of(before, [&](const Flags &flags) { return flags.knowsNoMoreThan(at.flags); }))
+    return true;
+  if (before.size() == most) {
+    for (const Flags &flags : before)
+      at.flags.keepCommon(flags);
+    before.clear();
+  }
+  before.push_back(at.flags);
+  return false;
+}
+
 /// Straight on until the end, or to where other ways join this one and have been before.
 std::optional<std::string> Comparison::walk(At at) {
   for (; at.index < code.size(); ++at.index) {
     const Instruction &i = code[at.index];
-    if (leaders.contains(i.address) && !seen.insert(at).second)
+    if (leaders.contains(i.address) && wasHere(at))
       return std::nullopt;
     if (i.kind == InstructionKind::waitcnt) {
       at.pending.atMost(pendingOf(i));
@@ -161,7 +191,7 @@ std::optional<std::string> Comparison::jump(const Instruction &from, const At &a
     return "a jump at line " + std::to_string(from.line) + " that cannot be followed";
   if (!at.flags.mayJump(from))
     return std::nullopt;
-  work.push_back({target->second, at.pending, at.points, at.flags});
+  work.push_back({{target->second, at.pending, at.points}, at.flags});
   work.back().flags.assume(from, true);
   return std::nullopt;
 }
@@ -171,10 +201,23 @@ static bool isSame(const Placed &wanted, const Placed &found) {
   return wanted.kind == found.kind && (wanted.line == found.line || wanted.line == 0 || found.line == 0);
 }
 
+size_t Comparison::numberOf(std::vector<int> points) {
+  auto [known, isNew] = numbers.try_emplace(points, sets.size());
+  if (isNew)
+    sets.push_back(std::move(points));
+  return known->second;
+}
+
 std::optional<std::string> Comparison::issue(At &at, const Placed &found) {
+  auto [step, isNew] = steps.try_emplace({at.points, found.kind, found.line, at.pending}, 0);
+  if (!isNew) {
+    at.points = step->second;
+    at.pending = {};
+    return std::nullopt;
+  }
   std::set<int> behind;
   const Ways::Next *expected = nullptr, *unwaited = nullptr;
-  for (int point : at.points)
+  for (int point : sets[at.points])
     for (const Ways::Next &next : ways.next(point)) {
       expected = expected ? expected : &next;
       if (!isSame(next.placed, found))
@@ -189,14 +232,14 @@ std::optional<std::string> Comparison::issue(At &at, const Placed &found) {
            " for the program's wait at line " + std::to_string(unwaited->waitLine);
   if (behind.empty())
     return textOf(found) + " where the program has " + (expected ? textOf(expected->placed) : "nothing more");
-  at.points.assign(behind.begin(), behind.end());
+  at.points = step->second = numberOf({behind.begin(), behind.end()});
   at.pending = {};
   return std::nullopt;
 }
 
 std::optional<std::string> Comparison::finish(const At &at) {
   const Ways::Next *expected = nullptr;
-  for (int point : at.points) {
+  for (int point : sets[at.points]) {
     if (ways.mayEnd(point))
       return std::nullopt;
     expected = &ways.next(point).front();
@@ -205,7 +248,13 @@ std::optional<std::string> Comparison::finish(const At &at) {
 }
 
 std::optional<std::string> scheduleMismatch(machine::KernelOp kernel, const Disassembly &listing) {
-  return Comparison(kernel, listing).run();
+  AskedFlags asked(listing.instructions);
+  std::optional<std::string> wrong;
+  // Mostly a few ways are enough. Where they are not, a way that no wave goes was perhaps taken for one.
+  for (size_t most : {4, 32, 256})
+    if (!(wrong = Comparison(kernel, listing, asked, most).run()))
+      break;
+  return wrong;
 }
 
 //===-- What LLVM added ----------------------------------------------------------------===//

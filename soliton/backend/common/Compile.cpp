@@ -244,10 +244,13 @@ mlir::FailureOr<CodeObject> compileToHsaco(machine::KernelOp kernel, const Targe
   // Of the 256 registers that every instruction can name. What fits into them with room for addresses has its
   // accumulators there too, however many they are.
   constexpr int64_t half = 128, most = 208;
+  // What needs half as many again would spill for certain, after a long search for places.
+  const int64_t alive = registersAlive(kernel);
+  bool isHopeless = 2 * alive > 3 * target.registersPerLane;
   if (failed(checkTarget(kernel, target, Vendor::amd)) || failed(checkDemand(kernel, target, options)))
     return failure();
   initializeTargets();
-  Way way{.accumulatorsApart = accumulatorRegisters(kernel) > half && registersAlive(kernel) > most};
+  Way way{.accumulatorsApart = isHopeless || (accumulatorRegisters(kernel) > half && alive > most)};
   mlir::FailureOr<Built> built = buildHsaco(kernel, target, options, way);
   if (succeeded(built) && built->changed) {
     way.pin = true;

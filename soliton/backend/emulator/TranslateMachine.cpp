@@ -91,6 +91,58 @@ FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaOp mma) {
   return kinds[key] = build.mmaKind(described);
 }
 
+/// An instruction of several waves: fragments are those of one of them, whose rows are counted from its first on.
+FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaAsyncOp mma) {
+  if (auto found = kinds.find(mma.getKind().str()); found != kinds.end())
+    return found->second;
+  auto kind = llvm::find_if(target.mmas,
+                            [&](const MmaKind &row) { return row.async && row.native.instruction == mma.getKind(); });
+  if (kind == target.mmas.end())
+    return report(mma.getLoc(), DiagId::BackendUnsupported)
+           << "`" << target.name << "` has no asynchronous matrix instruction `" << mma.getKind() << "`";
+  Dim m("M"), n("N"), k("K");
+  auto size = static_cast<uint32_t>(target.waveSize), columns = static_cast<uint32_t>(kind->n),
+       depth = static_cast<uint32_t>(kind->k);
+  auto fragment = [&](const MmaOperand &operand, Dim dim, uint32_t pitch) {
+    return emu::fragment(static_cast<uint32_t>(operand.nativeRegs), size, [&](uint32_t reg, uint32_t lane) {
+      return static_cast<uint32_t>(operand.layout.coordinate(m, reg, lane, 0) * pitch +
+                                   operand.layout.coordinate(dim, reg, lane, 0));
+    });
+  };
+  emu::MmaKind described;
+  described.name = mma.getKind().str();
+  described.m = static_cast<uint32_t>(kind->m);
+  described.n = columns;
+  described.k = depth;
+  described.waves = static_cast<uint32_t>(kind->waves);
+  described.a = kind->lhs.type;
+  described.b = kind->rhs.type;
+  described.acc = kind->acc.type;
+  described.fragA = fragment(kind->lhs, k, depth);
+  described.fragAcc = fragment(kind->acc, n, columns);
+  return kinds[described.name] = build.mmaKind(described);
+}
+
+LogicalResult EmulatorTranslator::mmaAsync(MmaAsyncOp mma) {
+  auto unknown = [&](Value descriptor) { return descriptor && !tiles.contains(descriptor); };
+  if (unknown(mma.getLhsDescriptor()) || unknown(mma.getRhsDescriptor()))
+    return report(mma.getLoc(), DiagId::BackendUnsupported)
+           << "the emulator does not execute `" << mma->getName()
+           << "`: a descriptor's bits do not say which shared tile they mean";
+  FailureOr<uint32_t> kind = mmaKind(mma);
+  if (failed(kind))
+    return failure();
+  emu::Value useAcc;
+  if (mma.getZeroAcc())
+    useAcc = build.asUniform(build.constant(DType::i1, 0));
+  std::optional<uint32_t> lhs;
+  if (mma.getLhsDescriptor())
+    lhs = tiles.lookup(mma.getLhsDescriptor());
+  define(mma.getResult(), build.mmaAsync(*kind, mma.getLhs() ? value(mma.getLhs()) : emu::Value{}, lhs,
+                                         tiles.lookup(mma.getRhsDescriptor()), value(mma.getAcc()), useAcc));
+  return success();
+}
+
 FailureOr<uint32_t> EmulatorTranslator::matrixKind(Operation *op, StringRef name) {
   if (auto found = kinds.find(name.str()); found != kinds.end())
     return found->second;
@@ -161,7 +213,6 @@ LogicalResult EmulatorTranslator::mbarrierOp(Operation *op) {
 static StringRef whyRefused(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
       .Case<CopyTileOp>([](auto) { return "the sizes and strides of its tensor map are not in the program"; })
-      .Case<MmaAsyncOp>([](auto) { return "a descriptor's bits do not say which shared tile they mean"; })
       .Case<KernelOp>([](auto) { return "a kernel holds no other"; })
       .Default([](auto) { return "it is not known"; });
 }
@@ -245,6 +296,14 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
                build.mma(*kind, value(mma.getLhs()), value(mma.getRhs()), value(mma.getAcc()), scales[0], scales[1]));
         return success();
       })
+      .Case<SharedTileOp>([&](SharedTileOp tile) {
+        emu::At at{.region = sharedRegion, .uniform = build.asUniform(value(tile.getAddress()))};
+        tiles[tile.getResult()] =
+            build.sharedTile(at, static_cast<uint32_t>(tile.getLeading()), static_cast<uint32_t>(tile.getStride()),
+                             static_cast<uint32_t>(tile.getSwizzle()), tile.getKMajor());
+        return success();
+      })
+      .Case<MmaAsyncOp>([&](MmaAsyncOp mma) { return mmaAsync(mma); })
       .Case<ShuffleOp>([&](ShuffleOp shuffle) {
         auto width = static_cast<uint32_t>(target.waveSize);
         if (shuffle.getMode() == ShuffleMode::idx) {

@@ -92,6 +92,9 @@ std::vector<Entry> entries() {
        "%x = arith.constant dense<1.0> : vector<4xf32>\n"
        "%y = machine.mma_async \"wgmma_m64n8k16_f32_f16\" lhs %zero, %zero, %x : vector<4xf32>",
        "sm_90a", "a descriptor's bits do not say which shared tile they mean"},
+      {"shared_tile",
+       "%x = machine.shared_tile [%c0] {leading = 16 : i64, stride = 1024 : i64, swizzle = 128 : i64, k_major}",
+       "sm_90a"},
       {"shuffle", "%x = arith.constant dense<1> : vector<1xi32>\n"
                   "%y = machine.shuffle bfly %x {offset = 1 : i64} : vector<1xi32>"},
       {"uniform", "%x = machine.uniform %lane : i32"},

@@ -37,6 +37,8 @@ private:
   LogicalResult mbarrierOp(Operation *op);
   emu::At globalOrShared(Value buffer, Value lane, Value uniform, int64_t immediate);
   FailureOr<uint32_t> mmaKind(machine::MmaOp mma);
+  FailureOr<uint32_t> mmaKind(machine::MmaAsyncOp mma);
+  LogicalResult mmaAsync(machine::MmaAsyncOp mma);
   FailureOr<uint32_t> matrixKind(Operation *op, StringRef name);
 
   struct Buffer {
@@ -53,6 +55,8 @@ private:
   llvm::DenseMap<Value, emu::Value> values;
   llvm::DenseMap<Value, uint32_t> regions;
   llvm::DenseMap<Value, Buffer> buffers;
+  /// Tiles by their descriptors.
+  llvm::DenseMap<Value, uint32_t> tiles;
   std::map<std::string, uint32_t> kinds;
   uint32_t sharedRegion = 0;
 };

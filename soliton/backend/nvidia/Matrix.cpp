@@ -132,9 +132,11 @@ LogicalResult NvidiaTranslator::translate(machine::MmaOp op) {
 
 //===-- wgmma -----------------------------------------------------------------------===//
 
-/// Ends where what was issued is committed or waited for, and where control flow begins.
+/// Ends where what was issued is committed or waited for, and where control flow begins. Groups of copies are others.
 static bool endsGroup(mlir::Operation *op) {
-  return llvm::isa<machine::CommitOp, machine::WaitOp>(op) || op->getNumRegions() > 0;
+  auto commit = llvm::dyn_cast<machine::CommitOp>(op);
+  return (commit && commit.getCounter() == machine::Counter::mma) || llvm::isa<machine::WaitOp>(op) ||
+         op->getNumRegions() > 0;
 }
 
 /// Registers that an asynchronous matrix instruction reads or writes.
@@ -235,9 +237,24 @@ static std::string immediatesOf(machine::MmaAsyncOp op, const MmaKind &kind) {
   std::string text = kind.acc.type == DType::f32 ? ", 1, 1" : "";
   if (soliton::bits(kind.lhs.type) != 16)
     return text;
+  auto turned = [&](mlir::Value descriptor, llvm::StringRef said) {
+    auto tile = descriptor.getDefiningOp<machine::SharedTileOp>();
+    return (tile ? !tile.getKMajor() : op->hasAttr(said)) ? ", 1" : ", 0";
+  };
   if (!op.getLhs())
-    text += op->hasAttr("trans_lhs") ? ", 1" : ", 0";
-  return text + (op->hasAttr("trans_rhs") ? ", 1" : ", 0");
+    text += turned(op.getLhsDescriptor(), "trans_lhs");
+  return text + turned(op.getRhsDescriptor(), "trans_rhs");
+}
+
+/// Where it begins and its distances in units of 16 bytes; how chunks change places in the upper bits.
+LogicalResult NvidiaTranslator::translate(machine::SharedTileOp op) {
+  if (failed(requireShared(op)))
+    return mlir::failure();
+  uint64_t mode = op.getSwizzle() == 128 ? 1 : op.getSwizzle() == 64 ? 2 : 3;
+  uint64_t fixed = (op.getLeading() / 16) << 16 | (op.getStride() / 16) << 32 | mode << 62;
+  Value *start = builder.CreateZExt(builder.CreateLShr(get(op.getAddress()), 4), builder.getInt64Ty());
+  set(op, builder.CreateOr(start, builder.getInt64(fixed)));
+  return success();
 }
 
 LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {

@@ -62,8 +62,8 @@ LogicalResult NvidiaTranslator::translateMachine(mlir::Operation *op) {
             machine::CopyAsyncOp, machine::CopyTileOp, machine::LoadMatrixOp, machine::StoreMatrixOp, machine::IdOp,
             machine::ShuffleOp, machine::UniformOp, machine::PinOp, machine::BallotOp, machine::ConvertOp,
             machine::BarrierOp, machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
-            machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp, machine::PrefetchOp>(
-          [&](auto typed) { return translate(typed); })
+            machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp, machine::PrefetchOp,
+            machine::SharedTileOp>([&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, {"device", 16}); })
       // ptxas schedules by itself and takes no hints.
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>([](auto) { return success(); })

@@ -59,6 +59,7 @@ private:
   llvm::LogicalResult translateSmallMma(machine::MmaOp op);
   llvm::SmallVector<llvm::Value *> widenedHalves(mlir::Value operand, bool upper);
   llvm::Value *joinResults(llvm::Value *result);
+  llvm::LogicalResult translate(machine::SharedTileOp op);
   llvm::LogicalResult translate(machine::MmaAsyncOp op);
   bool needsFence(machine::MmaAsyncOp op);
   void fenceGroup(machine::MmaAsyncOp op);

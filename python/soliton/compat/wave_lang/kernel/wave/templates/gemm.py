@@ -4,16 +4,18 @@
 """
 
 import sympy
-import torch
 
 import wave_lang.kernel.lang as tkl
 import wave_lang.kernel.wave as tkw
-from wave_lang.kernel.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE, WORKGROUP_2
-from wave_lang.kernel.wave.utils.general_utils import get_default_scheduling_params, torch_dtype_to_wave
+from soliton._errors import error
+from wave_lang.kernel.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE, WORKGROUP_0, WORKGROUP_2
+from wave_lang.kernel.wave.utils.general_utils import ceildiv, get_default_scheduling_params, torch_dtype_to_wave
+from wave_lang.kernel.wave.utils.torch_names import float16
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 BLOCK_M, BLOCK_N, BLOCK_K = tkl.sym.BLOCK_M, tkl.sym.BLOCK_N, tkl.sym.BLOCK_K
 ADDRESS_SPACE = tkl.sym.ADDRESS_SPACE
+SPLITS, TILE, NUM_TILES, NUM_CTAS = tkl.sym.SPLITS, tkl.sym.TILE, tkl.sym.NUM_TILES, tkl.sym.NUM_CTAS
 
 
 def _constraints(mfma_variant, threads_per_wave, waves=(2, 2), n_service_waves=0):
@@ -42,7 +44,7 @@ def get_gemm_kernel(
     shape,
     dynamic_dims,
     mfma_variant,
-    dtype=torch.float16,
+    dtype=float16,
     threads_per_wave=64,
     block_shape=None,
     waves_per_block=None,
@@ -76,38 +78,123 @@ def get_gemm_kernel(
     return gemm, subs, dynamic
 
 
-def get_splitk_gemm_kernel(shape, num_splits=2, mfma_variant=tkw.MMAType.F32_16x16x16_F16, dtype=torch.float16, block_shape=None, threads_per_wave=64):
-    """Parts of K by different workgroups, which add up in `c`; it has to be zero before."""
-    kind = torch_dtype_to_wave(dtype)
-    subs, _ = _bindings(shape, block_shape or (64, 64, 32), False)
-    S, PART = tkl.sym.S, tkl.sym.K_PART
-    steps = -(-shape[2] // subs[BLOCK_K])
-    part = -(-steps // num_splits) * subs[BLOCK_K]
-    subs |= {S: num_splits, PART: part}
-    begin = WORKGROUP_2 * PART
-    rest = sympy.Max(sympy.Min(K, (WORKGROUP_2 + 1) * PART) - begin, 0)
-    constraints = _constraints(mfma_variant, threads_per_wave)
-    constraints += [tkw.WorkgroupConstraint(S, 1, 2)]
-    constraints += [tkw.TilingConstraint(K, BLOCK_K, iters=sympy.ceiling(rest / BLOCK_K), start=begin)]
+def get_scaled_gemm_kernel(shape, mfma_variant, block_shape=None, waves_per_block=None):
+    """The product of 4-bit floats, two a byte, of which 32 neighbours along K share a scale."""
+    subs, _ = _bindings(shape, block_shape or (32, 32, 256), False)
+    constraints = _constraints(mfma_variant, 64, tuple(waves_per_block or (2, 2)))
 
-    @tkw.wave(constraints)
-    def gemm(
-        a: tkl.Memory[M, K, ADDRESS_SPACE, kind],
-        b: tkl.Memory[N, K, ADDRESS_SPACE, kind],
+    @tkw.wave([*constraints, tkw.TilingConstraint(K, BLOCK_K)])
+    def scaled_gemm(
+        a: tkl.Memory[M, K / 2, ADDRESS_SPACE, tkl.i8],
+        a_scale: tkl.Memory[M, K / 32, ADDRESS_SPACE, tkl.i8],
+        b: tkl.Memory[N, K / 2, ADDRESS_SPACE, tkl.i8],
+        b_scale: tkl.Memory[N, K / 32, ADDRESS_SPACE, tkl.i8],
         c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
     ):
-        c_reg = tkl.Register[M, N, tkl.f32](0.0)
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+        def repeat(acc):
+            left, right = (tkw.bitcast(tkw.read(each), tkl.f4e2m1fn) for each in (a, b))
+            left_scale, right_scale = (tkw.bitcast(tkw.read(each), tkl.f8e8m0fnu) for each in (a_scale, b_scale))
+            return tkw.scaled_mma(left, left_scale, right, right_scale, acc)
 
-        @tkw.iterate(K, init_args=[c_reg])
+        tkw.write(repeat, c)
+
+    return scaled_gemm, subs
+
+
+def split_of(k, block_k, num_splits):
+    """A loop over one of `num_splits` parts of K, the one of the workgroup along dimension 2."""
+    part = ceildiv(ceildiv(k, block_k), num_splits) * block_k
+    begin = WORKGROUP_2 * part
+    rest = sympy.Max(sympy.Min(K, begin + part) - begin, 0)
+    return [tkw.WorkgroupConstraint(SPLITS, 1, 2), tkw.TilingConstraint(K, BLOCK_K, iters=sympy.ceiling(rest / BLOCK_K), start=begin)]
+
+
+def get_splitk_gemm_kernel(shape, num_splits, mfma_variant, dtype=float16, threads_per_wave=64, block_shape=None, waves_per_block=None):
+    """Parts of K by different workgroups, which add up in `c`; it has to be zero before."""
+    wave_dtype = torch_dtype_to_wave(dtype)
+    subs, _ = _bindings(shape, block_shape or (64, 64, 32), False)
+    constraints = _constraints(mfma_variant, threads_per_wave, tuple(waves_per_block or (2, 2)))
+
+    @tkw.wave([*constraints, *split_of(shape[2], subs[BLOCK_K], num_splits)])
+    def splitk_gemm(
+        a: tkl.Memory[M, K, ADDRESS_SPACE, wave_dtype],
+        b: tkl.Memory[N, K, ADDRESS_SPACE, wave_dtype],
+        c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
         def repeat(acc):
             return tkw.mma(tkw.read(a), tkw.read(b), acc)
 
         tkw.atomic_add(repeat, c)
 
-    return gemm, subs
+    return splitk_gemm, subs | {SPLITS: num_splits}
 
 
-def get_gemm_kernel_transpose_a_b(shape, dynamic_dims, mfma_variant, dtype=torch.float16, threads_per_wave=64):
+# ---- A fixed number of workgroups ----------------------------------------------------------------------------------------
+
+
+def _get_persistent_kernel(name, shape, mfma_variant, threads_per_wave, block_shape, waves_per_block, num_ctas, first, place):
+    """Workgroups take tile after tile: `first` says which one they begin with, `place` where a tile lies."""
+    subs, _ = _bindings(shape, block_shape or (128, 256, 64), False)
+    tiles = ceildiv(shape[0], subs[BLOCK_M]), ceildiv(shape[1], subs[BLOCK_N])
+    subs |= {NUM_CTAS: num_ctas or 304, NUM_TILES: tiles[0] * tiles[1]}
+    constraints = _constraints(mfma_variant, threads_per_wave, tuple(waves_per_block or (2, 2)))
+    constraints += [tkw.TilingConstraint(K, BLOCK_K), tkw.TilingConstraint(TILE), tkw.GridConstraint(NUM_CTAS)]
+    row, column = (at * block for at, block in zip(place(TILE, *tiles), (BLOCK_M, BLOCK_N)))
+    i, j = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
+    rows_of_a = tkw.IndexMapping(2, inputs={M: i + row, K: j}, outputs={M: i, K: j})
+    rows_of_b = tkw.IndexMapping(2, inputs={N: i + column, K: j}, outputs={N: i, K: j})
+    tile_of_c = tkw.IndexMapping(2, inputs={M: i, N: j}, outputs={M: i + row, N: j + column})
+
+    def persistent_gemm(
+        a: tkl.Memory[M, K, ADDRESS_SPACE, tkl.f16],
+        b: tkl.Memory[N, K, ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        @tkw.iterate(TILE, start=tkw.scalar(first(subs[NUM_CTAS]), tkl.i32), condition=TILE < NUM_TILES, init_args=[])
+        def tiles_of_this_workgroup():
+            @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+            def repeat(acc):
+                return tkw.mma(tkw.read(a, mapping=rows_of_a), tkw.read(b, mapping=rows_of_b), acc)
+
+            tkw.write(repeat, c, mapping=tile_of_c)
+            tkw.set_symbol(TILE, tkw.scalar(TILE + NUM_CTAS, tkl.i32))
+
+    persistent_gemm.__name__ = name
+    return tkw.wave(constraints)(persistent_gemm), subs
+
+
+def get_persistent_gemm_kernel(shape, mfma_variant, threads_per_wave=64, block_shape=None, waves_per_block=None, num_ctas=None):
+    """`num_ctas` workgroups, which take tiles in turn, row by row."""
+    place = lambda tile, rows, columns: (tile // columns, tile % columns)  # noqa: E731
+    options = (shape, mfma_variant, threads_per_wave, block_shape, waves_per_block, num_ctas)
+    return _get_persistent_kernel("persistent_gemm", *options, lambda _: WORKGROUP_0, place)
+
+
+def get_persistent_reordering_kernel(
+    shape, mfma_variant, threads_per_wave=64, block_shape=None, waves_per_block=None, num_ctas=None, group_size_m=4, num_xcds=8, chunk_size=2
+):
+    """The same in an order that suits caches: neighbours on one die, and groups of rows of tiles."""
+
+    def first(num_ctas):
+        # Workgroups go round the dies, so every `num_xcds`-th is on the same one: `chunk_size` of those are neighbours.
+        turn = num_xcds * chunk_size
+        mine = WORKGROUP_0 // num_xcds
+        neighbour = mine // chunk_size * turn + WORKGROUP_0 % num_xcds * chunk_size + mine % chunk_size
+        return sympy.Piecewise((neighbour, WORKGROUP_0 < num_ctas // turn * turn), (WORKGROUP_0, True))
+
+    def place(tile, rows, columns):
+        group = tile // (group_size_m * columns)
+        height = sympy.Max(sympy.Min(rows - group * group_size_m, group_size_m), 1)
+        inside = tile % (group_size_m * columns)
+        return group * group_size_m + inside % height, inside // height
+
+    options = (shape, mfma_variant, threads_per_wave, block_shape, waves_per_block, num_ctas)
+    return _get_persistent_kernel("persistent_gemm_reordering", *options, first, place)
+
+
+def get_gemm_kernel_transpose_a_b(shape, dynamic_dims, mfma_variant, dtype=float16, threads_per_wave=64):
     """c[M, N] = a[K, M]ᵀ · b[K, N]: both operands lie the other way round."""
     kind = torch_dtype_to_wave(dtype)
     subs, dynamic = _bindings(shape, (64, 64, 32), dynamic_dims)
@@ -132,3 +219,21 @@ def get_gemm_kernel_transpose_a_b(shape, dynamic_dims, mfma_variant, dtype=torch
         tkw.write(repeat, c)
 
     return gemm, subs, dynamic
+
+
+# ---- Workgroups that wait for each other -------------------------------------------------------------------------------------
+
+
+def _define_stream_k(name):
+    def missing(*_, **__):
+        hint = "take `get_splitk_gemm_kernel` or `get_persistent_gemm_kernel`"
+        raise error("not-supported-here", f"`{name}`: a workgroup waits for what others store, and only atomics are ordered between them", hint)
+
+    missing.__name__ = missing.__qualname__ = name
+    missing.__doc__ = "Not supported here: a workgroup waits for what others store, and only atomics are ordered between them."
+    missing.is_missing = True
+    return missing
+
+
+get_streamk_gemm_kernel = _define_stream_k("get_streamk_gemm_kernel")
+get_hybrid_streamk_gemm_kernel = _define_stream_k("get_hybrid_streamk_gemm_kernel")

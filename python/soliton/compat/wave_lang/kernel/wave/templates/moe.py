@@ -3,7 +3,6 @@
 import wave_lang.kernel.lang as tkl
 import wave_lang.kernel.wave as tkw
 from wave_lang.kernel.lang.global_symbols import GLOBAL_ADDRESS_SPACE
-from wave_lang.kernel.wave.utils.general_utils import wave_dtype_to_torch
 
 from . import gemm
 
@@ -13,7 +12,7 @@ LOG2E = 1.4426950408889634
 
 def get_gemm_kernel(m, k, n, mfma_variant, datatype):
     """c[M, N] = a[M, K] · b[N, K]ᵀ."""
-    kernel, subs, _ = gemm.get_gemm_kernel((m, n, k), False, mfma_variant, wave_dtype_to_torch(datatype))
+    kernel, subs, _ = gemm.get_gemm_kernel((m, n, k), False, mfma_variant, datatype)
     return kernel, subs
 
 

@@ -1,12 +1,12 @@
 """A matrix product whose workgroups take tiles in groups of rows, so that neighbours share what they load."""
 
 import sympy
-import torch
 
 import wave_lang.kernel.lang as tkl
 import wave_lang.kernel.wave as tkw
 from wave_lang.kernel.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE, WORKGROUP_0, WORKGROUP_1
 from wave_lang.kernel.wave.utils.general_utils import get_default_scheduling_params, torch_dtype_to_wave
+from wave_lang.kernel.wave.utils.torch_names import float16, float32
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
 BLOCK_M, BLOCK_N, BLOCK_K = tkl.sym.BLOCK_M, tkl.sym.BLOCK_N, tkl.sym.BLOCK_K
@@ -23,7 +23,7 @@ def _order(m_tiles, n_tiles, group):
 
 
 def get_reordered_matmul(
-    m_size, n_size, k_size, block_m_size, block_n_size, block_k_size, group_m_size, mfma_variant, input_dtype=torch.float16, output_dtype=torch.float32
+    m_size, n_size, k_size, block_m_size, block_n_size, block_k_size, group_m_size, mfma_variant, input_dtype=float16, output_dtype=float32
 ):
     """c[M, N] = a[M, K] · b[N, K]ᵀ in groups of `group_m_size` rows of tiles."""
     input_wtype, output_wtype = torch_dtype_to_wave(input_dtype), torch_dtype_to_wave(output_dtype)

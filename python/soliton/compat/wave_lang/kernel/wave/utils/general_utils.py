@@ -1,7 +1,7 @@
 """Types, numbers and parameters that programs ask for."""
 
 from soliton._symbols import is_sympy
-from soliton._types import TYPES
+from soliton._types import TYPES, DataType
 
 from ...lang import global_symbols as symbols
 
@@ -36,7 +36,9 @@ TORCH_DTYPE_TO_WAVE = _table()
 
 
 def torch_dtype_to_wave(dtype):
-    """`tkl.f16` of `torch.float16`."""
+    """`tkl.f16` of `torch.float16`; a type of Wave's is itself."""
+    if isinstance(dtype, DataType):
+        return dtype
     if dtype not in TORCH_DTYPE_TO_WAVE:
         raise ValueError(f"Unable to map torch dtype {dtype} to Wave")
     return TORCH_DTYPE_TO_WAVE[dtype]
@@ -50,10 +52,17 @@ def wave_dtype_to_torch(dtype):
     raise ValueError(f"Unable to map Wave dtype {dtype} to torch")
 
 
+_LARGEST = {"f8e4m3fnuz": 240.0, "f8e4m3fn": 448.0, "f8e5m2": 57344.0, "f8e5m2fnuz": 57344.0, "f16": 65504.0}
+
+
 def torch_dtype_range(dtype):
     """The lowest and the highest finite number."""
+    if isinstance(dtype, DataType) and dtype.name in _LARGEST:
+        return [-_LARGEST[dtype.name], _LARGEST[dtype.name]]
     import torch
 
+    if isinstance(dtype, DataType):
+        dtype = wave_dtype_to_torch(dtype)
     info = torch.finfo(dtype) if dtype.is_floating_point else torch.iinfo(dtype)
     return [info.min, info.max]
 

@@ -1,0 +1,7 @@
+"""`python -m soliton` is the command `soliton`."""
+
+import sys
+
+from ._command import main
+
+sys.exit(main())

@@ -1,0 +1,68 @@
+#include "soliton/analysis/InPlace.h"
+
+namespace soliton {
+using namespace wave;
+
+Layout inPlaceFragment(const MmaKind &kind, int which, int64_t waveSize) {
+  Dim k("K"), outer(which == 0 ? "M" : "N");
+  return Layout({{kind.k, k, 1}, {which == 0 ? rowsPerWave(kind) : kind.n, outer, 1}}, {Digit(waveSize)});
+}
+
+int64_t registersTaken(const MmaKind &kind, unsigned operand) {
+  if (readsInPlace(kind) && operand < 2)
+    return kind.k * (operand == 0 ? rowsPerWave(kind) : kind.n);
+  const int64_t registers[] = {kind.lhs.nativeRegs, kind.rhs.nativeRegs, kind.acc.nativeRegs, 1, 1};
+  return registers[operand];
+}
+
+SmallVector<ReadOp> inPlaceFactors(Operation *op) {
+  SmallVector<ReadOp> factors;
+  if (auto mma = dyn_cast<MmaOp>(op))
+    for (Value factor : {mma.getLhs(), mma.getRhs()})
+      if (auto read = factor.getDefiningOp<ReadOp>(); read && read.getInPlace())
+        factors.push_back(read);
+  return factors;
+}
+
+bool isFactorInPlace(Operation *op, const Target &target) {
+  auto read = dyn_cast<ReadOp>(op);
+  if (!read || read.use_empty())
+    return false;
+  auto first = dyn_cast<MmaOp>(read->use_begin()->getOwner());
+  unsigned which = read->use_begin()->getOperandNumber();
+  if (!first || which > 1 || !first.getKind() || !readsInPlace(mmaKindOf(first, target)))
+    return false;
+  return llvm::all_of(read->getUses(), [&](mlir::OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && mma.getKindAttr() == first.getKindAttr() && use.getOperandNumber() == which;
+  });
+}
+
+int64_t partOfRow(const MmaKind &kind, int which, bool alongK) {
+  int64_t bytes = bits(which == 0 ? kind.lhs.type : kind.rhs.type) / 8;
+  return alongK ? 0 : bytes * (which == 0 ? kind.m : kind.n);
+}
+
+std::optional<InPlaceTile> inPlaceTile(const SharedMap &map, int64_t elementBytes, int64_t part) {
+  int64_t row = map.dims.back().extent * elementBytes;
+  for (int64_t span : {128, 64, 32})
+    if (row % span == 0 && part % span == 0)
+      return InPlaceTile{span, map.rows() * span};
+  return std::nullopt;
+}
+
+SharedMap inPlaceMap(SharedMap plain, int64_t elementBytes, const InPlaceTile &tile) {
+  int64_t perRow = tile.span / elementBytes;
+  plain.padding = 0;
+  plain.panel = plain.dims.back().extent > perRow ? perRow : 0;
+  // Bits 4 … of an address are exchanged by bits 7 …: eight rows of 128 bytes, four times two of 64, twice four of 32.
+  plain.swizzle = {.chunk = 16 / elementBytes, .rowsPerPhase = 128 / tile.span, .phases = tile.span / 16};
+  return plain;
+}
+
+InPlaceTile inPlaceTileOf(const SharedMap &map, int64_t elementBytes) {
+  int64_t perRow = map.panel ? map.panel : map.dims.back().extent;
+  return {perRow * elementBytes, map.rows() * perRow * elementBytes};
+}
+
+} // namespace soliton

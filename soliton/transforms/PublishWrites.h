@@ -1,0 +1,23 @@
+//===- PublishWrites.h - Which barriers show writes to matrix instructions --------------===//
+//
+// Matrix instructions that read shared memory by themselves see an ordinary write only after the wave that wrote has
+// said so, between its write (for a copy past the registers: the wait for it) and the barrier at which the waves meet:
+//
+//   wave.write %a, %s        wave.wait cp_async, 0
+//   wave.barrier             wave.barrier                 become   wave.barrier {publishes}
+//
+// The first barrier behind a write is one that publishes, whatever way the program came to it.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/analysis/Geometry.h"
+
+namespace soliton {
+
+void publishWrites(wave::KernelOp kernel, const Target &target);
+
+/// A barrier that has to publish and does not; null if there is none.
+wave::BarrierOp findUnpublished(wave::KernelOp kernel, const Target &target);
+
+} // namespace soliton
