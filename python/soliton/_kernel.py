@@ -161,7 +161,7 @@ class _BoundSymbol(Value):
 
     @property
     def handle(self):
-        from ._ops import scalar
+        from ._ops.registers import scalar
 
         return scalar(self.symbol, self._dtype).handle
 

@@ -283,7 +283,7 @@ def when(condition, then=None, otherwise=None):
         other = otherwise()
     if taken is None:
         return None
-    from ._ops import select
+    from ._ops.shapes import select
 
     if isinstance(taken, (tuple, list)):
         return tuple(select(condition, a, b) for a, b in zip(taken, other))

@@ -361,7 +361,7 @@ def _operand(value, like: Value):
     if hasattr(value, "item") and not hasattr(value, "symbolic_shape"):  # a number of NumPy
         return value.item()
     if is_expression(value):
-        from ._ops import scalar
+        from ._ops.registers import scalar
 
         return scalar(value, like.dtype).handle
     return None

@@ -188,9 +188,9 @@ class RegisterType:
         self.dtype = dtype
 
     def __call__(self, value, tag: str | None = None):
-        from . import _ops
+        from ._ops.registers import register
 
-        return _ops.register(self.symbolic_shape, self.dtype, value, tag=tag)
+        return register(self.symbolic_shape, self.dtype, value, tag=tag)
 
     def __repr__(self) -> str:
         return f"Register[{', '.join(map(str, self.symbolic_shape))}, {self.dtype}]"
