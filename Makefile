@@ -47,7 +47,7 @@ test: build
 	@python3 scripts/run_tests.py $(ARGS)
 
 test-torch: $(BUILD)/build.ninja | bootstrap
-	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared SolitonFakeHIP
 	@python3 scripts/run_tests.py --torch
 
 wheel: $(BUILD)/build.ninja | bootstrap

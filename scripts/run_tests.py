@@ -231,15 +231,17 @@ def parse_pytest(code: int, output: str) -> Result:
     if code == SKIP_CODE:
         return Result(skips=[("python", output.strip().splitlines()[-1])], output=output)
     result = Result(output=output)
+    summary = dict(re.findall(r"^SKIPPED \[\d+\] (\S+?\.py)(?::\d+)?: (.*)$", output, re.M))
     for name, verdict, reason in re.findall(r"^(\S+::.+?) (PASSED|FAILED|ERROR|SKIPPED)(?: \((.*?)\))?\s*\[", output, re.M):
         if verdict == "PASSED":
             result.passed += 1
         elif verdict == "SKIPPED":
-            result.skips.append((name, reason or "no reason given"))
+            # A reason that is too long for the line stands in the summary only.
+            result.skips.append((name, reason or summary.get(name.split("::")[0], "no reason given")))
         else:
             result.failures.append(name)
     # A file that is skipped as a whole has no line of its own but in the summary, where tests come once more.
-    for file, reason in re.findall(r"^SKIPPED \[\d+\] (\S+?\.py)(?::\d+)?: (.*)$", output, re.M):
+    for file, reason in summary.items():
         if not any(name.startswith(f"{file}::") for name, _ in result.skips):
             result.skips.append((file, reason))
     if (code != 0 and not result.failures) or result.count == 0:

@@ -113,9 +113,11 @@ PYTEST = """\
 python/tests/test_a.py::test_one PASSED [ 25%]
 python/tests/test_a.py::test_two[x-y z] FAILED [ 50%]
 python/tests/test_a.py::test_three SKIPPED (no GPU) [ 75%]
+python/tests/test_c.py::test_four SKIPPED [100%]
 =========================== short test summary info ============================
 SKIPPED [1] python/tests/test_b.py:9: torch is not installed
 SKIPPED [1] python/tests/test_a.py:30: no GPU
+SKIPPED [1] python/tests/test_c.py:13: a reason that is longer than the line
 """
 
 
@@ -125,7 +127,11 @@ class Pytest(unittest.TestCase):
         self.assertEqual((result.passed, result.failures), (1, ["python/tests/test_a.py::test_two[x-y z]"]))
         self.assertEqual(
             result.skips,
-            [("python/tests/test_a.py::test_three", "no GPU"), ("python/tests/test_b.py", "torch is not installed")],
+            [
+                ("python/tests/test_a.py::test_three", "no GPU"),
+                ("python/tests/test_c.py::test_four", "a reason that is longer than the line"),
+                ("python/tests/test_b.py", "torch is not installed"),
+            ],
         )
 
     def test_a_crash_is_a_failure(self):
