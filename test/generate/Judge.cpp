@@ -264,10 +264,8 @@ public:
     bool isAmd = target.starts_with("gfx");
     CompileAttempt binary =
         compile(isAmd ? rt::ImageKind::hsaco : rt::ImageKind::ptx, isAmd ? "compile to HSACO" : "compile to PTX");
-    if (prints(program)) // only the emulator does
-      return !binary && refusedWith(target, binary.diagnostics, "").kind == idText(DiagId::BackendUnsupported)
-                 ? Verdict()
-                 : failedWith("print-compiled", target, "code for a chip that prints: " + format(binary.diagnostics));
+    if (prints(program))
+      return judgePrintingCode(binary, inputs);
     if (!binary)
       return refusedWith(target, binary.diagnostics, "code object: ");
     if (isAmd || options.gpu.empty())
@@ -297,6 +295,16 @@ private:
     if (std::optional<Verdict> wrong = launch(*device, image, where, inputs, expected))
       return wrong;
     return judgeLines(output.lines(), inputs, where);
+  }
+
+  /// Only the emulator prints; a print in a branch that nobody takes is gone before a chip hears of it.
+  Verdict judgePrintingCode(const CompileAttempt &binary, const std::vector<Bytes> &inputs) {
+    std::set<std::string> wanted;
+    evaluate(program, inputs, &wanted);
+    bool isRefused = !binary && refusedWith(target, binary.diagnostics, "").kind == idText(DiagId::BackendUnsupported);
+    if (isRefused || (binary && wanted.empty()))
+      return {};
+    return failedWith("print-compiled", target, "code for a chip that prints: " + format(binary.diagnostics));
   }
 
   std::optional<Verdict> judgeLines(const std::set<std::string> &found, const std::vector<Bytes> &inputs,
@@ -389,6 +397,7 @@ Verdict judgeTarget(const Program &program, const JudgeOptions &options, const s
   if (verdict.outcome == Outcome::refused || (verdict.outcome == Outcome::accepted && !options.everyPass))
     return verdict;
   Stopwatch watch(seconds, "after every pass");
+  Captured lines; // which were judged before
   std::optional<Verdict> wrong = checkEveryPass(program, target, inputs);
   if (verdict.outcome == Outcome::accepted)
     return wrong.value_or(verdict);
