@@ -213,7 +213,7 @@ public:
   /// Each line once, without who printed it.
   std::set<std::string> lines() {
     stop();
-    std::rewind(file);
+    std::fseek(file, 0, SEEK_SET);
     std::set<std::string> found;
     std::string text;
     for (int c = 0; (c = std::fgetc(file)) != EOF;)
