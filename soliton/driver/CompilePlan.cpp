@@ -63,7 +63,9 @@ static rt::LaunchStep stepOf(const rt::KernelImage &image) {
           image.cluster,
           image.grid,
           image.staticSharedBytes,
-          image.dynamicSharedBytes};
+          image.dynamicSharedBytes,
+          image.tensorMaps,
+          image.isDependent};
 }
 
 /// What a step asks of a launch becomes what all of them do.
@@ -101,6 +103,8 @@ CompileResult asOne(std::vector<PlanStep> steps, const LaunchExpr &pays) {
   all.image.grid = first.grid;
   all.image.staticSharedBytes = first.staticSharedBytes;
   all.image.dynamicSharedBytes = first.dynamicSharedBytes;
+  all.image.tensorMaps = std::move(first.tensorMaps);
+  all.image.isDependent = first.isDependent;
   return all;
 }
 
