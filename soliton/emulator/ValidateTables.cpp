@@ -23,8 +23,9 @@ std::string checkSizes(const Program &p) {
   for (uint32_t extent : p.cluster)
     if (extent < 1 || extent > 16)
       return "a cluster of " + std::to_string(extent) + " workgroups along an axis, expected 1 to 16";
-  if (p.clusterSize() > 16)
-    return "a cluster of " + std::to_string(p.clusterSize()) + " workgroups, expected at most 16";
+  if (p.clusterSize() > 16 || p.clusterSize() * p.waves > 512)
+    return "a cluster of " + std::to_string(p.clusterSize()) + " workgroups of " + std::to_string(p.waves) +
+           " waves, expected at most 16 workgroups and 512 waves";
   if (p.numBuffers > 1024 || p.scalars.size() > 1024)
     return "more than 1024 arguments";
   if (p.code.size() > kMaxCode || p.slots.size() > kMaxSlots || p.pool.size() > (1u << 26))

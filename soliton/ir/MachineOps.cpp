@@ -195,7 +195,8 @@ static llvm::LogicalResult verifyCluster(mlir::Operation *op) {
   auto kernel = op->getParentOfType<KernelOp>();
   if (kernel && kernel.clusterSize() > 1)
     return mlir::success();
-  return op->emitOpError() << "speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several";
+  return op->emitOpError()
+         << "speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several";
 }
 
 llvm::LogicalResult CopyTileOp::verify() {
@@ -210,7 +211,8 @@ llvm::LogicalResult StoreTileOp::verify() {
     return mlir::failure();
   // store_tile_c2
   mlir::Type element = map.getElement();
-  bool isAdded = element.isInteger(32) || element.isInteger(64) || element.isF16() || element.isBF16() || element.isF32();
+  bool isAdded =
+      element.isInteger(32) || element.isInteger(64) || element.isF16() || element.isBF16() || element.isF32();
   if (getAdd() && !isAdded)
     return emitOpError() << "adds elements of type " << element
                          << ", expected integers of 32 or 64 bits, or floats of 16 or 32";

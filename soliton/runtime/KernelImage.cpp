@@ -172,16 +172,21 @@ Flaw findFlawInPlan(const KernelImage &image) {
 
 } // namespace
 
+LaunchStep firstStep(const KernelImage &image) {
+  return {image.entry,
+          image.code,
+          image.threads,
+          image.cluster,
+          image.grid,
+          image.staticSharedBytes,
+          image.dynamicSharedBytes,
+          image.tensorMaps,
+          image.isDependent};
+}
+
 std::vector<LaunchStep> launchSteps(const KernelImage &image) {
-  std::vector<LaunchStep> steps = {{image.entry,
-                                    {},
-                                    image.threads,
-                                    image.cluster,
-                                    image.grid,
-                                    image.staticSharedBytes,
-                                    image.dynamicSharedBytes,
-                                    image.tensorMaps,
-                                    image.isDependent}};
+  std::vector<LaunchStep> steps = {firstStep(image)};
+  steps.front().code.clear();
   steps.insert(steps.end(), image.further.begin(), image.further.end());
   return steps;
 }

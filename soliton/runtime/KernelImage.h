@@ -193,6 +193,9 @@ inline constexpr size_t kMaxZeroedRanges = 8;
 /// What the address of a workspace is a multiple of.
 inline constexpr size_t kWorkspaceAlignment = 256;
 
+/// The image's own kernel as a step of a plan, with its code.
+LaunchStep firstStep(const KernelImage &image);
+
 /// All kernels of the plan in order; the code of the first is the image's.
 std::vector<LaunchStep> launchSteps(const KernelImage &image);
 
