@@ -228,5 +228,23 @@ TEST_P(Gfx9Lanes, AMaximumKeepsNanAtLittleCost) {
   EXPECT_LE(count("v_max"), 7) << print(compiled.listing);
 }
 
+TEST(Amd, NumbersOfClustersAreRefused) {
+  std::string text = kernelText(chip("gfx942"), "%a: !machine.ptr", "  %rank = machine.id cluster_rank");
+  EXPECT_NE(errorOf(text, DiagId::BackendUnsupported).find("the number `cluster_rank` does not exist on gfx942"),
+            std::string::npos);
+  std::string clustered = replaceAll(kernelText(chip("gfx942"), "%a: !machine.ptr", ""), "} {\n^bb0",
+                                     ", cluster = array<i64: 2, 1, 1>} {\n^bb0");
+  EXPECT_NE(
+      errorOf(clustered, DiagId::BackendUnsupported).find("clusters of 2 workgroups, expected at most 1 on gfx942"),
+      std::string::npos);
+}
+
+TEST(Amd, TensorMapsAreRefused) {
+  std::string text = kernelText(chip("gfx942"), "%a: !machine.ptr, %map: !machine.map", "");
+  text = replaceAll(text, "} {\n^bb0",
+                    ", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64]>]} {\n^bb0");
+  EXPECT_NE(errorOf(text, DiagId::BackendUnsupported).find("`gfx942` has no tile copies"), std::string::npos);
+}
+
 } // namespace
 } // namespace soliton::backend

@@ -139,10 +139,95 @@ TEST(Nvidia, Warpgroup) {
   EXPECT_EQ(times(code->assembly, "cp.async.bulk.tensor.2d"), 2u);
   EXPECT_EQ(times(code->assembly, "mbarrier.try_wait"), 1u);
   // The maps come last, by value, at 64 bytes.
-  EXPECT_EQ(code->parameters[2], (Parameter{"map_a", ParameterKind::tensorMap, 64, 128}));
+  EXPECT_EQ(code->parameters[4], (Parameter{"map_a", ParameterKind::tensorMap, 64, 128}));
   EXPECT_EQ(code->parameterBytes, 320u);
   SOLITON_ASSEMBLE(program, *code);
   EXPECT_TRUE(code->warnings.empty());
+}
+
+TEST(Nvidia, TileCopies) {
+  Program program(readInput("tile-copy.mlir"), "tile-copy.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  EXPECT_EQ(times(code->assembly, "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"),
+            1u);
+  EXPECT_EQ(times(code->assembly, "prefetch.tensormap"), 1u);
+  EXPECT_EQ(code->parameters.back(), (Parameter{"map", ParameterKind::tensorMap, 64, 128}));
+  SOLITON_ASSEMBLE(program, *code);
+  EXPECT_TRUE(code->warnings.empty());
+}
+
+TEST(Nvidia, TileStores) {
+  std::string text = readInput("tile-store.mlir");
+  for (bool adds : {false, true}) {
+    std::string wanted =
+        adds ? replaceAll(text, "[%column0, %row0], [%c0]\n", "[%column0, %row0], [%c0] {add}\n") : text;
+    Program program(wanted, "tile-store.mlir");
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << program.said();
+    EXPECT_EQ(times(code->assembly, "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group"), adds ? 0u : 1u);
+    EXPECT_EQ(times(code->assembly, "cp.reduce.async.bulk.tensor.2d.global.shared::cta.add.tile.bulk_group"),
+              adds ? 1u : 0u);
+    EXPECT_EQ(times(code->assembly, "cp.async.bulk.commit_group"), 1u);
+    EXPECT_EQ(times(code->assembly, "cp.async.bulk.wait_group.read 0"), 1u);
+    EXPECT_EQ(times(code->assembly, "elect.sync"), 1u) << code->assembly;
+    EXPECT_EQ(times(code->assembly, "fence.proxy.async.shared::cta"), 1u);
+    SOLITON_ASSEMBLE(program, *code);
+    EXPECT_TRUE(code->warnings.empty());
+  }
+}
+
+TEST(Nvidia, Clusters) {
+  Program program(readInput("multicast.mlir"), "multicast.mlir");
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  const std::string &ptx = code->assembly;
+  EXPECT_NE(ptx.find(".reqnctapercluster 2, 1, 1"), std::string::npos) << ptx;
+  EXPECT_EQ(
+      times(ptx, "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster"),
+      1u);
+  EXPECT_EQ(times(ptx, "mapa.shared::cluster.u32"), 1u);
+  EXPECT_EQ(times(ptx, "mbarrier.arrive.shared::cluster.b64"), 1u) << "a scope would cost a quarter of the time";
+  EXPECT_EQ(times(ptx, "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64"), 2u);
+  EXPECT_EQ(times(ptx, "barrier.cluster.arrive.aligned"), 1u);
+  EXPECT_EQ(times(ptx, "barrier.cluster.wait.aligned"), 1u);
+  EXPECT_EQ(times(ptx, "griddepcontrol.wait"), 1u);
+  EXPECT_EQ(times(ptx, "griddepcontrol.launch_dependents"), 1u);
+  EXPECT_NE(ptx.find("%cluster_ctarank"), std::string::npos);
+  EXPECT_NE(ptx.find("%clusterid.x"), std::string::npos);
+  SOLITON_ASSEMBLE(program, *code);
+  EXPECT_TRUE(code->warnings.empty());
+}
+
+TEST(Nvidia, ClustersOfMoreThanTheHardwareHas) {
+  std::string text =
+      replaceAll(readInput("multicast.mlir"), "cluster = array<i64: 2, 1, 1>", "cluster = array<i64: 8, 4, 1>");
+  EXPECT_NE(errorOf(text, DiagId::BackendUnsupported).find("clusters of 32 workgroups, expected at most 16 on sm_90a"),
+            std::string::npos);
+}
+
+TEST(Nvidia, TileCopiesOfEveryRank) {
+  for (int rank = 1; rank <= 5; ++rank) {
+    std::string sizes = "64", strides, box = "64", coordinates = "%c0";
+    for (int d = 1; d < rank; ++d) {
+      sizes += ", 8";
+      strides += (d == 1 ? "strides = [" : ", ") + std::to_string(128 << (3 * (d - 1)));
+      box += ", 2";
+      coordinates += ", %c0";
+    }
+    std::string body = "  %c0 = arith.constant 0 : i32\n  %lane = machine.id lane\n"
+                       "  %first = arith.cmpi eq, %lane, %c0 : i32\n  scf.if %first {\n"
+                       "    machine.copy_tile %map [" +
+                       coordinates + "], [%c0], %c0\n  }";
+    std::string text = kernelText(hopper(), "%a: !machine.ptr, %map: !machine.map", body, 8192);
+    std::string maps = ", maps = [#machine.tensor_map<argument = 0, element = bf16, sizes = [" + sizes + "], " +
+                       (strides.empty() ? "" : strides + "], ") + "box = [" + box + "], swizzle = 128>]} {";
+    Program program(replaceAll(text, "} {\n^bb0", maps + "\n^bb0"));
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << program.said();
+    EXPECT_EQ(times(code->assembly, "cp.async.bulk.tensor." + std::to_string(rank) + "d"), 1u);
+    SOLITON_ASSEMBLE(program, *code);
+  }
 }
 
 TEST(Nvidia, MaskedAccessesAreOneInstruction) {

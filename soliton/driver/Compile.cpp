@@ -323,6 +323,7 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   machine::KernelOp lowered = *module.getOps<machine::KernelOp>().begin();
   describeMachine(lowered);
   addLimits(result.image, lowered);
+  addNeeds(result.image, lowered);
   lap("lower");
   keepText(Artefact::machine, module);
   last = Clock::now();

@@ -56,16 +56,6 @@ static std::vector<std::array<uint32_t, 2>> findExactAliases(const std::vector<P
   return pairs;
 }
 
-static rt::LaunchStep stepOf(const rt::KernelImage &image) {
-  return {image.entry,
-          image.code,
-          image.threads,
-          image.cluster,
-          image.grid,
-          image.staticSharedBytes,
-          image.dynamicSharedBytes};
-}
-
 /// What a step asks of a launch becomes what all of them do.
 static void addDemands(rt::KernelImage &all, const rt::KernelImage &step) {
   all.checks.insert(all.checks.end(), step.checks.begin(), step.checks.end());
@@ -87,7 +77,7 @@ CompileResult asOne(std::vector<PlanStep> steps, const LaunchExpr &pays) {
   all.image.further.clear();
   for (const PlanStep &step : steps) {
     all.phases.insert(all.phases.end(), step.compiled.phases.begin(), step.compiled.phases.end());
-    all.image.further.push_back(stepOf(step.compiled.image));
+    all.image.further.push_back(rt::firstStep(step.compiled.image));
   }
   for (const PlanStep &step : llvm::drop_end(steps))
     addDemands(all.image, step.compiled.image);
@@ -101,6 +91,8 @@ CompileResult asOne(std::vector<PlanStep> steps, const LaunchExpr &pays) {
   all.image.grid = first.grid;
   all.image.staticSharedBytes = first.staticSharedBytes;
   all.image.dynamicSharedBytes = first.dynamicSharedBytes;
+  all.image.tensorMaps = std::move(first.tensorMaps);
+  all.image.isDependent = first.isDependent;
   return all;
 }
 

@@ -271,4 +271,37 @@ void addLimits(rt::KernelImage &image, machine::KernelOp kernel) {
              "`; `wideOffsets` compiles it for any"});
 }
 
+/// The argument that the kernel's parameter of that number is; nothing for the workspace, which follows the buffers.
+static std::optional<uint32_t> bufferOf(const rt::KernelImage &image, int64_t parameter) {
+  for (auto [i, argument] : llvm::enumerate(image.arguments))
+    if (argument.kind == rt::ArgumentKind::buffer && parameter-- == 0)
+      return static_cast<uint32_t>(i);
+  return std::nullopt;
+}
+
+void addNeeds(rt::KernelImage &image, machine::KernelOp kernel) {
+  for (auto [to, from] : llvm::zip(image.cluster, kernel.getCluster().value_or(ArrayRef<int64_t>())))
+    to = static_cast<uint32_t>(from);
+  image.isDependent = kernel.getDependent();
+  if (!kernel.getMaps())
+    return;
+  LaunchExprs launch(namesOf(image.symbols), /*forWorkgroups=*/true);
+  for (auto map : kernel.getMapsAttr().getAsRange<machine::TensorMapAttr>()) {
+    rt::TensorMapSpec spec;
+    spec.argument = bufferOf(image, map.getArgument());
+    spec.offset = launch.convert(map.getOffset());
+    spec.dtype = dtypeOf(map.getElement()).value_or(DType::f32);
+    for (sym::Expr size : map.getSizes())
+      spec.sizes.push_back(launch.convert(size));
+    for (sym::Expr stride : map.getStrides())
+      spec.strides.push_back(launch.convert(stride));
+    spec.box.assign(map.getBox().begin(), map.getBox().end());
+    spec.swizzle = static_cast<uint32_t>(map.getSwizzle());
+    if (spec.argument)
+      image.arguments[*spec.argument].alignment =
+          std::max(image.arguments[*spec.argument].alignment, rt::kTensorMapAlignment);
+    image.tensorMaps.push_back(std::move(spec));
+  }
+}
+
 } // namespace soliton

@@ -23,4 +23,7 @@ rt::LaunchExpr launchExpr(sym::Expr expr, const std::vector<rt::SymbolSpec> &sym
 /// Adds what the lowered kernel's addresses rely on to what launches check.
 void addLimits(rt::KernelImage &image, machine::KernelOp kernel);
 
+/// Adds what the lowered kernel asks of its launch: clusters, tensor maps and what these ask of arguments.
+void addNeeds(rt::KernelImage &image, machine::KernelOp kernel);
+
 } // namespace soliton

@@ -24,8 +24,8 @@ Bounds boundsOf(Wave &wave, const Address &address, const Region &region, LaneAc
   std::byte *start;
   if (region.shared) {
     size = region.bytes;
-    start = reinterpret_cast<std::byte *>(wave.group.shared.data()) + region.offset;
-    access.origin = region.offset + base;
+    start = reinterpret_cast<std::byte *>(wave.group.shared.data()) + wave.block() + region.offset;
+    access.origin = wave.block() + region.offset + base;
   } else {
     const Buffer &buffer = wave.prepared.config.buffers[region.argument];
     size = static_cast<int64_t>(std::min<uint64_t>(buffer.bytes, uint64_t(far)));
@@ -54,7 +54,7 @@ void reportOutOfBounds(Wave &wave, const Instr &instr, const LaneAccess &access,
   wave.report(instr, FindingKind::OutOfBounds,
               wave.group.reporter.nameOf(wave.instruction(instr)) + " of " + std::to_string(access.bytes) +
                   " bytes at byte " + std::to_string(first) + " of " + where + access.region->name + "` in wave " +
-                  std::to_string(wave.index) + ", lane " + std::to_string(lane) + ", expected within [" +
+                  wave.group.reporter.waveName(wave.index) + ", lane " + std::to_string(lane) + ", expected within [" +
                   std::to_string(low) + ", " + std::to_string(high) + ")",
               "mask the lanes that are out of bounds", lane, first);
 }
@@ -125,7 +125,7 @@ void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access) {
     return wave.report(instr, FindingKind::Misaligned,
                        wave.group.reporter.nameOf(wave.instruction(instr)) + " of " + std::to_string(access.bytes) +
                            " bytes at byte " + std::to_string(access.origin + access.at[lane]) + " of `" +
-                           access.region->name + "` in wave " + std::to_string(wave.index) + ", lane " +
+                           access.region->name + "` in wave " + wave.group.reporter.waveName(wave.index) + ", lane " +
                            std::to_string(lane) + ", expected a multiple of " + std::to_string(needed),
                        "use a narrower access or pad the rows", lane, access.at[lane]);
   }

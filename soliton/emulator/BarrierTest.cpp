@@ -107,6 +107,37 @@ TEST(Barriers, AGroupLeftBehindIsADeadlock) {
     }
 }
 
+TEST(Barriers, ADeadlockOfRolesSaysWhoWaitsForWhat) {
+  // Wave 0 waits for a phase that wave 1 would complete, which waits at a barrier of two for wave 0.
+  Builder b({.waveSize = 32, .waves = 4, .sharedBytes = 8});
+  At full{.region = b.shared("full", 0, 8)};
+  Value wave = b.id(IdKind::Wave), zero = b.constant(DType::i32, 0);
+  auto is = [&](int64_t number) { return b.cmp(CmpOp::Eq, wave, b.constant(DType::i32, number)); };
+  b.beginIf(is(0));
+  b.mbarrierInit(full, 2);
+  b.endIf();
+  b.barrier();
+  b.beginIf(is(0));
+  b.at({"k.cpp", 1, 1}, "consume");
+  b.mbarrierWait(full, zero);
+  b.endIf();
+  b.beginIf(is(1));
+  b.at({"k.cpp", 2, 1}, "order");
+  b.barrier(3, 2);
+  b.mbarrierArrive(full);
+  b.endIf();
+  Program program = b.finish();
+  for (uint64_t seed : kSeeds) {
+    Result r = launch(program, seed);
+    ASSERT_TRUE(finds(r, FindingKind::Deadlock));
+    EXPECT_EQ(r.findings[0].message, "no wave can go on: wave 0 waits at `consume`, whose mbarrier at shared byte 0 "
+                                     "lacks 2 arrivals and 0 bytes, wave 1 waits at `order`, number 3, where 1 of 2 "
+                                     "waves have come, wave 2 has ended, wave 3 has ended");
+    EXPECT_EQ(r.findings[0].origin.what, "consume");
+    EXPECT_EQ(r.findings[0].otherOrigin.what, "order");
+  }
+}
+
 TEST(Barriers, LanesOfOneWaveMayNotDiffer) {
   Builder b({.waveSize = 64, .waves = 2});
   b.beginIf(b.cmp(CmpOp::Ult, b.id(IdKind::Lane), b.constant(DType::i32, 32)));

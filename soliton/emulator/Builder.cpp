@@ -59,6 +59,7 @@ Builder::Builder(BuilderOptions options) {
   program.waveSize = options.waveSize;
   program.waves = options.waves;
   program.sharedBytes = options.sharedBytes;
+  program.cluster = options.cluster;
   program.rules = options.rules;
   program.occupancy = options.occupancy;
   program.places.push_back({});

@@ -64,6 +64,7 @@ struct BuilderOptions {
   uint32_t waveSize = 64;
   uint32_t waves = 1;
   uint32_t sharedBytes = 0;
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
   Rules rules = {};
   Occupancy occupancy = {};
 };
@@ -92,8 +93,6 @@ public:
   uint32_t shared(std::string name, uint32_t offset, uint32_t bytes);
   /// The next scalar argument.
   Value scalar(DType type);
-  /// Number of the scalar argument that `scalar` returned last; for Quantity.
-  uint32_t numScalars() const { return static_cast<uint32_t>(program.scalars.size()); }
   uint32_t mmaKind(MmaKind kind);
   uint32_t matrixKind(MatrixKind kind);
   uint32_t tensorMap(TensorMap map);
@@ -166,7 +165,9 @@ public:
   void copyAsync(uint32_t bytes, const At &from, const At &to, CounterKind counter, bool laneOrder, Value mask = {},
                  bool zeroFill = false, bool clamp = false);
   /// The box at `coordinates` (innermost first) into shared memory; counts its bytes on the mbarrier.
-  void copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier);
+  /// `multicast`: a bit for each workgroup of the cluster that gets it, instead of this one.
+  void copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier,
+                    Value multicast = {});
   void copyTileStore(uint32_t map, const std::vector<Value> &coordinates, const At &tile, bool add = false);
   Value loadMatrix(uint32_t kind, DType type, const At &rows);
   void storeMatrix(uint32_t kind, Value value, const At &rows);
@@ -184,12 +185,17 @@ public:
   void commit(CounterKind counter);
   /// Returns `values`, ready.
   std::vector<Value> wait(CounterKind counter, uint32_t pending, const std::vector<Value> &values = {});
+  /// Until tile stores have read shared memory.
+  void waitRead(uint32_t pending);
   void mbarrierInit(const At &at, uint32_t arrivals);
-  void mbarrierArrive(const At &at, uint32_t arrivals = 1, bool perLane = false);
-  void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true, bool perLane = false);
+  /// `rank`: the workgroup of the cluster whose mbarrier it is, if not this one.
+  void mbarrierArrive(const At &at, uint32_t arrivals = 1, bool perLane = false, Value rank = {});
+  void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true, bool perLane = false, Value rank = {});
   void mbarrierExpect(const At &at, Value bytes, bool arrive = true);
   void mbarrierWait(const At &at, Value parity);
   void barrier(uint32_t id = 0, uint32_t waves = 0);
+  void clusterArrive() { emit(Op::ClusterArrive); }
+  void clusterWait() { emit(Op::ClusterWait); }
   /// Order and scope are those of memory fences.
   void fence(FenceOp op, Order order = Order::AcquireRelease, Scope scope = Scope::Device);
   void hint(Hint hint);

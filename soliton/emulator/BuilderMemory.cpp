@@ -92,10 +92,12 @@ static std::vector<uint32_t> slotsOf(const std::vector<Value> &values) {
   return slots;
 }
 
-void Builder::copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier) {
+void Builder::copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier,
+                           Value multicast) {
   uint32_t target = address(tile), barrier = address(mbarrier), start = poolOf(slotsOf(coordinates));
   Instr &instr = emit(Op::CopyTile);
   instr.sub = static_cast<uint8_t>(TileOp::Load);
+  instr.src[0] = multicast.slot;
   instr.imm = map;
   instr.index = target;
   instr.index2 = barrier;
@@ -188,6 +190,11 @@ std::vector<Value> Builder::wait(CounterKind counter, uint32_t pending, const st
   return ready;
 }
 
+void Builder::waitRead(uint32_t pending) {
+  wait(CounterKind::bulk, pending);
+  program.code.back().flags = kReadOnly;
+}
+
 void Builder::mbarrierInit(const At &at, uint32_t arrivals) {
   uint32_t where = address(at);
   Instr &instr = emit(Op::MbarrierInit);
@@ -195,19 +202,21 @@ void Builder::mbarrierInit(const At &at, uint32_t arrivals) {
   instr.imm = arrivals;
 }
 
-void Builder::mbarrierArrive(const At &at, uint32_t arrivals, bool perLane) {
+void Builder::mbarrierArrive(const At &at, uint32_t arrivals, bool perLane, Value rank) {
   uint32_t where = address(at);
   Instr &instr = emit(Op::MbarrierArrive);
   instr.index = where;
   instr.imm = arrivals;
+  instr.src[1] = rank.slot;
   instr.flags = perLane ? kPerLane : 0;
 }
 
-void Builder::mbarrierExpect(const At &at, uint32_t bytes, bool arrive, bool perLane) {
+void Builder::mbarrierExpect(const At &at, uint32_t bytes, bool arrive, bool perLane, Value rank) {
   uint32_t where = address(at);
   Instr &instr = emit(Op::MbarrierExpect);
   instr.index = where;
   instr.imm = bytes;
+  instr.src[1] = rank.slot;
   instr.flags = static_cast<uint8_t>((arrive ? kArrive : 0) | (perLane ? kPerLane : 0));
 }
 

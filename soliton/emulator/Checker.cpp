@@ -10,9 +10,6 @@
 
 namespace soliton::emu {
 
-static CounterKind counterOf(Agent agent) {
-  return static_cast<CounterKind>(agent % kNumCounters);
-}
 static bool isCounted(Agent agent) {
   return counterOf(agent) == CounterKind::shared || counterOf(agent) == CounterKind::vm;
 }
@@ -49,32 +46,33 @@ std::string repairOf(FindingKind kind, const Clocks &clocks, const Actor &actor,
 }
 
 SharedChecker::SharedChecker(const Program &program, Clocks &clocks, Reporter &reporter)
-    : program(program), clocks(clocks), reporter(reporter) {
-  initialized.resize(program.sharedBytes);
-  atomicWrite.resize(program.sharedBytes);
-  writeAccess.resize(program.sharedBytes);
-  writeAgent.resize(program.sharedBytes);
+    : program(program), clocks(clocks), reporter(reporter), bytes(program.blockDistance() * program.clusterSize()) {
+  initialized.resize(bytes);
+  atomicWrite.resize(bytes);
+  writeAccess.resize(bytes);
+  writeAgent.resize(bytes);
   bool hasBulk = false, hasMma = false, hasAtomicLoad = false;
   for (const Instr &instr : program.code) {
     hasAtomicLoad |= instr.op == Op::Load && instr.order != Order::Plain;
     hasBulk |= instr.op == Op::CopyTile && instr.sub != uint8_t(TileOp::Load);
     hasMma |= instr.op == Op::MmaAsync;
   }
-  columnOf.resize(2 * program.waves * kNumCounters, 0xffffffffu);
-  for (uint32_t wave = 0; wave < program.waves; ++wave)
-    for (CounterKind counter : {CounterKind::shared, CounterKind::bulk, CounterKind::mma}) {
-      if ((counter == CounterKind::bulk && !hasBulk) || (counter == CounterKind::mma && !hasMma))
-        continue;
-      addReader(agentOf(wave, counter), false);
-    }
-  for (uint32_t wave = 0; wave < program.waves && hasAtomicLoad; ++wave)
+  columnOf.resize(2 * clocks.numWaves() * kAgentsPerWave, 0xffffffffu);
+  for (uint32_t wave = 0; wave < clocks.numWaves(); ++wave) {
+    addReader(agentOf(wave, CounterKind::shared), false);
+    if (hasBulk)
+      addReader(bulkReaderOf(wave), false);
+    if (hasMma)
+      addReader(agentOf(wave, CounterKind::mma), false);
+  }
+  for (uint32_t wave = 0; wave < clocks.numWaves() && hasAtomicLoad; ++wave)
     addReader(agentOf(wave, CounterKind::shared), true);
 }
 
 void SharedChecker::addReader(Agent agent, bool atomic) {
-  columnOf[agent + (atomic ? program.waves * kNumCounters : 0)] = static_cast<uint32_t>(readers.size());
+  columnOf[agent + (atomic ? clocks.numWaves() * kAgentsPerWave : 0)] = static_cast<uint32_t>(readers.size());
   readers.push_back({agent, atomic});
-  readAccess.emplace_back(program.sharedBytes);
+  readAccess.emplace_back(bytes);
 }
 
 void SharedChecker::reset(bool restarted) {
@@ -110,7 +108,7 @@ void SharedChecker::read(uint32_t first, uint32_t bytes, uint32_t lane) {
     uninitialized |= initialized[b] ^ 1u;
     unordered |= writeAccess[b] > limits[writeAgent[b]] && !(actor.atomic && atomicWrite[b]);
   }
-  uint32_t column = columnOf[actor.agent + (actor.atomic ? program.waves * kNumCounters : 0)];
+  uint32_t column = columnOf[actor.agent + (actor.atomic ? clocks.numWaves() * kAgentsPerWave : 0)];
   std::fill_n(readAccess[column].begin() + first, bytes, actor.access);
   if (!(uninitialized | unordered))
     return;
@@ -154,7 +152,11 @@ void SharedChecker::write(uint32_t first, uint32_t bytes, uint32_t lane) {
 
 /// "shared byte 512 (byte 0 of `rhs`)".
 static std::string byteText(const Program &program, uint32_t byte) {
-  std::string text = "shared byte " + std::to_string(byte);
+  std::string rank;
+  if (program.clusterSize() > 1)
+    rank = " of workgroup " + std::to_string(byte / program.blockDistance()) + " of the cluster";
+  byte %= program.blockDistance();
+  std::string text = "shared byte " + std::to_string(byte) + rank;
   for (const Region &region : program.regions)
     if (region.shared && byte >= region.offset && byte - region.offset < region.bytes)
       return text + " (byte " + std::to_string(byte - region.offset) + " of `" + region.name + "`)";
@@ -167,7 +169,7 @@ void SharedChecker::reportUninitialized(uint32_t byte, uint32_t lane) {
   Finding finding;
   finding.kind = FindingKind::Uninitialized;
   finding.message = reporter.nameOf(actor.instruction) + " reads " + byteText(program, byte) + " in wave " +
-                    std::to_string(actor.wave) + ", lane " + std::to_string(lane) + ", which nothing has written";
+                    reporter.waveName(actor.wave) + ", lane " + std::to_string(lane) + ", which nothing has written";
   finding.instruction = actor.instruction;
   finding.workgroup = actor.workgroup;
   finding.wave = actor.wave;
@@ -189,9 +191,9 @@ void SharedChecker::reportUnordered(uint32_t byte, uint32_t lane, bool isWrite, 
   Finding finding;
   finding.kind = kind;
   finding.hint = repairOf(kind, clocks, actor, agent, access);
-  std::string owner = clocks.isMbarrier(agent) ? "" : " of wave " + std::to_string(clocks.waveOf(agent));
+  std::string owner = clocks.isMbarrier(agent) ? "" : " of wave " + reporter.waveName(clocks.waveOf(agent));
   finding.message = reporter.nameOf(actor.instruction) + (isWrite ? " writes " : " reads ") + byteText(program, byte) +
-                    " in wave " + std::to_string(actor.wave) + ", lane " + std::to_string(lane) +
+                    " in wave " + reporter.waveName(actor.wave) + ", lane " + std::to_string(lane) +
                     ", not ordered after the " + (otherIsWrite ? "write" : "read") + " by " + reporter.nameOf(other) +
                     owner;
   finding.instruction = actor.instruction;

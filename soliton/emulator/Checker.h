@@ -55,6 +55,8 @@ private:
   const Program &program;
   Clocks &clocks;
   Reporter &reporter;
+  /// Of the shared blocks of a cluster.
+  uint32_t bytes;
   Actor actor;
   /// By agent: accesses up to this number are ordered before the actor's.
   std::vector<uint32_t> limits;

@@ -43,7 +43,7 @@ void ClockSet::join(const ClockSet &other) {
 Clocks::Clocks(uint32_t waves, bool barrierCompletes) : waves(waves), completes(barrierCompletes) {
   sets.resize(waves);
   syncs.resize(waves);
-  for (uint32_t i = 0; i < waves * kNumCounters; ++i)
+  for (uint32_t i = 0; i < waves * kAgentsPerWave; ++i)
     addAgent();
 }
 
@@ -96,19 +96,18 @@ void Clocks::setInstruction(Agent agent, uint32_t instruction) {
 bool Clocks::isGeneric(Agent agent) const {
   if (isMbarrier(agent))
     return false;
-  auto counter = static_cast<CounterKind>(agent % kNumCounters);
+  CounterKind counter = counterOf(agent);
   return counter == CounterKind::shared || counter == CounterKind::vm || counter == CounterKind::cpAsync;
 }
 
-void Clocks::retire(uint32_t wave, CounterKind counter) {
-  Agent agent = agentOf(wave, counter);
+void Clocks::retire(uint32_t wave, Agent agent) {
   sets[wave].known[agent] = std::max(sets[wave].known[agent], counters[agent].done);
 }
 
 void Clocks::complete(uint32_t wave, CounterKind counter) {
   Agent agent = agentOf(wave, counter);
   counters[agent].done = counters[agent].issued;
-  retire(wave, counter);
+  retire(wave, agent);
 }
 
 void Clocks::fenceProxy(uint32_t wave) {
@@ -122,10 +121,8 @@ ClockSet Clocks::publish(uint32_t wave) {
     complete(wave, CounterKind::shared);
     complete(wave, CounterKind::vm);
   }
-  for (int i = 0; i < kNumCounters; ++i) {
-    Agent agent = agentOf(wave, static_cast<CounterKind>(i));
+  for (Agent agent = wave * kAgentsPerWave; agent < (wave + 1) * kAgentsPerWave; ++agent)
     sets[wave].issued[agent] = counters[agent].issued;
-  }
   return sets[wave];
 }
 

@@ -1,7 +1,9 @@
 //===- Clocks.h - What has happened before what, for a workgroup ----------===//
 //
-// Agents do memory accesses: each wave is five of them (one per CounterKind), each mbarrier is one (it stands for the
-// tile copies that complete on it). An agent numbers its accesses 1, 2, 3, …. For every wave v and agent a
+// Agents do memory accesses: each wave is six of them (one per CounterKind, and one for what its tile stores read from
+// shared memory, which is over before they are), each mbarrier is one (it stands for the tile copies that complete on
+// it). The waves of a cluster count as those of one workgroup. An agent numbers its accesses 1, 2, 3, …. For every wave
+// v and agent a
 //
 //   known[v][a]    accesses of a up to this number are complete and ordered before what v does now
 //   issued[v][a]   … were issued before it (a barrier has passed), complete or not
@@ -24,8 +26,19 @@ namespace soliton::emu {
 
 using Agent = uint32_t;
 
+inline constexpr uint32_t kAgentsPerWave = kNumCounters + 1;
+
 inline Agent agentOf(uint32_t wave, CounterKind counter) {
-  return wave * kNumCounters + static_cast<uint32_t>(counter);
+  return wave * kAgentsPerWave + static_cast<uint32_t>(counter);
+}
+/// Its tile stores, as they read shared memory.
+inline Agent bulkReaderOf(uint32_t wave) {
+  return wave * kAgentsPerWave + kNumCounters;
+}
+/// What the accesses of a wave's agent are counted on.
+inline CounterKind counterOf(Agent agent) {
+  uint32_t which = agent % kAgentsPerWave;
+  return which == kNumCounters ? CounterKind::bulk : static_cast<CounterKind>(which);
 }
 
 /// Outstanding work of one wave on one counter.
@@ -78,8 +91,8 @@ public:
   Agent addAgent();
   uint32_t numAgents() const { return static_cast<uint32_t>(counters.size()); }
   uint32_t numWaves() const { return waves; }
-  uint32_t waveOf(Agent agent) const { return agent / kNumCounters; }
-  bool isMbarrier(Agent agent) const { return agent >= waves * kNumCounters; }
+  uint32_t waveOf(Agent agent) const { return agent / kAgentsPerWave; }
+  bool isMbarrier(Agent agent) const { return agent >= waves * kAgentsPerWave; }
   bool isGeneric(Agent agent) const;
 
   const std::vector<uint32_t> &known(uint32_t wave) const { return sets[wave].known; }
@@ -92,7 +105,7 @@ public:
   void take(uint32_t wave, const Knowledge &knowledge);
 
   /// The wave's own counter has advanced.
-  void retire(uint32_t wave, CounterKind counter);
+  void retire(uint32_t wave, Agent agent);
   /// The wave's accesses to that space are complete (a fence, or a barrier where the target promises it).
   void complete(uint32_t wave, CounterKind counter);
   void fenceProxy(uint32_t wave);

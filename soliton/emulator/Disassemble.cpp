@@ -63,6 +63,8 @@ std::string_view name(Op op) {
                                                "mbarrier.expect",
                                                "mbarrier.wait",
                                                "barrier",
+                                               "cluster.arrive",
+                                               "cluster.wait",
                                                "fence",
                                                "shuffle",
                                                "ballot",

@@ -51,12 +51,12 @@ static std::vector<uint8_t> damagedSample(const uint8_t *data, size_t size) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try {
     Program program = size % 2 ? deserialize(damagedSample(data, size)) : deserialize({data, size});
-    if (!validate(program).empty() || program.numBuffers > 8 || program.waves > 8)
+    if (!validate(program).empty() || program.numBuffers > 8 || program.waves * program.clusterSize() > 16)
       return 0;
     std::vector<std::vector<uint8_t>> memory(program.numBuffers, std::vector<uint8_t>(777));
     LaunchConfig config;
-    // Up to three workgroups, of which two are resident.
-    config.grid = {1 + uint32_t(size % 3), 1, 1};
+    // Up to three workgroups, or clusters of them, of which two are resident.
+    config.grid = {program.cluster[0] * (1 + uint32_t(size % 3)), program.cluster[1], program.cluster[2]};
     config.resident = 2;
     config.seed = size % 4;
     config.checks = size % 5 != 0;

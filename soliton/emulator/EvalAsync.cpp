@@ -73,7 +73,10 @@ bool isOfAllLanes(CounterKind counter) {
 void evalCommit(Wave &wave, const Instr &instr) {
   if (isOfAllLanes(static_cast<CounterKind>(instr.sub)))
     wave.requireConverged(instr);
-  wave.group.clocks.counter(agentOf(wave.index, static_cast<CounterKind>(instr.sub))).commit();
+  Clocks &clocks = wave.group.clocks;
+  clocks.counter(agentOf(wave.index, static_cast<CounterKind>(instr.sub))).commit();
+  if (instr.sub == uint8_t(CounterKind::bulk))
+    clocks.counter(bulkReaderOf(wave.index)).commit();
 }
 
 /// `wait` hands its values on; one that is still pending is a finding.
@@ -88,8 +91,8 @@ void passOn(Wave &wave, const Instr &instr, Slot from, Slot to) {
   wave.pendingOf[to] = wave.pendingOf[from];
   if (wave.pendingOf[from])
     wave.report(instr, FindingKind::PendingValue,
-                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
-                    " returns a value whose `mma_async` it leaves pending",
+                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
+                    wave.group.reporter.waveName(wave.index) + " returns a value whose `mma_async` it leaves pending",
                 "wait for fewer pending groups, or commit the group first", Finding::kNone, 0);
 }
 
@@ -105,8 +108,17 @@ void evalWait(Wave &wave, const Instr &instr) {
                     " pending, expected at most " + std::to_string(most),
                 "wait for a smaller number", Finding::kNone, 0);
   Clocks &clocks = wave.group.clocks;
-  clocks.counter(agentOf(wave.index, counter)).wait(pending, isCounted(counter));
-  clocks.retire(wave.index, counter);
+  if (counter == CounterKind::bulk) {
+    Agent reader = bulkReaderOf(wave.index);
+    clocks.counter(reader).wait(pending, false);
+    clocks.retire(wave.index, reader);
+    retireReads(wave);
+    if (instr.flags & kReadOnly)
+      return;
+  }
+  Agent agent = agentOf(wave.index, counter);
+  clocks.counter(agent).wait(pending, isCounted(counter));
+  clocks.retire(wave.index, agent);
   retire(wave, counter);
   for (uint32_t i = 0; i < instr.poolCount; i += 2) {
     Slot from = wave.program.pool[instr.pool + i], to = wave.program.pool[instr.pool + i + 1];
@@ -115,6 +127,13 @@ void evalWait(Wave &wave, const Instr &instr) {
 }
 
 } // namespace
+
+void retireReads(Wave &wave) {
+  uint32_t done = wave.group.clocks.counter(bulkReaderOf(wave.index)).done;
+  for (PendingTile &tile : wave.tileStores)
+    if (tile.readAccess <= done)
+      captureTile(wave, wave.program.code[tile.instruction], tile);
+}
 
 void retire(Wave &wave, CounterKind counter) {
   uint32_t done = wave.group.clocks.counter(agentOf(wave.index, counter)).done;
@@ -128,7 +147,7 @@ void retire(Wave &wave, CounterKind counter) {
     std::erase_if(wave.copies, isDone);
   }
   while (counter == CounterKind::bulk && !wave.tileStores.empty() && wave.tileStores.front().access <= done) {
-    const PendingTile &tile = wave.tileStores.front();
+    PendingTile &tile = wave.tileStores.front();
     runTile(wave, wave.program.code[tile.instruction], tile);
     wave.tileStores.pop_front();
   }
@@ -140,13 +159,13 @@ void retire(Wave &wave, CounterKind counter) {
 }
 
 void drain(Wave &wave) {
-  const CounterState &bulk = wave.group.clocks.counter(agentOf(wave.index, CounterKind::bulk));
+  const CounterState &bulk = wave.group.clocks.counter(bulkReaderOf(wave.index));
   if (wave.group.checks && bulk.issued > bulk.done) {
     Finding finding;
     finding.kind = FindingKind::MissingWait;
     finding.instruction = wave.pc - 1;
-    finding.other = wave.group.clocks.instructionOf(agentOf(wave.index, CounterKind::bulk), bulk.issued);
-    finding.message = "wave " + std::to_string(wave.index) + " ends while " +
+    finding.other = wave.group.clocks.instructionOf(bulkReaderOf(wave.index), bulk.issued);
+    finding.message = "wave " + wave.group.reporter.waveName(wave.index) + " ends while " +
                       wave.group.reporter.nameOf(finding.other) + " may still read shared memory";
     finding.hint = "insert `commit bulk` and `wait bulk 0` before the end";
     finding.workgroup = wave.group.linear;
@@ -157,7 +176,7 @@ void drain(Wave &wave) {
   for (const PendingCopy &copy : wave.copies)
     apply(wave, copy);
   wave.copies.clear();
-  for (const PendingTile &tile : wave.tileStores)
+  for (PendingTile &tile : wave.tileStores)
     runTile(wave, wave.program.code[tile.instruction], tile);
   wave.tileStores.clear();
   wave.mmas.clear();

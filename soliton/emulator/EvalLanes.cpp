@@ -73,7 +73,7 @@ void evalUniform(Wave &wave, const Instr &instr) {
       if (from[element * wave.lanes + lane] != to[element])
         return wave.report(instr, FindingKind::Divergent,
                            "a value that has to be uniform differs between lanes " + std::to_string(first) + " and " +
-                               std::to_string(lane) + " of wave " + std::to_string(wave.index),
+                               std::to_string(lane) + " of wave " + wave.group.reporter.waveName(wave.index),
                            "compute it from uniform values only", lane, 0);
   }
 }
@@ -124,9 +124,8 @@ void evalPrint(Wave &wave, const Instr &instr) {
       else
         lines += c;
     lines += " = " + elementText(wave, instr.src[1], wordOf(wave, instr.src[1], lane)) + "  (workgroup " +
-             std::to_string(wave.group.id[0]) + " " + std::to_string(wave.group.id[1]) + " " +
-             std::to_string(wave.group.id[2]) + ", wave " + std::to_string(wave.index) + ", lane " +
-             std::to_string(lane) + ")\n";
+             std::to_string(wave.id()[0]) + " " + std::to_string(wave.id()[1]) + " " + std::to_string(wave.id()[2]) +
+             ", wave " + std::to_string(wave.index % wave.program.waves) + ", lane " + std::to_string(lane) + ")\n";
   }
   std::fwrite(lines.data(), 1, lines.size(), stdout);
 }

@@ -29,24 +29,43 @@ void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes) {
 bool issuesOnce(Wave &wave, const Instr &instr) {
   if (wave.active != 0 && wave.active != wave.allLanes() && !std::has_single_bit(wave.active))
     wave.report(instr, FindingKind::Divergent,
-                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
-                    " is issued by " + std::to_string(std::popcount(wave.active)) + " lanes, expected one",
+                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
+                    wave.group.reporter.waveName(wave.index) + " is issued by " +
+                    std::to_string(std::popcount(wave.active)) + " lanes, expected one",
                 "let one lane issue it", static_cast<uint32_t>(std::countr_zero(wave.active)), 0);
   return wave.active != 0;
 }
 
-Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address) {
+/// Whether that workgroup of the cluster is there.
+static bool isThere(Wave &wave, const Instr &instr, uint32_t rank) {
+  uint32_t size = wave.program.clusterSize();
+  if (rank < size && !wave.group.hasLeft(rank))
+    return true;
+  wave.report(instr, FindingKind::MbarrierMisuse,
+              wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
+                  wave.group.reporter.waveName(wave.index) + " speaks of workgroup " + std::to_string(rank) +
+                  (rank < size ? " of the cluster, which has ended"
+                               : " of a cluster of " + std::to_string(size) + " workgroups"),
+              rank < size ? "let the workgroups of a cluster meet before they end" : "name one that there is",
+              Finding::kNone, rank);
+  return false;
+}
+
+Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank) {
   Workgroup &group = wave.group;
   uint32_t at = 0;
-  if (!wave.resolveShared(instr, address, 8, at))
+  if (!wave.resolveShared(instr, address, 8, at) || !isThere(wave, instr, rank))
     return nullptr;
+  uint32_t place = at - wave.block();
+  at = rank * wave.program.blockDistance() + place;
   Mbarrier *mbarrier = group.findMbarrier(at);
   std::string name = group.reporter.nameOf(wave.instruction(instr));
   if (!mbarrier || !mbarrier->live) {
     wave.report(instr, FindingKind::MbarrierMisuse,
-                name + " in wave " + std::to_string(wave.index) + " at shared byte " + std::to_string(at) +
+                name + " in wave " + group.reporter.waveName(wave.index) + " at shared byte " + std::to_string(place) +
+                    (rank == wave.rank() ? "" : " of workgroup " + std::to_string(rank) + " of the cluster") +
                     ", where no mbarrier was made",
-                "insert `mbarrier init` + `barrier` before", Finding::kNone, at);
+                "insert `mbarrier init` + `barrier` before", Finding::kNone, place);
     return nullptr;
   }
   const Actor &maker = mbarrier->maker;
@@ -56,8 +75,8 @@ Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address) {
   Finding finding;
   finding.kind = judge(group.clocks, actor, maker.agent, maker.access);
   finding.hint = repairOf(finding.kind, group.clocks, actor, maker.agent, maker.access);
-  finding.message = name + " in wave " + std::to_string(wave.index) + " is not ordered after " +
-                    group.reporter.nameOf(maker.instruction) + " of wave " + std::to_string(maker.wave);
+  finding.message = name + " in wave " + group.reporter.waveName(wave.index) + " is not ordered after " +
+                    group.reporter.nameOf(maker.instruction) + " of wave " + group.reporter.waveName(maker.wave);
   finding.instruction = wave.instruction(instr);
   finding.other = maker.instruction;
   finding.workgroup = group.linear;
@@ -110,9 +129,10 @@ void arrive(Wave &wave, const Instr &instr, Mbarrier &mbarrier, int64_t arrivals
   mbarrier.pending -= arrivals;
   if (mbarrier.pending < 0) {
     wave.report(instr, FindingKind::MbarrierMisuse,
-                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
-                    " is one arrival too many for the mbarrier at shared byte " + std::to_string(mbarrier.address) +
-                    ", which expects " + std::to_string(mbarrier.count) + " in a phase",
+                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + group.reporter.waveName(wave.index) +
+                    " is one arrival too many for the mbarrier at shared byte " +
+                    std::to_string(mbarrier.address % wave.program.blockDistance()) + ", which expects " +
+                    std::to_string(mbarrier.count) + " in a phase",
                 "init it with the number of arrivals", Finding::kNone, mbarrier.address);
     mbarrier.pending = 0;
   }
@@ -124,17 +144,23 @@ int64_t issuers(Wave &wave, const Instr &instr) {
   return instr.flags & kPerLane ? std::popcount(wave.active) : issuesOnce(wave, instr);
 }
 
+/// The workgroup of the cluster whose mbarrier is meant.
+uint32_t rankOf(Wave &wave, const Instr &instr) {
+  return instr.src[1] == kNoSlot ? wave.rank() : wave.words(instr.src[1])[0];
+}
+
 void evalArrive(Wave &wave, const Instr &instr) {
   int64_t each = issuers(wave, instr);
   if (each == 0)
     return;
-  if (Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]))
+  if (Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index], rankOf(wave, instr)))
     arrive(wave, instr, *mbarrier, instr.imm * each);
 }
 
 void evalExpect(Wave &wave, const Instr &instr) {
   int64_t each = issuers(wave, instr);
-  Mbarrier *mbarrier = each ? mbarrierOf(wave, instr, wave.program.addresses[instr.index]) : nullptr;
+  Mbarrier *mbarrier =
+      each ? mbarrierOf(wave, instr, wave.program.addresses[instr.index], rankOf(wave, instr)) : nullptr;
   if (!mbarrier)
     return;
   int64_t bytes = each * (instr.src[0] == kNoSlot ? instr.imm : int64_t(wave.words(instr.src[0])[0]));
@@ -157,7 +183,7 @@ bool isComplete(const Mbarrier &mbarrier, uint32_t parity) {
 
 void evalWait(Wave &wave, const Instr &instr) {
   Workgroup &group = wave.group;
-  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index]);
+  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index], wave.rank());
   if (!mbarrier)
     return;
   uint32_t parity = wave.words(instr.src[0])[0] & 1;
@@ -172,6 +198,7 @@ void evalWait(Wave &wave, const Instr &instr) {
     --wave.pc;
     --group.counts[static_cast<size_t>(Op::MbarrierWait)];
     wave.status = Status::AtMbarrier;
+    wave.mbarrier = mbarrier->address;
     wave.stop = true;
     return;
   }

@@ -201,8 +201,9 @@ void judgeLanes(Wave &wave, const Instr &instr, const LaneAccess &access, const 
       int64_t at = access.origin + access.at[lane] + int64_t(element * sizeof(Memory));
       return wave.report(instr, FindingKind::LaneConflict,
                          "lanes of one " + wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
-                             std::to_string(wave.index) + " write different values to byte " + std::to_string(at) +
-                             " of `" + access.region->name + "`, one of them lane " + std::to_string(lane),
+                             wave.group.reporter.waveName(wave.index) + " write different values to byte " +
+                             std::to_string(at) + " of `" + access.region->name + "`, one of them lane " +
+                             std::to_string(lane),
                          "mask all holders of the element but one", lane, at);
     }
   }

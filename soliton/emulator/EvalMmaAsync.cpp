@@ -49,7 +49,7 @@ std::vector<uint32_t> gatherTile(Wave &wave, const SharedTile &tile, uint32_t st
   const uint8_t *shared = wave.group.shared.data();
   forChunks(tile, start, firstOuter, outers, k, width, [&](uint32_t at, uint32_t outer, uint32_t kk) {
     uint8_t chunk[16] = {};
-    if (uint64_t(at) + 16 <= wave.program.sharedBytes)
+    if (uint64_t(at) + 16 <= wave.block() + wave.program.sharedBytes)
       std::memcpy(chunk, shared + at, 16);
     for (uint32_t i = 0; i < perChunk; ++i) {
       uint32_t o = tile.kMajor ? outer : outer + i, q = tile.kMajor ? kk + i : kk;
@@ -90,17 +90,18 @@ void judgeTile(Wave &wave, const Instr &instr, const SharedTile &tile, uint32_t 
   uint32_t block = wave.program.sharedBytes;
   forChunks(tile, start, firstOuter, outers, k, static_cast<uint32_t>(bits(type)) / 8,
             [&](uint32_t at, uint32_t, uint32_t) {
-              if (uint64_t(at) + 16 > block) {
+              if (uint64_t(at) + 16 > wave.block() + block) {
                 outside = true;
-                where = at;
+                where = at - wave.block();
               } else if (wave.group.checks) {
                 wave.group.sharedChecker.read(at, 16, 0);
               }
             });
   if (outside)
     wave.report(instr, FindingKind::OutOfBounds,
-                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) +
-                    " reads shared byte " + std::to_string(where) + " of a block of " + std::to_string(block),
+                wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
+                    wave.group.reporter.waveName(wave.index) + " reads shared byte " + std::to_string(where) +
+                    " of a block of " + std::to_string(block),
                 "check the tile's start and byte distances", Finding::kNone, where);
 }
 

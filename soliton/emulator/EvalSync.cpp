@@ -25,14 +25,15 @@ void release(Workgroup &group, BarrierState &barrier) {
 void evalBarrier(Wave &wave, const Instr &instr) {
   wave.requireConverged(instr);
   Workgroup &group = wave.group;
-  BarrierState &barrier = group.barriers[instr.sub];
+  BarrierState &barrier = group.barriers[size_t(16) * wave.rank() + instr.sub];
   uint32_t expected = instr.imm ? static_cast<uint32_t>(instr.imm) : wave.program.waves;
   if (barrier.waiting.empty())
     barrier.expected = expected;
   if (barrier.expected != expected)
     wave.report(instr, FindingKind::Divergent,
-                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + std::to_string(wave.index) + " counts " +
-                    std::to_string(expected) + " waves, another wave counts " + std::to_string(barrier.expected),
+                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + group.reporter.waveName(wave.index) +
+                    " counts " + std::to_string(expected) + " waves, another wave counts " +
+                    std::to_string(barrier.expected),
                 "give all waves the same number", Finding::kNone, 0);
   barrier.waiting.push_back(wave.index);
   group.noteChange();
@@ -40,6 +41,56 @@ void evalBarrier(Wave &wave, const Instr &instr) {
     return release(group, barrier);
   wave.status = Status::AtBarrier;
   wave.stop = true;
+}
+
+/// Complete when every wave that has not ended has come.
+void completeCluster(Workgroup &group) {
+  ClusterBarrier &barrier = group.clusterBarrier;
+  for (const std::unique_ptr<Wave> &wave : group.waves)
+    if (wave->status != Status::Ended && wave->clusterArrivals <= barrier.phase)
+      return;
+  ++barrier.phase;
+  barrier.completed.join(barrier.arriving);
+  group.noteChange();
+}
+
+void reportTurn(Wave &wave, const Instr &instr, const char *what) {
+  wave.report(instr, FindingKind::Divergent,
+              wave.group.reporter.nameOf(wave.instruction(instr)) + " in wave " +
+                  wave.group.reporter.waveName(wave.index) + what,
+              "let each wave arrive and wait in turns", Finding::kNone, 0);
+}
+
+void evalClusterArrive(Wave &wave, const Instr &instr) {
+  wave.requireConverged(instr);
+  Workgroup &group = wave.group;
+  if (wave.clusterArrivals > wave.clusterWaits)
+    return reportTurn(wave, instr, " arrives at the barrier of its cluster twice, expected a wait between");
+  ++wave.clusterArrivals;
+  group.noteChange();
+  if (group.checks)
+    group.clusterBarrier.arriving.join(group.clocks.publish(wave.index));
+  completeCluster(group);
+}
+
+void evalClusterWait(Wave &wave, const Instr &instr) {
+  wave.requireConverged(instr);
+  Workgroup &group = wave.group;
+  ClusterBarrier &barrier = group.clusterBarrier;
+  if (wave.clusterArrivals <= wave.clusterWaits)
+    return reportTurn(wave, instr, " waits at the barrier of its cluster, expected that it has arrived there");
+  if (barrier.phase < wave.clusterArrivals)
+    completeCluster(group);
+  if (barrier.phase < wave.clusterArrivals) {
+    --wave.pc;
+    --group.counts[static_cast<size_t>(Op::ClusterWait)];
+    wave.status = Status::AtCluster;
+    wave.stop = true;
+    return;
+  }
+  ++wave.clusterWaits;
+  if (group.checks)
+    group.clocks.acquire(wave.index, barrier.completed);
 }
 
 void evalFence(Wave &wave, const Instr &instr) {
@@ -65,7 +116,16 @@ void evalFence(Wave &wave, const Instr &instr) {
 } // namespace
 
 Handler syncHandler(const Program &, const Instr &instr) {
-  return instr.op == Op::Barrier ? evalBarrier : evalFence;
+  switch (instr.op) {
+  case Op::Barrier:
+    return evalBarrier;
+  case Op::ClusterArrive:
+    return evalClusterArrive;
+  case Op::ClusterWait:
+    return evalClusterWait;
+  default:
+    return evalFence;
+  }
 }
 
 } // namespace soliton::emu

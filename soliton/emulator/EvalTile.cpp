@@ -8,6 +8,7 @@
 #include "soliton/emulator/Wave.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace soliton::emu {
@@ -17,17 +18,12 @@ uint32_t elementBytes(const TensorMap &map) {
   return static_cast<uint32_t>(bits(map.type)) / 8;
 }
 
-/// A size or stride of this launch; beyond 2^40 it is 0, which makes everything out of bounds.
+/// A size, stride or offset of this copy; one below 0 or beyond 2^40 is 0, which makes everything out of bounds.
 int64_t valueOf(Wave &wave, const Quantity &quantity) {
-  if (quantity.argument < 0)
-    return quantity.factor;
-  int width = bits(wave.program.scalars[size_t(quantity.argument)]);
-  uint64_t bits = wave.prepared.config.scalars[size_t(quantity.argument)];
-  int64_t scalar = static_cast<int64_t>(bits << (64 - width)) >> (64 - width);
-  int64_t product;
-  if (__builtin_mul_overflow(scalar, quantity.factor, &product) || product < 0 || product > (int64_t(1) << 40))
-    return 0;
-  return product;
+  if (quantity.slot == kNoSlot)
+    return quantity.value;
+  int64_t value = wave.uniformInt(quantity.slot);
+  return value < 0 || value > (int64_t(1) << 40) ? 0 : value;
 }
 
 /// One row of a box: which of its elements exist, where they are in the buffer, and where the row is in shared memory.
@@ -39,28 +35,24 @@ struct Row {
 
 /// Calls `each(row)` for every row of the box.
 template <typename F>
-void forRows(Wave &wave, const TensorMap &map, const PendingTile &tile, F each) {
-  std::array<int64_t, 5> size{}, stride{};
-  for (uint32_t d = 0; d < map.rank; ++d) {
-    size[d] = valueOf(wave, map.size[d]);
-    stride[d] = d == 0 ? elementBytes(map) : valueOf(wave, map.stride[d]);
-  }
+void forRows(const TensorMap &map, const PendingTile &tile, F each) {
   uint32_t rowBytes = map.box[0] * elementBytes(map);
   std::array<uint32_t, 5> index{};
   for (uint32_t number = 0; number < boxBytes(map) / rowBytes; ++number) {
     Row row;
     row.shared = tile.shared + number * rowBytes;
+    row.offset = tile.base;
     bool exists = true;
     for (uint32_t d = 1; d < map.rank; ++d) {
       int64_t at = tile.start[d] + index[d];
-      exists &= at >= 0 && at < size[d];
-      row.offset += static_cast<__int128>(at) * stride[d];
+      exists &= at >= 0 && at < tile.size[d];
+      row.offset += static_cast<__int128>(at) * tile.stride[d];
     }
     int64_t first = std::clamp<int64_t>(-tile.start[0], 0, map.box[0]);
-    int64_t last = std::clamp<int64_t>(size[0] - tile.start[0], 0, map.box[0]);
+    int64_t last = std::clamp<int64_t>(tile.size[0] - tile.start[0], 0, map.box[0]);
     row.first = static_cast<uint32_t>(first);
     row.last = exists ? static_cast<uint32_t>(std::max(first, last)) : row.first;
-    row.offset += static_cast<__int128>(tile.start[0] + first) * stride[0];
+    row.offset += static_cast<__int128>(tile.start[0] + first) * tile.stride[0];
     each(row);
     for (uint32_t d = 1; d < map.rank && ++index[d] == map.box[d]; ++d)
       index[d] = 0;
@@ -92,8 +84,8 @@ std::byte *bufferPart(Wave &wave, const Instr &instr, const TensorMap &map, cons
     return static_cast<std::byte *>(buffer.data) + static_cast<uint64_t>(row.offset);
   wave.report(instr, FindingKind::OutOfBounds,
               wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
-                  std::to_string(wave.index) + " reaches beyond its buffer of " + std::to_string(buffer.bytes) +
-                  " bytes",
+                  wave.group.reporter.waveName(wave.index) + " reaches beyond its buffer of " +
+                  std::to_string(buffer.bytes) + " bytes",
               "make the map's sizes and strides those of the buffer", Finding::kNone, static_cast<int64_t>(row.offset));
   return nullptr;
 }
@@ -109,18 +101,56 @@ void addRow(const TensorMap &map, std::byte *to, const uint8_t *from, uint32_t c
   }
 }
 
+/// The tensor as its map has it now, and where the box begins.
+PendingTile tileOf(Wave &wave, const Instr &instr, const TensorMap &map) {
+  PendingTile tile;
+  tile.instruction = wave.instruction(instr);
+  tile.base = valueOf(wave, map.offset);
+  for (uint32_t d = 0; d < map.rank; ++d) {
+    tile.start[d] = wave.uniformInt(wave.program.pool[instr.pool + d]);
+    tile.size[d] = valueOf(wave, map.size[d]);
+    tile.stride[d] = d == 0 ? elementBytes(map) : valueOf(wave, map.stride[d]);
+  }
+  return tile;
+}
+
+/// What the hardware faults on, or would never have made a map of.
+void judgePlace(Wave &wave, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
+  std::string who = wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
+                    wave.group.reporter.waveName(wave.index);
+  auto report = [&](const std::string &found, std::string hint, int64_t at) {
+    wave.report(instr, FindingKind::Misaligned, who + found + ", expected a multiple of 16", std::move(hint),
+                Finding::kNone, at);
+  };
+  if (int64_t first = tile.start[0] * tile.stride[0]; first % 16 != 0)
+    report(" begins at byte " + std::to_string(first) + " of its rows",
+           "make the first coordinate of a tile copy a multiple of 16 bytes: the hardware faults", first);
+  if (tile.base % 16 != 0)
+    report(" has a tensor that begins at byte " + std::to_string(tile.base), "align the tensor", tile.base);
+  for (uint32_t d = 1; d < map.rank; ++d)
+    if (tile.size[d] > 1 && tile.stride[d] % 16 != 0)
+      report(" has a tensor whose neighbours along dimension " + std::to_string(d) + " lie " +
+                 std::to_string(tile.stride[d]) + " bytes apart",
+             "pad the rows of the tensor", tile.stride[d]);
+}
+
 void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
   Workgroup &group = wave.group;
   bool isLoad = instr.sub == uint8_t(TileOp::Load);
+  judgePlace(wave, instr, map, tile);
   if (tile.shared % 128 != 0)
     wave.report(instr, FindingKind::Misaligned,
                 group.reporter.nameOf(wave.instruction(instr)) + " at shared byte " + std::to_string(tile.shared) +
                     ", expected a multiple of 128",
                 "align the tile", Finding::kNone, tile.shared);
-  // An addition is atomic where it adds, not where it takes its operand from.
-  Actor plain = actor;
-  plain.atomic = false;
-  group.sharedChecker.begin(plain);
+  // An addition is atomic where it adds, not where it takes its operand from, which is over before it adds.
+  Actor inShared = actor;
+  inShared.atomic = false;
+  if (!isLoad) {
+    inShared.agent = bulkReaderOf(wave.index);
+    inShared.access = tile.readAccess;
+  }
+  group.sharedChecker.begin(inShared);
   if (isLoad)
     group.sharedChecker.write(tile.shared, boxBytes(map), 0);
   else
@@ -128,7 +158,7 @@ void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorM
   if (!group.globalChecker.tracks(map.argument))
     return;
   uint64_t size = wave.prepared.config.buffers[map.argument].bytes;
-  forRows(wave, map, tile, [&](const Row &row) {
+  forRows(map, tile, [&](const Row &row) {
     uint32_t bytes = (row.last - row.first) * elementBytes(map);
     if (bytes && row.offset >= 0 && row.offset + bytes <= static_cast<__int128>(size))
       group.globalChecker.access(
@@ -145,14 +175,31 @@ uint32_t boxBytes(const TensorMap &map) {
   return bytes;
 }
 
-void runTile(Wave &wave, const Instr &instr, const PendingTile &tile) {
+/// Where the shared block that a tile lies in ends.
+static uint32_t endOfBlock(const Program &program, const PendingTile &tile) {
+  return tile.shared / program.blockDistance() * program.blockDistance() + program.sharedBytes;
+}
+
+void captureTile(Wave &wave, const Instr &instr, PendingTile &tile) {
   const TensorMap &map = wave.program.maps[size_t(instr.imm)];
-  uint32_t width = elementBytes(map), rowBytes = map.box[0] * width, block = wave.program.sharedBytes;
+  if (!tile.data.empty())
+    return;
+  tile.data.resize(boxBytes(map));
+  const uint8_t *shared = wave.group.shared.data();
+  forPieces(tile.shared, boxBytes(map), map.swizzle, endOfBlock(wave.program, tile),
+            [&](uint32_t at, uint32_t to, uint32_t piece) { std::memcpy(tile.data.data() + to, shared + at, piece); });
+}
+
+void runTile(Wave &wave, const Instr &instr, PendingTile &tile) {
+  const TensorMap &map = wave.program.maps[size_t(instr.imm)];
+  uint32_t width = elementBytes(map), rowBytes = map.box[0] * width, block = endOfBlock(wave.program, tile);
   uint8_t *shared = wave.group.shared.data();
   std::vector<uint8_t> buffer(rowBytes);
   auto op = static_cast<TileOp>(instr.sub);
   wave.group.noteChange();
-  forRows(wave, map, tile, [&](const Row &row) {
+  if (op != TileOp::Load)
+    captureTile(wave, instr, tile);
+  forRows(map, tile, [&](const Row &row) {
     std::byte *global = row.first < row.last ? bufferPart(wave, instr, map, row) : nullptr;
     uint32_t begin = row.first * width, count = (row.last - row.first) * width;
     if (op == TileOp::Load) {
@@ -163,40 +210,23 @@ void runTile(Wave &wave, const Instr &instr, const PendingTile &tile) {
         std::memcpy(shared + at, buffer.data() + from, piece);
       });
     }
-    forPieces(row.shared, rowBytes, map.swizzle, block, [&](uint32_t at, uint32_t from, uint32_t piece) {
-      std::memcpy(buffer.data() + from, shared + at, piece);
-    });
+    const uint8_t *from = tile.data.data() + (row.shared - tile.shared) + begin;
     if (global && op == TileOp::Store)
-      std::memcpy(global, buffer.data() + begin, count);
+      std::memcpy(global, from, count);
     else if (global)
-      addRow(map, global, buffer.data() + begin, row.last - row.first);
+      addRow(map, global, from, row.last - row.first);
   });
 }
 
-void evalCopyTile(Wave &wave, const Instr &instr) {
-  if (!issuesOnce(wave, instr))
-    return;
+/// Into the shared block of one workgroup of the cluster, where it completes bytes of that workgroup's mbarrier.
+static void loadTile(Wave &wave, const Instr &instr, PendingTile tile, bool inBounds, uint32_t rank) {
   Workgroup &group = wave.group;
   const TensorMap &map = wave.program.maps[size_t(instr.imm)];
-  PendingTile tile;
-  tile.instruction = wave.instruction(instr);
-  for (uint32_t d = 0; d < map.rank; ++d)
-    tile.start[d] = wave.uniformInt(wave.program.pool[instr.pool + d]);
-  bool inBounds = wave.resolveShared(instr, wave.program.addresses[instr.index], boxBytes(map), tile.shared);
-  Actor actor{group.linear, wave.index, 0, 0, tile.instruction, true, instr.sub == uint8_t(TileOp::Add)};
-  if (instr.sub != uint8_t(TileOp::Load)) {
-    actor.agent = agentOf(wave.index, CounterKind::bulk);
-    actor.access = tile.access = group.clocks.issue(actor.agent, tile.instruction);
-    if (!inBounds)
-      return;
-    if (group.checks)
-      judgeTile(wave, actor, instr, map, tile);
-    return wave.prepared.late ? wave.tileStores.push_back(tile) : runTile(wave, instr, tile);
-  }
-  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index2]);
+  Mbarrier *mbarrier = mbarrierOf(wave, instr, wave.program.addresses[instr.index2], rank);
   if (!mbarrier)
     return;
-  actor.agent = mbarrier->agent;
+  tile.shared += (rank - wave.rank()) * wave.program.blockDistance();
+  Actor actor{group.linear, wave.index, mbarrier->agent, 0, tile.instruction, true, false};
   actor.access = group.clocks.counter(actor.agent).issued;
   group.clocks.setInstruction(actor.agent, tile.instruction);
   if (!inBounds)
@@ -209,6 +239,37 @@ void evalCopyTile(Wave &wave, const Instr &instr) {
   }
   std::memset(group.shared.data() + tile.shared, 0xff, boxBytes(map));
   mbarrier->loads.push_back({wave.index, tile});
+}
+
+static void storeTile(Wave &wave, const Instr &instr, PendingTile tile) {
+  Workgroup &group = wave.group;
+  const TensorMap &map = wave.program.maps[size_t(instr.imm)];
+  Agent agent = agentOf(wave.index, CounterKind::bulk);
+  Actor actor{group.linear, wave.index, agent, 0, tile.instruction, true, instr.sub == uint8_t(TileOp::Add)};
+  actor.access = tile.access = group.clocks.issue(agent, tile.instruction);
+  tile.readAccess = group.clocks.issue(bulkReaderOf(wave.index), tile.instruction);
+  if (group.checks)
+    judgeTile(wave, actor, instr, map, tile);
+  if (wave.prepared.late)
+    return wave.tileStores.push_back(std::move(tile));
+  runTile(wave, instr, tile);
+}
+
+void evalCopyTile(Wave &wave, const Instr &instr) {
+  if (!issuesOnce(wave, instr))
+    return;
+  const TensorMap &map = wave.program.maps[size_t(instr.imm)];
+  PendingTile tile = tileOf(wave, instr, map);
+  bool inBounds = wave.resolveShared(instr, wave.program.addresses[instr.index], boxBytes(map), tile.shared);
+  if (instr.sub != uint8_t(TileOp::Load)) {
+    if (inBounds)
+      storeTile(wave, instr, std::move(tile));
+    return;
+  }
+  if (instr.src[0] == kNoSlot)
+    return loadTile(wave, instr, std::move(tile), inBounds, wave.rank());
+  for (uint32_t mask = wave.words(instr.src[0])[0] & 0xffff; mask != 0; mask &= mask - 1)
+    loadTile(wave, instr, tile, inBounds, static_cast<uint32_t>(std::countr_zero(mask)));
 }
 
 } // namespace soliton::emu

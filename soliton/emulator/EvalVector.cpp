@@ -116,9 +116,18 @@ void evalId(Wave &wave, const Instr &instr) {
     return;
   }
   uint32_t axis = instr.sub;
-  uint32_t value = kind == IdKind::Wave    ? wave.index
-                   : kind >= IdKind::Grid0 ? wave.prepared.config.grid[axis - uint32_t(IdKind::Grid0)]
-                                           : wave.group.id[axis - uint32_t(IdKind::Workgroup0)];
+  const std::array<uint32_t, 3> &cluster = wave.program.cluster;
+  uint32_t value = 0;
+  if (kind == IdKind::Wave)
+    value = wave.index % wave.program.waves;
+  else if (kind >= IdKind::Cluster0)
+    value = wave.id()[axis - uint32_t(IdKind::Cluster0)] / cluster[axis - uint32_t(IdKind::Cluster0)];
+  else if (kind == IdKind::ClusterRank)
+    value = wave.rank();
+  else if (kind >= IdKind::Grid0)
+    value = wave.prepared.config.grid[axis - uint32_t(IdKind::Grid0)];
+  else
+    value = wave.id()[axis - uint32_t(IdKind::Workgroup0)];
   std::fill_n(to, place.lanes, value);
 }
 

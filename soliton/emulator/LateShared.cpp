@@ -17,7 +17,8 @@ namespace {
 
 /// Ops whose `index` and `index2` may be addresses.
 bool mayAddress(Op op) {
-  return op >= Op::Load && op <= Op::Fence && op != Op::Barrier && op != Op::Fence && op != Op::Wait && op != Op::Mma;
+  return op >= Op::Load && op <= Op::Fence && op != Op::Barrier && op != Op::ClusterArrive && op != Op::ClusterWait &&
+         op != Op::Fence && op != Op::Wait && op != Op::Mma;
 }
 
 bool hasSlotsInPool(Op op) {

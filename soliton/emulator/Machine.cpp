@@ -68,6 +68,10 @@ static std::string checkLaunch(const Program &program, const LaunchConfig &confi
   for (uint32_t extent : config.grid)
     if (__builtin_mul_overflow(workgroups, uint64_t(extent), &workgroups) || workgroups > 0xffffffffu)
       return "the grid has more than 2^32 - 1 workgroups";
+  for (size_t axis = 0; axis < 3; ++axis)
+    if (config.grid[axis] % program.cluster[axis] != 0)
+      return "a grid of " + std::to_string(config.grid[axis]) + " workgroups along axis " + std::to_string(axis) +
+             ", expected a multiple of the cluster's " + std::to_string(program.cluster[axis]);
   return {};
 }
 
@@ -111,7 +115,7 @@ Result run(const Program &program, const LaunchConfig &config) {
   result.error = validate(program);
   if (result.error.empty())
     result.error = checkLaunch(program, config);
-  uint64_t total = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2];
+  uint64_t total = uint64_t(config.grid[0]) * config.grid[1] * config.grid[2] / std::max(1u, program.clusterSize());
   if (!result.error.empty() || total == 0)
     return result;
   Prepared prepared(program, config);

@@ -75,19 +75,24 @@ enum class Op : uint8_t {
   CopyAsync,    ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
                 ///< kZeroFill | kLaneOrder
   CopyTile,     ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
-                ///< pool = coordinate slots, innermost first
+                ///< pool = coordinate slots, innermost first; src0 = (uniform i32: a bit per workgroup of the cluster
+                ///< that gets a load)
   LoadMatrix,   ///< dst = matrixKinds[imm] at the per-lane row addresses addresses[index]
   StoreMatrix,  ///< matrixKinds[imm] at addresses[index] = src1
   Mma,          ///< dst = mmaKinds[imm](a = src0, b = src1, acc = src2); pool = {scale a, scale b} slots where scaled
   MmaAsync,     ///< dst = mmaKinds[imm] pending; src0 = (a), src2 = acc, src3 = (i1: start from acc, not from 0);
                 ///< index, index2 = tiles of a (where src0 is absent) and b
   Commit,       ///< closes the current group of sub = Counter
-  Wait,         ///< sub = CounterKind, imm = how many stay pending; pool = {source, destination} slot pairs made ready
+  Wait,         ///< sub = CounterKind, imm = how many stay pending; pool = {source, destination} slot pairs made ready;
+                ///< flags = kReadOnly
   MbarrierInit, ///< addresses[index]; imm = arrivals per phase
-  MbarrierArrive, ///< addresses[index]; imm = arrivals; flags = kPerLane
-  MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive | kPerLane
+  MbarrierArrive, ///< addresses[index]; imm = arrivals; flags = kPerLane; src1 = (uniform i32: the workgroup of the
+                  ///< cluster whose it is)
+  MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive | kPerLane; src1 as above
   MbarrierWait,   ///< addresses[index]; src0 = uniform parity of the phase that must be complete
   Barrier,        ///< sub = id; imm = waves that meet, 0 = all
+  ClusterArrive,  ///< the wave has come to the barrier of its cluster
+  ClusterWait,    ///< until all waves of the cluster have
   Fence,          ///< sub = FenceOp; order, scope for memory fences
   Shuffle,        ///< dst = src0 of another lane; sub = ShuffleOp; src1 = (lane operand) else imm; index = width
   Ballot,         ///< dst uniform i32/i64 = one bit per active lane where src0
@@ -220,7 +225,20 @@ inline constexpr int kNumConvertOps = static_cast<int>(ConvertOp::FToF) + 1;
 /// Rounding of Convert, in the low bits of `flags`.
 enum class Rounding : uint8_t { NearestEven, TowardZero, Up, Down };
 
-enum class IdKind : uint8_t { Lane, Wave, Workgroup0, Workgroup1, Workgroup2, Grid0, Grid1, Grid2 };
+enum class IdKind : uint8_t {
+  Lane,
+  Wave,
+  Workgroup0,
+  Workgroup1,
+  Workgroup2,
+  Grid0,
+  Grid1,
+  Grid2,
+  ClusterRank,
+  Cluster0,
+  Cluster1,
+  Cluster2
+};
 enum class AtomicOp : uint8_t { Add, MinS, MaxS, MinU, MaxU, MinF, MaxF, And, Or, Xor, Exchange, CompareSwap };
 enum class TileOp : uint8_t { Load, Store, Add };
 enum class ShuffleOp : uint8_t { Xor, Up, Down, Index };
@@ -262,6 +280,8 @@ inline constexpr uint8_t kClamp = 4;
 inline constexpr uint8_t kPerLane = 1;
 /// MbarrierExpect also arrives once.
 inline constexpr uint8_t kArrive = 2;
+/// Wait for `bulk`: the copies have read shared memory, and may still be on their way.
+inline constexpr uint8_t kReadOnly = 1;
 /// Uniform reports active lanes that disagree.
 inline constexpr uint8_t kAssertEqual = 1;
 
@@ -367,10 +387,10 @@ struct MatrixKind {
   bool operator==(const MatrixKind &) const = default;
 };
 
-/// factor, or factor * scalar argument.
+/// A number, or what a uniform i64 slot holds when the copy is issued.
 struct Quantity {
-  int64_t factor = 0;
-  int32_t argument = -1;
+  int64_t value = 0;
+  Slot slot = kNoSlot;
 
   bool operator==(const Quantity &) const = default;
 };
@@ -379,7 +399,9 @@ struct Quantity {
 /// zero and are not written. `swizzle` ∈ {0, 32, 64, 128} exchanges 16-byte chunks of the shared tile.
 struct TensorMap {
   std::string name;
+  /// The buffer it lies in, and how many bytes behind its start.
   uint32_t argument = 0;
+  Quantity offset{};
   DType type = DType::f16;
   uint32_t rank = 0;
   uint32_t swizzle = 0;
@@ -443,6 +465,8 @@ struct Program {
   /// Waves of a workgroup.
   uint32_t waves = 1;
   uint32_t sharedBytes = 0;
+  /// Workgroups along each axis that run together and reach each other's shared memory.
+  std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t numBuffers = 0;
   /// Types of the scalar arguments.
   std::vector<DType> scalars;
@@ -459,6 +483,10 @@ struct Program {
   std::vector<SharedTile> tiles;
   /// places[0] is the unknown place.
   std::vector<Origin> places;
+
+  uint32_t clusterSize() const { return cluster[0] * cluster[1] * cluster[2]; }
+  /// From one shared block of a cluster to the next: what the widest swizzle repeats by.
+  uint32_t blockDistance() const { return (sharedBytes + 1023) / 1024 * 1024; }
 
   bool operator==(const Program &) const = default;
 };

@@ -61,6 +61,10 @@ TEST(Program, ValidationNamesTheInstruction) {
   EXPECT_EQ(refused([](Program &p) { p.code.pop_back(); }), "the last instruction has to be `end` or `jump`");
   EXPECT_EQ(refused([](Program &p) { p.regions[0].argument = 2; }), "region `in` is of a buffer that does not exist");
   EXPECT_EQ(refused([](Program &p) { p.waveSize = 48; }), "a wave of 48 lanes, expected 32 or 64");
+  EXPECT_EQ(refused([](Program &p) { p.cluster = {1, 0, 1}; }),
+            "a cluster of 0 workgroups along an axis, expected 1 to 16");
+  EXPECT_EQ(refused([](Program &p) { p.cluster = {4, 4, 2}; }),
+            "a cluster of 32 workgroups of 1 waves, expected at most 16 workgroups and 512 waves");
   EXPECT_EQ(refused([](Program &p) { p.code.back() = {.op = Op::Jump, .index = 70}; }),
             "instruction 6 `jump`: jumps out of the program");
 }
@@ -80,7 +84,8 @@ TEST(Builder, MisuseIsRefusedWhenBuilding) {
 TEST(Program, DamagedBytesNeverCrash) {
   std::mt19937 random(99);
   std::vector<Program> seeds{doubling(), samples::gemmWaves64({128, 128, 32}), samples::gemmWaves32({128, 128, 32}),
-                             samples::gemmTiles({128, 128, 64})};
+                             samples::gemmTiles({128, 128, 64}), samples::gemmTiles({128, 128, 64})};
+  seeds.back().cluster = {2, 1, 1};
   int ran = 0;
   for (int round = 0; round < 1200; ++round) {
     Program program = seeds[size_t(round) % seeds.size()];
@@ -115,8 +120,11 @@ TEST(Program, DamagedBytesNeverCrash) {
       if (read.numBuffers > 4 || !validate(read).empty())
         continue;
       std::vector<std::vector<uint8_t>> memory(read.numBuffers, std::vector<uint8_t>(1000));
-      LaunchConfig config{
-          .seed = random() % 2, .checks = random() % 2 == 0, .adversarial = random() % 2 == 0, .stepLimit = 2000};
+      LaunchConfig config{.grid = read.cluster,
+                          .seed = random() % 2,
+                          .checks = random() % 2 == 0,
+                          .adversarial = random() % 2 == 0,
+                          .stepLimit = 2000};
       for (std::vector<uint8_t> &buffer : memory)
         config.buffers.push_back({buffer.data(), buffer.size()});
       config.scalars.resize(read.scalars.size(), 5);

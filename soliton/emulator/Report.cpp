@@ -57,6 +57,13 @@ std::string Reporter::nameOf(uint32_t instruction) const {
   return '`' + originOf(program, instruction).what + '`';
 }
 
+std::string Reporter::waveName(uint32_t wave) const {
+  if (program.clusterSize() == 1)
+    return std::to_string(wave);
+  return std::to_string(wave % program.waves) + " of workgroup " + std::to_string(wave / program.waves) +
+         " of the cluster";
+}
+
 void Reporter::add(Finding finding) {
   Key key = keyOf(finding.kind, finding.instruction, finding.other);
   if (findings.size() >= kMaxKept || findings.count(key))

@@ -29,6 +29,9 @@ public:
   /// "`what`" of the instruction's origin, or the name of its operation.
   std::string nameOf(uint32_t instruction) const;
 
+  /// "3", or in a cluster "1 of its workgroup 1".
+  std::string waveName(uint32_t wave) const;
+
   /// All findings of all reporters, each once (that of the first workgroup), sorted by instruction.
   static void merge(std::vector<Reporter> &reporters, uint32_t limit, Result &result);
 

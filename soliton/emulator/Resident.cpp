@@ -23,8 +23,9 @@ constexpr uint64_t kPlainResidents = 8;
 
 uint64_t bytesOf(const Prepared &prepared) {
   const Program &program = prepared.program;
-  uint64_t shadow = prepared.config.checks ? 8 + 4 * uint64_t(program.waves) : 0;
-  return program.waves * prepared.waveBytes + program.sharedBytes * (1 + shadow) + 4096;
+  uint64_t waves = program.waves * program.clusterSize(), shared = program.sharedBytes * program.clusterSize();
+  uint64_t shadow = prepared.config.checks ? 8 + 4 * waves : 0;
+  return waves * prepared.waveBytes + shared * (1 + shadow) + 4096;
 }
 
 bool hasOrder(const Program &program) {
@@ -39,10 +40,12 @@ public:
   Interleaver(const Prepared &prepared, HostThread &thread, std::vector<std::unique_ptr<Workgroup>> &groups)
       : prepared(prepared), thread(thread), groups(groups), random(prepared.config.seed) {
     const std::array<uint32_t, 3> &grid = prepared.config.grid;
-    total = uint64_t(grid[0]) * grid[1] * grid[2];
+    uint32_t together = prepared.program.clusterSize();
+    total = uint64_t(grid[0]) * grid[1] * grid[2] / together;
     byTarget = prepared.config.resident;
     if (byTarget == 0)
       byTarget = residentWorkgroups(prepared.program);
+    byTarget = std::max<uint64_t>(1, byTarget / together);
     uint64_t most = hasOrder(prepared.program) || prepared.mayPoll ? byTarget : std::min(byTarget, kPlainResidents);
     window = std::clamp<uint64_t>(most, 1, std::max<uint64_t>(1, prepared.config.residentBytes / bytesOf(prepared)));
     if (prepared.config.adversarial && prepared.config.seed != 0)

@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 4;
+constexpr uint32_t kVersion = 5;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {
@@ -115,9 +115,9 @@ void visit(Stream &s, MatrixKind &k) {
 template <typename Stream>
 void visit(Stream &s, TensorMap &m) {
   s.text(m.name);
-  scalars(s, m.argument, m.type, m.rank, m.swizzle);
+  scalars(s, m.argument, m.offset.value, m.offset.slot, m.type, m.rank, m.swizzle);
   for (size_t i = 0; i < 5; ++i)
-    scalars(s, m.size[i].factor, m.size[i].argument, m.stride[i].factor, m.stride[i].argument, m.box[i]);
+    scalars(s, m.size[i].value, m.size[i].slot, m.stride[i].value, m.stride[i].slot, m.box[i]);
 }
 
 template <typename Stream>
@@ -130,7 +130,7 @@ void visit(Stream &s, Rules &r) {
 template <typename Stream>
 void visit(Stream &s, Program &p) {
   s.text(p.name);
-  scalars(s, p.waveSize, p.waves, p.sharedBytes, p.numBuffers);
+  scalars(s, p.waveSize, p.waves, p.sharedBytes, p.numBuffers, p.cluster[0], p.cluster[1], p.cluster[2]);
   visit(s, p.rules);
   scalars(s, p.occupancy.computeUnits, p.occupancy.waves, p.occupancy.sharedBytes);
   s.list(p.scalars, 1, [&](DType &t) { s.scalar(t); });
@@ -144,7 +144,7 @@ void visit(Stream &s, Program &p) {
   s.list(p.addresses, 28, [&](Address &a) { scalars(s, a.region, a.lane, a.uniform, a.base, a.limit, a.immediate); });
   s.list(p.mmaKinds, 70, [&](MmaKind &k) { visit(s, k); });
   s.list(p.matrixKinds, 24, [&](MatrixKind &k) { visit(s, k); });
-  s.list(p.maps, 150, [&](TensorMap &m) { visit(s, m); });
+  s.list(p.maps, 165, [&](TensorMap &m) { visit(s, m); });
   s.list(p.tiles, 17,
          [&](SharedTile &t) { scalars(s, t.address, t.leadingBytes, t.strideBytes, t.swizzle, t.kMajor); });
   s.list(p.places, 16, [&](Origin &o) {

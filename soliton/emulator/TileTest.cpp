@@ -50,7 +50,7 @@ std::vector<float> loadBox(int64_t x, int64_t y, uint32_t swizzle, bool late) {
 TEST(Tile, LoadFillsZerosOutsideAndSwizzles) {
   for (bool late : {false, true})
     for (uint32_t swizzle : {0u, 32u})
-      for (auto [x, y] : std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {4, 3}, {15, 8}, {-3, -2}, {40, 0}}) {
+      for (auto [x, y] : std::vector<std::pair<int64_t, int64_t>>{{0, 0}, {4, 3}, {16, 8}, {-4, -2}, {40, 0}}) {
         std::vector<float> box = loadBox(x, y, swizzle, late);
         for (int64_t r = 0; r < 8; ++r)
           for (int64_t c = 0; c < 8; ++c) {
@@ -112,7 +112,7 @@ Program storeTile(bool fence, bool wait, bool add) {
   b.beginIf(b.cmp(CmpOp::Eq, lane, b.constant(DType::i32, 0)));
   b.at({"t.cpp", 2, 1}, "store tile");
   uint32_t map = b.tensorMap(map2d(0, 12, 10, 8, 8, 0));
-  b.copyTileStore(map, {b.constant(DType::i32, 6), b.constant(DType::i32, 4)}, {.region = tile}, add);
+  b.copyTileStore(map, {b.constant(DType::i32, 8), b.constant(DType::i32, 4)}, {.region = tile}, add);
   b.commit(CounterKind::bulk);
   b.endIf();
   if (wait)
@@ -130,8 +130,8 @@ TEST(Tile, StoreClipsAndAdds) {
       ASSERT_TRUE(r.ok()) << format(r);
       for (int64_t row = 0; row < 10; ++row)
         for (int64_t column = 0; column < 12; ++column) {
-          float number = float((row - 4) * 8 + column - 6);
-          bool inside = row >= 4 && column >= 6;
+          float number = float((row - 4) * 8 + column - 8);
+          bool inside = row >= 4 && column >= 8;
           EXPECT_EQ(output[size_t(row * 12 + column)], inside ? number + (add ? 1000 : 0) : 1000.0f);
         }
     }
@@ -147,10 +147,93 @@ TEST(Tile, MissingFenceAndWait) {
   EXPECT_TRUE(finds(go(storeTile(true, false, false)), FindingKind::MissingWait));
 }
 
+/// A tile is stored, and its place in shared memory written again behind a wait for the read; then what it wrote is
+/// read.
+Result storeTwice(bool waitRead, bool waitAll, std::vector<float> &output) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 128, .rules = kRules});
+  uint32_t out = b.buffer("out"), copy = b.buffer("copy");
+  uint32_t tile = b.shared("tile", 0, 128);
+  Value lane = b.id(IdKind::Lane), at = b.mul(lane, b.constant(DType::i32, 4)), zero = b.constant(DType::i32, 0);
+  TensorMap map{.name = "map", .argument = 0, .type = DType::f32, .rank = 1};
+  map.size = {Quantity{32}};
+  map.box = {32};
+  uint32_t number = b.tensorMap(map);
+  auto fill = [&](float value) { b.store(b.constantFloat(DType::f32, value), {.region = tile, .lane = at}); };
+  fill(1);
+  b.fence(FenceOp::Proxy);
+  b.barrier();
+  b.beginIf(b.cmp(CmpOp::Eq, lane, zero));
+  b.copyTileStore(number, {zero}, {.region = tile});
+  b.commit(CounterKind::bulk);
+  if (waitRead)
+    b.waitRead(0);
+  b.endIf();
+  b.barrier();
+  fill(2);
+  if (waitAll)
+    b.wait(CounterKind::bulk, 0);
+  b.store(b.load(DType::f32, 1, {.region = out, .lane = at}), {.region = copy, .lane = at});
+  output.assign(32, 0);
+  std::vector<float> there(32);
+  return run(b.finish(), {.buffers = {{output.data(), 128}, {there.data(), 128}}, .checks = true, .adversarial = true});
+}
+
+TEST(Tile, AStoreHasReadBeforeItHasWritten) {
+  std::vector<float> output;
+  Result right = storeTwice(true, true, output);
+  EXPECT_TRUE(right.ok()) << format(right);
+  EXPECT_EQ(output, std::vector<float>(32, 1.0f));
+  EXPECT_TRUE(finds(storeTwice(false, true, output), FindingKind::MissingWait)) << "the place is written too early";
+  EXPECT_TRUE(finds(storeTwice(true, false, output), FindingKind::MissingWait)) << "the tensor is read too early";
+}
+
 TEST(Tile, MapBeyondItsBufferIsFound) {
   std::vector<float> output(100);
   EXPECT_TRUE(finds(run(storeTile(true, true, false), {.buffers = {{output.data(), 400}}, .checks = true}),
                     FindingKind::OutOfBounds));
+}
+
+/// A copy of a box of f16 at column `x` of rows that lie `pitch` bytes apart, from byte `offset` of its buffer on, all
+/// of them known only when the program runs.
+Result copyAt(int64_t x, int64_t pitch, int64_t offset, int64_t rows = 8) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 1024 + 8, .rules = kRules});
+  b.buffer("in");
+  At tile{.region = b.shared("tile", 0, 1024)}, mbarrier{.region = b.shared("mbarrier", 1024, 8)};
+  TensorMap map{.name = "a", .type = DType::f16, .rank = 2};
+  auto given = [&] { return Quantity{0, b.scalar(DType::i64).slot}; };
+  map.size = {Quantity{16}, given()};
+  map.stride = {Quantity{2}, given()};
+  map.offset = given();
+  map.box = {8, 8};
+  b.mbarrierInit(mbarrier, 1);
+  b.mbarrierExpect(mbarrier, 128);
+  b.copyTileLoad(b.tensorMap(map), {b.constant(DType::i32, x), b.constant(DType::i32, 0)}, tile, mbarrier);
+  b.mbarrierWait(mbarrier, b.constant(DType::i32, 0));
+  std::vector<uint16_t> input(512);
+  return run(b.finish(), {.buffers = {{input.data(), 1024}},
+                          .scalars = {uint64_t(rows), uint64_t(pitch), uint64_t(offset)},
+                          .checks = true});
+}
+
+TEST(Tile, WhatTheHardwareFaultsOnIsFound) {
+  EXPECT_TRUE(copyAt(0, 32, 0).ok());
+  EXPECT_TRUE(copyAt(8, 48, 64).ok());
+  EXPECT_TRUE(copyAt(-8, 32, 0).ok());
+  auto expect = [](const Result &result, const std::string &what) {
+    ASSERT_EQ(kindsOf(result), (std::vector{FindingKind::Misaligned})) << format(result);
+    EXPECT_NE(result.findings[0].message.find(what), std::string::npos) << result.findings[0].message;
+  };
+  for (int64_t x : {1, 2, 4, -4})
+    expect(copyAt(x, 32, 0), " of `a` in wave 0 begins at byte " + std::to_string(2 * x) + " of its rows");
+  expect(copyAt(0, 34, 0), "whose neighbours along dimension 1 lie 34 bytes apart, expected a multiple of 16");
+  expect(copyAt(0, 32, 8), "has a tensor that begins at byte 8");
+  EXPECT_TRUE(copyAt(0, 34, 0, 1).ok()) << "one row has no neighbour";
+}
+
+TEST(Tile, SizesWithoutMeaningLeaveNothingInside) {
+  EXPECT_TRUE(copyAt(0, 32, 0, -1).ok());
+  EXPECT_TRUE(copyAt(0, 32, 0, int64_t(1) << 50).ok());
+  EXPECT_TRUE(finds(copyAt(0, 256, 0), FindingKind::OutOfBounds));
 }
 
 // --- mma_async. Shared memory is filled with an image made here, by the layouts as they are documented.

@@ -117,7 +117,7 @@ private:
       return;
     case Op::Id:
       require(isSlot(instr.dst, DType::i32, 1), "an id is one i32");
-      require(instr.sub <= uint8_t(IdKind::Grid2), "the id does not exist");
+      require(instr.sub <= uint8_t(IdKind::Cluster2), "the id does not exist");
       require(instr.sub != uint8_t(IdKind::Lane) || !slot(instr.dst).uniform, "the lane is not uniform");
       return;
     case Op::Arg:
@@ -285,7 +285,10 @@ private:
 
   void checkMemory(const Instr &instr) {
     const Region &region = regionOf(instr.index);
-    mask(instr.src[0]);
+    if (instr.op != Op::CopyTile)
+      mask(instr.src[0]);
+    else if (instr.src[0] != kNoSlot)
+      uniformScalar(instr.src[0], DType::i32, "the workgroups that get a tile have to be one uniform i32");
     if (!problem.empty())
       return;
     switch (instr.op) {
@@ -358,6 +361,7 @@ private:
     require(instr.poolCount == program.maps[size_t(instr.imm)].rank, "needs one coordinate per dimension");
     for (Slot s : pool(instr))
       uniformScalar(s, DType::i32, "coordinates have to be uniform i32");
+    require(instr.src[0] == kNoSlot || instr.sub == uint8_t(TileOp::Load), "only loads go to several workgroups");
   }
 
   void checkMatrixAccess(const Instr &instr) {
@@ -419,6 +423,11 @@ private:
       uniformScalar(instr.src[3], DType::i1, "the use of the accumulator has to be one uniform i1");
   }
 
+  void rank(Slot s) {
+    if (s != kNoSlot)
+      uniformScalar(s, DType::i32, "the rank of a workgroup has to be one uniform i32");
+  }
+
   void checkTime(const Instr &instr) {
     switch (instr.op) {
     case Op::Commit:
@@ -438,8 +447,10 @@ private:
     case Op::MbarrierInit:
     case Op::MbarrierArrive:
       require(instr.imm >= 1 && instr.imm < (1 << 20), "needs 1 to 2^20 - 1 arrivals");
+      rank(instr.src[1]);
       return uniformShared(instr.index);
     case Op::MbarrierExpect:
+      rank(instr.src[1]);
       if (instr.src[0] != kNoSlot)
         uniformScalar(instr.src[0], DType::i32, "bytes have to be one uniform i32");
       require(instr.imm >= 0 && instr.imm < (1 << 20), "expects less than 2^20 bytes");
@@ -450,6 +461,9 @@ private:
     case Op::Barrier:
       require(instr.sub < 16, "there are 16 barriers");
       return void(require(instr.imm >= 0 && instr.imm <= program.waves, "more waves than the workgroup has"));
+    case Op::ClusterArrive:
+    case Op::ClusterWait:
+      return;
     default: // Fence
       return void(require(instr.sub <= uint8_t(FenceOp::Mma), "the fence does not exist"));
     }

@@ -20,6 +20,12 @@ std::string checkSizes(const Program &p) {
     return std::to_string(p.waves) + " waves, expected 1 to 64";
   if (p.sharedBytes > kMaxShared)
     return std::to_string(p.sharedBytes) + " bytes of shared memory, expected at most 1 MiB";
+  for (uint32_t extent : p.cluster)
+    if (extent < 1 || extent > 16)
+      return "a cluster of " + std::to_string(extent) + " workgroups along an axis, expected 1 to 16";
+  if (p.clusterSize() > 16 || p.clusterSize() * p.waves > 512)
+    return "a cluster of " + std::to_string(p.clusterSize()) + " workgroups of " + std::to_string(p.waves) +
+           " waves, expected at most 16 workgroups and 512 waves";
   if (p.numBuffers > 1024 || p.scalars.size() > 1024)
     return "more than 1024 arguments";
   if (p.code.size() > kMaxCode || p.slots.size() > kMaxSlots || p.pool.size() > (1u << 26))
@@ -147,6 +153,12 @@ std::string checkMatrix(const Program &p, const MatrixKind &kind) {
   return {};
 }
 
+bool isQuantity(const Program &p, const Quantity &q) {
+  if (q.slot == kNoSlot)
+    return q.value >= 0 && q.value <= (int64_t(1) << 40);
+  return q.slot < p.slots.size() && p.slots[q.slot] == SlotInfo{DType::i64, 1, true};
+}
+
 std::string checkMap(const Program &p, const TensorMap &map) {
   std::string where = "tensor map `" + map.name + "`: ";
   if (map.rank < 1 || map.rank > 5 || map.argument >= p.numBuffers)
@@ -160,10 +172,13 @@ std::string checkMap(const Program &p, const TensorMap &map) {
     if (map.box[i] < 1 || map.box[i] > 256)
       return where + "a box of " + std::to_string(map.box[i]) + ", expected 1 to 256";
     bytes *= map.box[i];
-    for (const Quantity &q : {map.size[i], map.stride[i]})
-      if (q.argument >= static_cast<int32_t>(p.scalars.size()) || q.factor < 0 || q.factor > (int64_t(1) << 40))
-        return where + "a size or stride is not one";
+    if (!isQuantity(p, map.size[i]) || !isQuantity(p, map.stride[i]))
+      return where + "a size or stride is not one";
   }
+  if (!isQuantity(p, map.offset))
+    return where + "its offset is not one";
+  if (map.box[0] * uint64_t(bits(map.type)) / 8 % 16 != 0)
+    return where + "the rows of its box are no multiple of 16 bytes";
   if (bytes > kMaxTable)
     return where + "the box is larger than shared memory can be";
   if (map.swizzle && map.box[0] * uint64_t(bits(map.type)) / 8 > map.swizzle)

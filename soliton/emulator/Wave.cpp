@@ -77,6 +77,13 @@ Prepared::Prepared(const Program &program, const LaunchConfig &config) : program
   lateShared = config.adversarial && !program.rules.barrierCompletesShared;
 }
 
+std::array<uint32_t, 3> Wave::id() const {
+  const std::array<uint32_t, 3> &cluster = program.cluster;
+  uint32_t number = rank();
+  return {group.id[0] + number % cluster[0], group.id[1] + number / cluster[0] % cluster[1],
+          group.id[2] + number / cluster[0] / cluster[1]};
+}
+
 Wave::Wave(Workgroup &group, uint32_t index)
     : group(group), prepared(group.prepared), program(group.program), index(index), lanes(program.waveSize) {
   registers.reset(new (std::align_val_t(64)) std::byte[std::max<uint64_t>(prepared.waveBytes, 64)]);
@@ -97,6 +104,7 @@ void Wave::reset() {
   loadOf.assign(prepared.lateShared ? program.slots.size() : 0, 0);
   lastRead = Finding::kNone;
   lastReadRegion = nullptr;
+  clusterArrivals = clusterWaits = 0;
   seenChanges = ~0ull;
 }
 
@@ -121,7 +129,7 @@ void Wave::run() {
     if (fuel == pause) {
       if (fuel == 0) {
         group.errorPlace = loopAround(program, pc);
-        group.fail("wave " + std::to_string(index) + " of workgroup " + std::to_string(group.linear) +
+        group.fail("wave " + group.reporter.waveName(index) + " of workgroup " + std::to_string(group.linear) +
                    " was stopped after " + std::to_string(prepared.config.stepLimit) + " instructions" +
                    (group.errorPlace.known() ? ", in this loop" : ""));
       }
@@ -188,8 +196,8 @@ void Wave::requireConverged(const Instr &instr) {
     return;
   uint32_t lane = static_cast<uint32_t>(std::countr_one(active));
   report(instr, FindingKind::Divergent,
-         group.reporter.nameOf(instruction(instr)) + " needs all lanes of wave " + std::to_string(index) + ", lane " +
-             std::to_string(lane) + " is inactive",
+         group.reporter.nameOf(instruction(instr)) + " needs all lanes of wave " + group.reporter.waveName(index) +
+             ", lane " + std::to_string(lane) + " is inactive",
          "move it out of the condition that differs between lanes", lane, 0);
 }
 
@@ -216,7 +224,7 @@ void Wave::checkPending(const Instr &instr) {
         !group.reporter.isNew(FindingKind::PendingValue, instruction(instr), Finding::kNone))
       return;
     report(instr, FindingKind::PendingValue,
-           group.reporter.nameOf(instruction(instr)) + " in wave " + std::to_string(index) +
+           group.reporter.nameOf(instruction(instr)) + " in wave " + group.reporter.waveName(index) +
                " uses a value that `mma_async` has not finished",
            "insert `wait mma 0` before it and use the value that it returns", Finding::kNone, 0);
   };

@@ -61,7 +61,7 @@ struct Prepared {
 };
 
 /// Polling: nothing has changed since it was last where it is, so it will come here again for ever.
-enum class Status : uint8_t { Ready, AtBarrier, AtMbarrier, Polling, Ended };
+enum class Status : uint8_t { Ready, AtBarrier, AtMbarrier, AtCluster, Polling, Ended };
 
 /// What the workgroups of one host thread share. Only one instruction is executed at a time.
 struct HostThread {
@@ -98,7 +98,13 @@ struct PendingTile {
   uint32_t instruction = 0;
   uint32_t access = 0;
   std::array<int64_t, 5> start{};
+  /// The tensor as its map has it when the copy is issued: extents, bytes between neighbours, its first byte.
+  std::array<int64_t, 5> size{}, stride{};
+  int64_t base = 0;
   uint32_t shared = 0;
+  /// Of a store: its access of shared memory, and what that has found.
+  uint32_t readAccess = 0;
+  std::vector<uint8_t> data;
 };
 
 /// An mma_async whose result nobody may look at yet.
@@ -166,6 +172,10 @@ struct Wave {
   T *write(Slot slot) {
     return reinterpret_cast<T *>(registers.get() + prepared.slots[slot].offset);
   }
+  /// Its workgroup inside the cluster, that workgroup's place in the grid, and where its shared block begins.
+  uint32_t rank() const { return index / program.waves; }
+  std::array<uint32_t, 3> id() const;
+  uint32_t block() const { return rank() * program.blockDistance(); }
   /// First element of a uniform slot, sign-extended if it is an integer.
   int64_t uniformInt(Slot slot);
   uint32_t instruction(const Instr &instr) const { return static_cast<uint32_t>(&instr - program.code.data()); }
@@ -208,6 +218,10 @@ struct Wave {
   uint64_t active = 0;
   std::vector<MaskEntry> masks;
   uint32_t barrier = 0;
+  /// Barriers of its cluster that it has come to, and left.
+  uint32_t clusterArrivals = 0, clusterWaits = 0;
+  /// The mbarrier that it waits for, while it does.
+  uint32_t mbarrier = 0;
   std::vector<uint32_t> pendingOf;
   std::deque<PendingCopy> copies;
   std::deque<PendingTile> tileStores;
@@ -243,6 +257,13 @@ private:
   std::unique_ptr<std::byte[], Free> registers;
 };
 
+/// The barrier of a cluster: waves arrive, go on, and wait for the others.
+struct ClusterBarrier {
+  /// Barriers that are complete.
+  uint32_t phase = 0;
+  ClockSet arriving, completed;
+};
+
 struct BarrierState {
   uint32_t arrived = 0;
   uint32_t expected = 0;
@@ -263,11 +284,13 @@ struct Mbarrier {
   std::deque<std::pair<uint32_t, PendingTile>> loads;
 };
 
+/// A workgroup; where the program has clusters, all workgroups of one, which share clocks and lie side by side in one
+/// block of memory: waves are numbered through, and so are bytes.
 class Workgroup {
 public:
   Workgroup(const Prepared &prepared, HostThread &thread);
 
-  /// Starts the workgroup of that number.
+  /// Starts the workgroup (or cluster) of that number.
   void begin(uint32_t linear);
   /// Lets each wave that can run go on for a while; false where none got further.
   bool runRound();
@@ -277,6 +300,7 @@ public:
   void reportDeadlock();
   /// "wave 0 waits at `barrier`, wave 1 has ended"; the first two places.
   std::string whereWavesAre(Finding &finding) const;
+  std::string lackOf(const Wave &wave) const;
 
   const Prepared &prepared;
   const Program &program;
@@ -289,9 +313,12 @@ public:
   SyncTable sync;
   bool checks;
   uint32_t linear = 0;
+  /// Of the first workgroup of the cluster.
   std::array<uint32_t, 3> id{};
   std::vector<uint8_t> shared;
-  std::array<BarrierState, 16> barriers;
+  /// 16 of each workgroup.
+  std::vector<BarrierState> barriers;
+  ClusterBarrier clusterBarrier;
   std::vector<Mbarrier> mbarriers;
   std::vector<std::unique_ptr<Wave>> waves;
   /// Why the launch cannot go on.
@@ -307,6 +334,8 @@ public:
   std::mt19937_64 random;
 
   void fail(std::string message);
+  /// All waves of a workgroup of the cluster have ended: nothing of it is there any more.
+  bool hasLeft(uint32_t rank) const;
   Mbarrier *findMbarrier(uint32_t address);
   void noteChange() { ++thread.changes; }
 };
@@ -336,8 +365,10 @@ void retire(Wave &wave, CounterKind counter);
 void drain(Wave &wave);
 /// Tile copies.
 void evalCopyTile(Wave &wave, const Instr &instr);
+/// The box of a tile store as shared memory has it now.
+void captureTile(Wave &wave, const Instr &instr, PendingTile &tile);
 /// Moves the box of a tile copy.
-void runTile(Wave &wave, const Instr &instr, const PendingTile &tile);
+void runTile(Wave &wave, const Instr &instr, PendingTile &tile);
 /// Bytes of the box of a map.
 uint32_t boxBytes(const TensorMap &map);
 
@@ -345,8 +376,8 @@ uint32_t boxBytes(const TensorMap &map);
 /// Several lanes of a divergent wave would each issue it, which is a finding.
 bool issuesOnce(Wave &wave, const Instr &instr);
 
-/// The mbarrier of an instruction, or null (reported).
-Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address);
+/// The mbarrier of an instruction in that workgroup of the cluster, or null (reported).
+Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank);
 /// `bytes` of the current phase have been written.
 void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes);
 Handler mbarrierHandler(const Instr &instr);
@@ -373,6 +404,8 @@ Handler convertHandler(const Program &program, const Instr &instr);
 Handler vectorHandler(const Program &program, const Instr &instr);
 Handler controlHandler(const Program &program, const Instr &instr);
 Handler memoryHandler(const Program &program, const Instr &instr);
+/// Completes the reads of shared memory that `wait bulk {read}` has made complete.
+void retireReads(Wave &wave);
 Handler asyncHandler(const Program &program, const Instr &instr);
 Handler matrixHandler(const Program &program, const Instr &instr);
 Handler mmaHandler(const Program &program, const Instr &instr);

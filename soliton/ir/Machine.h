@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/symbolic/Expr.h"
+
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinAttributes.h"
@@ -20,6 +22,8 @@
 #include "soliton/ir/MachineEnums.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "soliton/ir/MachineTypes.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "soliton/ir/MachineAttrs.h.inc"
 
 namespace soliton::machine {
 /// What waits count: each access ticks it.

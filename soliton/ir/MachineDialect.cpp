@@ -13,6 +13,7 @@
 namespace soliton::machine {
 
 void MachineDialect::initialize() {
+  registerAttributes();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "soliton/ir/MachineTypes.cpp.inc"

@@ -19,6 +19,8 @@ def Machine_Dialect : Dialect {
     until `wait` and `barrier`. Counters retire in issue order.
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let extraClassDeclaration = [{ void registerAttributes(); }];
 }
 
 #endif

@@ -52,12 +52,54 @@ static llvm::LogicalResult verifyAccess(mlir::Operation *op, mlir::Type type, in
 
 //===-- Structure -----------------------------------------------------------===//
 
+/// Whether the kernel binds every symbol of the map.
+static llvm::LogicalResult verifySymbols(KernelOp kernel, TensorMapAttr map) {
+  auto isBound = [&](sym::Expr symbol) {
+    for (auto [name, argument] : llvm::zip(kernel.getArgNames(), kernel.block().getArguments()))
+      if (llvm::cast<mlir::StringAttr>(name).getValue() == llvm::StringRef(symbol.symbolName()) &&
+          argument.getType().isInteger(32))
+        return true;
+    return false;
+  };
+  llvm::SmallVector<sym::Expr> exprs(map.getSizes());
+  exprs.append(map.getStrides().begin(), map.getStrides().end());
+  exprs.push_back(map.getOffset());
+  for (sym::Expr expr : exprs)
+    for (sym::Expr symbol : sym::symbolsOf(expr))
+      if (!isBound(symbol))
+        return kernel.emitOpError() << "has a tensor map that speaks of `" << symbol.symbolName()
+                                    << "`, expected the name of an `i32` parameter";
+  return mlir::success();
+}
+
+/// kernel_c3
+static llvm::LogicalResult verifyMaps(KernelOp kernel) {
+  size_t maps = kernel.getMaps() ? kernel.getMapsAttr().size() : 0, count = kernel.block().getNumArguments();
+  for (mlir::BlockArgument argument : kernel.block().getArguments())
+    if (llvm::isa<MapType>(argument.getType()) != (argument.getArgNumber() + maps >= count))
+      return kernel.emitOpError() << "has " << maps << " tensor maps, but parameter " << argument.getArgNumber()
+                                  << " has type " << argument.getType()
+                                  << ", expected the last parameters to be as many `!machine.map`";
+  if (maps > count)
+    return kernel.emitOpError() << "has " << maps << " tensor maps for " << count << " parameters";
+  for (size_t i = 0; i < maps; ++i) {
+    auto map = llvm::cast<TensorMapAttr>(kernel.getMapsAttr()[i]);
+    auto number = static_cast<size_t>(map.getArgument());
+    if (map.getArgument() < 0 || number >= count || !llvm::isa<PtrType>(kernel.block().getArgument(number).getType()))
+      return kernel.emitOpError() << "has a tensor map of parameter " << map.getArgument()
+                                  << ", expected the number of a `!machine.ptr`";
+    if (failed(verifySymbols(kernel, map)))
+      return mlir::failure();
+  }
+  return mlir::success();
+}
+
 llvm::LogicalResult KernelOp::verify() {
   // kernel_c1
   for (mlir::BlockArgument argument : block().getArguments())
-    if (!llvm::isa<PtrType>(argument.getType()) && !argument.getType().isIntOrFloat())
+    if (!llvm::isa<PtrType, MapType>(argument.getType()) && !argument.getType().isIntOrFloat())
       return emitOpError() << "parameter " << argument.getArgNumber() << " has type " << argument.getType()
-                           << ", expected `!machine.ptr`, an integer or a float";
+                           << ", expected `!machine.ptr`, an integer, a float or `!machine.map`";
   if (getArgNames().size() != block().getNumArguments())
     return emitOpError() << "names " << getArgNames().size() << " parameters, has " << block().getNumArguments();
   // kernel_c2
@@ -67,7 +109,25 @@ llvm::LogicalResult KernelOp::verify() {
                          << static_cast<int64_t>(getWaveSize()) << " lanes and "
                          << static_cast<int64_t>(getSharedBytes())
                          << " shared bytes, expected positive numbers and no negative size";
-  return mlir::success();
+  // kernel_c4
+  if (getCluster() && (getCluster()->size() != 3 || llvm::any_of(*getCluster(), [](int64_t size) { return size < 1; })))
+    return emitOpError() << "has clusters of " << *getCluster() << " workgroups, expected three positive numbers";
+  return verifyMaps(*this);
+}
+
+int64_t KernelOp::clusterSize() {
+  int64_t size = 1;
+  for (int64_t extent : getCluster().value_or(llvm::ArrayRef<int64_t>()))
+    size *= extent;
+  return size;
+}
+
+TensorMapAttr KernelOp::mapOf(mlir::Value parameter) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(parameter);
+  if (!argument || argument.getOwner() != &block() || !llvm::isa<MapType>(argument.getType()))
+    return {};
+  size_t first = block().getNumArguments() - getMapsAttr().size();
+  return llvm::cast<TensorMapAttr>(getMapsAttr()[argument.getArgNumber() - first]);
 }
 
 //===-- Memory --------------------------------------------------------------===//
@@ -117,6 +177,58 @@ llvm::LogicalResult CopyAsyncOp::verify() {
   if (!llvm::is_contained({4, 8, 12, 16}, bytes))
     return emitOpError() << "copies " << bytes << " bytes, expected 4, 8, 12 or 16";
   return verifyLane(*this, getLane(), getBuffer(), getUniform());
+}
+
+/// copy_tile_c1, store_tile_c1: the op's map, or null where it is not one.
+static TensorMapAttr verifyMap(mlir::Operation *op, mlir::Value parameter, size_t coordinates) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  TensorMapAttr map = kernel ? kernel.mapOf(parameter) : TensorMapAttr();
+  if (!map)
+    op->emitOpError() << "has a map that is no parameter of the kernel";
+  else if (map.rank() != coordinates)
+    op->emitOpError() << "has " << coordinates << " coordinates, expected the " << map.rank() << " of its map";
+  return map && map.rank() == coordinates ? map : TensorMapAttr();
+}
+
+/// copy_tile_c2, mbarrier_arrive_c1, cluster_arrive_c1, cluster_wait_c1
+static llvm::LogicalResult verifyCluster(mlir::Operation *op) {
+  auto kernel = op->getParentOfType<KernelOp>();
+  if (kernel && kernel.clusterSize() > 1)
+    return mlir::success();
+  return op->emitOpError()
+         << "speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several";
+}
+
+llvm::LogicalResult CopyTileOp::verify() {
+  if (!verifyMap(*this, getMap(), getCoordinates().size()))
+    return mlir::failure();
+  return getMulticast() ? verifyCluster(*this) : mlir::success();
+}
+
+llvm::LogicalResult StoreTileOp::verify() {
+  TensorMapAttr map = verifyMap(*this, getMap(), getCoordinates().size());
+  if (!map)
+    return mlir::failure();
+  // store_tile_c2
+  mlir::Type element = map.getElement();
+  bool isAdded =
+      element.isInteger(32) || element.isInteger(64) || element.isF16() || element.isBF16() || element.isF32();
+  if (getAdd() && !isAdded)
+    return emitOpError() << "adds elements of type " << element
+                         << ", expected integers of 32 or 64 bits, or floats of 16 or 32";
+  return mlir::success();
+}
+
+llvm::LogicalResult MbarrierArriveOp::verify() {
+  return getRank() ? verifyCluster(*this) : mlir::success();
+}
+
+llvm::LogicalResult ClusterArriveOp::verify() {
+  return verifyCluster(*this);
+}
+
+llvm::LogicalResult ClusterWaitOp::verify() {
+  return verifyCluster(*this);
 }
 
 //===-- Matrices ------------------------------------------------------------===//
@@ -186,6 +298,9 @@ llvm::LogicalResult WaitOp::verify() {
   // wait_c1
   if (getValues().getTypes() != getResults().getTypes())
     return emitOpError() << "returns other types than those of its values";
+  // wait_c2
+  if (getRead() && getCounter() != Counter::bulk)
+    return emitOpError() << "waits until `" << stringifyCounter(getCounter()) << "` has read, expected `bulk`";
   return mlir::success();
 }
 

@@ -2,30 +2,7 @@
 #ifndef SOLITON_IR_MACHINEOPS_TD
 #define SOLITON_IR_MACHINEOPS_TD
 
-include "MachineDialect.td"
-include "mlir/IR/AttrTypeBase.td"
-include "mlir/IR/EnumAttr.td"
-include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Machine_TypeDef<string name, string typeMnemonic> : TypeDef<Machine_Dialect, name> { let mnemonic = typeMnemonic; }
-def Machine_PtrType : Machine_TypeDef<"Ptr", "ptr"> { let summary = "a 64-bit address in global memory, the same in all lanes"; }
-def Machine_BufferType : Machine_TypeDef<"Buffer", "buffer"> { let summary = "a 64-bit base and a size in bytes"; }
-
-class Machine_Enum<string name, string summary, list<string> cases>
-    : I32EnumAttr<name, summary, !foreach(i, !range(0, !size(cases)), I32EnumAttrCase<cases[i], i>)> {
-  let cppNamespace = "::soliton::machine";
-}
-def Machine_Id : Machine_Enum<"IdKind", "which number", ["lane", "wave", "workgroup0", "workgroup1", "workgroup2"]>;
-def Machine_Counter : Machine_Enum<"Counter", "what is counted", ["vm", "shared", "cp_async", "bulk", "mma"]>;
-def Machine_AtomicKind : Machine_Enum<"AtomicKind", "read-modify-write",
-    ["add", "min", "max", "umin", "umax", "exchange", "bit_and", "bit_or", "bit_xor", "cas"]>;
-def Machine_ShuffleMode : Machine_Enum<"ShuffleMode", "how the source lane is named", ["bfly", "up", "down", "idx"]>;
-def Machine_FenceSpace : Machine_Enum<"FenceSpace", "what is ordered", ["shared_async", "global", "shared"]>;
-
-class Machine_Op<string mnemonic, list<Trait> traits = []> : Op<Machine_Dialect, mnemonic, traits>;
-def Machine_Vector : FixedVectorOfRankAndType<[1], [AnyType]>;
+include "MachineTypes.td"
 
 //===-- Structure -----------------------------------------------------------------------------------------------===//
 
@@ -33,12 +10,18 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
   let summary = "a kernel as one lane executes it";
   let description = [{
     Block arguments: one `!machine.ptr` per memory in the author's order, then the scalars in order, then one `i32` per dynamic
-    symbol. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block. `keep_order` asks the back end to issue
+    symbol, then one `!machine.map` per entry of `maps`. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block. `keep_order` asks the back end to issue
     memory accesses, matrix instructions, waits and barriers in the order of the program: a schedule has decided it.
+    `cluster` workgroups along the three axes of the grid are resident together and reach each other's shared memory by multicast
+    copies and remote arrivals. `dependent`: a launch may begin before those ahead of it in its stream have ended, and waits for
+    them by `grid_wait`.
 
     Constraints:
-      * (C1) parameters are `!machine.ptr`, integers or floats, and `arg_names` names each.
+      * (C1) parameters are `!machine.ptr`, integers, floats or `!machine.map`, and `arg_names` names each.
       * (C2) `wave_size` and `waves` are positive, `shared_bytes` is not negative.
+      * (C3) the last parameters, and no others, are `!machine.map`, as many as `maps` has entries; each entry describes a
+        `!machine.ptr` parameter by symbols that are names of `i32` parameters.
+      * (C4) `cluster` is three positive numbers.
 
     Example:
     ```mlir
@@ -49,18 +32,34 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$wave_size, I64Attr:$waves,
-                       I64Attr:$shared_bytes, StrAttr:$target, UnitAttr:$keep_order);
+                       I64Attr:$shared_bytes, StrAttr:$target, UnitAttr:$keep_order,
+                       OptionalAttr<Machine_TensorMapArrayAttr>:$maps, OptionalAttr<DenseI64ArrayAttr>:$cluster, UnitAttr:$dependent);
+  let builders = [
+    OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::ArrayAttr":$argNames, "int64_t":$waveSize, "int64_t":$waves,
+                   "int64_t":$sharedBytes, "::llvm::StringRef":$target, CArg<"bool", "false">:$keepOrder), [{
+      build($_builder, $_state, name, argNames, waveSize, waves, sharedBytes, target, keepOrder, ::mlir::ArrayAttr(),
+            ::mlir::DenseI64ArrayAttr(), false);
+    }]>
+  ];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1, kernel_c2
-  let extraClassDeclaration = [{ ::mlir::Block &block() { return getBody().front(); } }];
+  let hasVerifier = 1; // kernel_c1, kernel_c2, kernel_c3, kernel_c4
+  let extraClassDeclaration = [{
+    ::mlir::Block &block() { return getBody().front(); }
+    /// The entry of `maps` for a `!machine.map` parameter; null for anything else.
+    TensorMapAttr mapOf(::mlir::Value parameter);
+    /// Workgroups of a cluster; 1 where there are none.
+    int64_t clusterSize();
+  }];
 }
 
 def Machine_IdOp : Machine_Op<"id", [Pure]> {
   let summary = "this lane's place";
   let description = [{
     `lane`: 0 … wave_size − 1 inside the wave. `wave`: the wave inside the workgroup, uniform. `workgroup0…2`: uniform,
-    0 … 2^31 − 2 along `workgroup0` and 0 … 65534 along the others. `upper`, if there, is a bound that is never reached.
+    0 … 2^31 − 2 along `workgroup0` and 0 … 65534 along the others. `grid0…2`: how many workgroups there are. `cluster_rank`: the
+    workgroup inside its cluster, the first axis fastest. `cluster0…2`: the cluster inside the grid. `upper`, if there, is a bound
+    that is never reached.
     AMD: workitem id and readfirstlane. NVIDIA: special registers.
 
     Example:
@@ -90,11 +89,6 @@ def Machine_BufferOp : Machine_Op<"buffer", [Pure]> {
 }
 
 //===-- Memory --------------------------------------------------------------------------------------------------===//
-
-// What a wait counts. An access that ticks a counter is no repetition of another one like it and is not dropped where its
-// value is not used: the waits behind it count it.
-def Machine_CounterResource : Resource<"::soliton::machine::CounterResource">;
-def Machine_ReadAndTick : MemoryEffects<[MemRead, MemWrite<Machine_CounterResource>]>;
 
 // A lane's part of an address: `%lane`, or `%lane : i64`.
 def Machine_Lane : AnyTypeOf<[I32, I64]>;
@@ -221,22 +215,6 @@ def Machine_CopyAsyncOp : Machine_MemoryOp<"copy_async", [MemoryEffects<[MemRead
   let hasVerifier = 1; // copy_async_c1, copy_async_c2
 }
 
-def Machine_CopyTileOp : Machine_Op<"copy_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "one lane copies a box of a tensor to shared memory (TMA)";
-  let description = [{
-    Copies the box at `coordinates` of the tensor that the map argument describes to the shared block at `destination` and
-    completes the transaction bytes of the barrier at `mbarrier`. Executed by one lane of one wave.
-
-    Example:
-    ```mlir
-    machine.copy_tile %map [%k, %m], [%destination], %mbarrier {box = array<i64: 64, 128>, bytes = 16384 : i64}
-    ```
-  }];
-  let arguments = (ins Machine_PtrType:$map, Variadic<I32>:$coordinates, I32:$destination, I32:$mbarrier,
-                       DenseI64ArrayAttr:$box, I64Attr:$bytes);
-  let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $destination `]` `,` $mbarrier attr-dict";
-}
-
 def Machine_LoadMatrixOp : Machine_Op<"load_matrix", [Machine_ReadAndTick]> {
   let summary = "a collective load of matrix fragments from shared memory";
   let description = [{
@@ -292,52 +270,6 @@ def Machine_MmaOp : Machine_Op<"mma", [Pure, AllTypesMatch<["acc", "result"]>]> 
   let hasVerifier = 1; // mma_c1
 }
 
-def Machine_SharedTileOp : Machine_Op<"shared_tile", [Pure]> {
-  let summary = "the descriptor of a tile in shared memory, for matrix instructions that read it by themselves";
-  let description = [{
-    A tile of 8-row groups from byte `address` of the shared block on, the same in the waves that issue the instruction together. With `w` the bytes
-    of an element, element (`outer`, `k`) of a tile that is contiguous along K (`k_major`) lies at byte
-    `outer / 8 · stride + outer % 8 · swizzle + k · w`, otherwise at
-    `outer · w / swizzle · leading + k / 8 · stride + k % 8 · swizzle + outer · w % swizzle`, where chunks of 16 bytes change places:
-    bits 4 … of that address are exchanged by bits 7 … of it, as many as `swizzle` bytes have chunks.
-
-    Constraints:
-      * (C1) `swizzle` is 32, 64 or 128; `leading` and `stride` are multiples of 16 below 2^18.
-
-    Example:
-    ```mlir
-    %a = machine.shared_tile [%address] {leading = 16 : i64, stride = 1024 : i64, swizzle = 128 : i64, k_major}
-    ```
-  }];
-  let arguments = (ins I32:$address, I64Attr:$leading, I64Attr:$stride, I64Attr:$swizzle, UnitAttr:$k_major);
-  let results = (outs I64:$result);
-  let assemblyFormat = "`[` $address `]` attr-dict";
-  let hasVerifier = 1; // shared_tile_c1
-}
-
-def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, Machine_ReadAndTick, AllTypesMatch<["acc", "result"]>]> {
-  let summary = "one matrix instruction of four waves whose result is pending until a wait returns it (wgmma)";
-  let description = [{
-    `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors,
-    as `shared_tile` makes them. Raw bits, whose meaning only the hardware knows, are not executed by the emulator.
-    The result may only be used by another `mma_async` or by the `wait mma` that completes it.
-
-    Constraints:
-      * (C1) the left operand is in registers or is a descriptor, not both.
-
-    Example:
-    ```mlir
-    %1 = machine.mma_async "wgmma_m64n8k16_f32_f16" lhs %a, %b, %acc : vector<4xf32>
-    ```
-  }];
-  // `acc` has a fixed position, from which the result's type is inferred.
-  let arguments = (ins StrAttr:$kind, I64:$rhsDescriptor, Machine_Vector:$acc, Optional<Machine_Vector>:$lhs,
-                       Optional<I64>:$lhsDescriptor, UnitAttr:$zero_acc);
-  let results = (outs Machine_Vector:$result);
-  let assemblyFormat = "$kind ($lhs^ `:` type($lhs))? (`lhs` $lhsDescriptor^)? `,` $rhsDescriptor `,` $acc attr-dict `:` type($acc)";
-  let hasVerifier = 1; // mma_async_c1
-}
-
 //===-- Lanes ---------------------------------------------------------------------------------------------------===//
 
 def Machine_ShuffleOp : Machine_Op<"shuffle", [Pure, AllTypesMatch<["value", "result"]>]> {
@@ -391,6 +323,24 @@ def Machine_BallotOp : Machine_Op<"ballot", [Pure]> {
   let assemblyFormat = "$predicate attr-dict";
 }
 
+def Machine_ElectOp : Machine_Op<"elect", [Pure]> {
+  let summary = "true in one lane of the wave, the same one each time";
+  let description = [{
+    What one lane does for its wave (tile copies, arrivals) stands under it: the back end knows that one lane is left, where
+    `lane == 0` is a comparison to it. All lanes of the wave take part. NVIDIA: elect.sync. The emulator: the first lane.
+
+    Example:
+    ```mlir
+    %one = machine.elect
+    scf.if %one {
+      machine.copy_tile %map [%k, %m], [%destination], %mbarrier
+    }
+    ```
+  }];
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
 def Machine_SwapOp : Machine_Op<"swap", [Pure]> {
   let summary = "exchange halves of two registers between groups of `width` lanes (permlane swap)";
   let arguments = (ins I32:$first, I32:$second, I64Attr:$width);
@@ -434,37 +384,24 @@ def Machine_CommitOp : Machine_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]
 def Machine_WaitOp : Machine_Op<"wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "until at most `count` operations (or groups) are unfinished; returns the values that were pending";
   let description = [{
-    The results are the values, complete.
+    The results are the values, complete. `read`: that many may still be on their way to global memory, but have read the shared
+    memory that they copy.
 
     Constraints:
       * (C1) there is one result per value, of its type.
+      * (C2) `read` is of `bulk`.
 
     Example:
     ```mlir
     machine.wait shared, 0
+    machine.wait bulk, 1 {read}
     %1 = machine.wait mma, 0 (%0) : (vector<4xf32>) -> vector<4xf32>
     ```
   }];
-  let arguments = (ins Machine_Counter:$counter, I64Attr:$count, Variadic<Machine_Vector>:$values);
+  let arguments = (ins Machine_Counter:$counter, I64Attr:$count, Variadic<Machine_Vector>:$values, UnitAttr:$read);
   let results = (outs Variadic<Machine_Vector>:$results);
   let assemblyFormat = "$counter `,` $count (`(` $values^ `)`)? attr-dict (`:` functional-type($values, $results)^)?";
-  let hasVerifier = 1; // wait_c1
-}
-
-def Machine_MbarrierInitOp : Machine_Op<"mbarrier_init", [MemoryEffects<[MemWrite]>]> {
-  let summary = "a barrier object in shared memory that completes a phase after `count` arrivals";
-  let arguments = (ins I32:$address, I64Attr:$count);
-  let assemblyFormat = "$address attr-dict";
-}
-def Machine_MbarrierArriveOp : Machine_Op<"mbarrier_arrive", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "arrive; `expect`, if not 0, first adds that many transaction bytes to the phase";
-  let arguments = (ins I32:$address, DefaultValuedAttr<I64Attr, "0">:$expect);
-  let assemblyFormat = "$address attr-dict";
-}
-def Machine_MbarrierWaitOp : Machine_Op<"mbarrier_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
-  let summary = "until the phase of this parity is complete";
-  let arguments = (ins I32:$address, I32:$parity);
-  let assemblyFormat = "$address `,` $parity attr-dict";
+  let hasVerifier = 1; // wait_c1, wait_c2
 }
 
 def Machine_FenceOp : Machine_Op<"fence", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -512,5 +449,7 @@ def Machine_PrintOp : Machine_Op<"print", [MemoryEffects<[MemRead, MemWrite]>]> 
   let assemblyFormat = "$label $value `at` `(` $places `)` attr-dict `:` type($value)";
   let hasVerifier = 1; // print_c1
 }
+
+include "MachineAsync.td"
 
 #endif

@@ -12,6 +12,13 @@
 
 #include "mlir/IR/OpImplementation.h"
 
+namespace soliton::sym {
+/// What MLIR needs to unique attributes that hold expressions.
+inline llvm::hash_code hash_value(Expr value) {
+  return llvm::hash_code(value.hash());
+}
+} // namespace soliton::sym
+
 namespace soliton::wave {
 
 /// Reads `"$WG0*64"`.

@@ -15,11 +15,6 @@
 
 namespace soliton {
 // What MLIR needs to unique these values.
-namespace sym {
-static llvm::hash_code hash_value(Expr value) {
-  return llvm::hash_code(value.hash());
-}
-} // namespace sym
 static llvm::hash_code hash_value(const Layout &value) {
   return llvm::hash_code(value.hash());
 }

@@ -33,7 +33,8 @@ enum JitOption : int {
 constexpr size_t kLogBytes = 16384;
 constexpr uint32_t kDefaultSharedBytes = 48 * 1024;
 constexpr uint32_t kPortableCluster = 8;
-constexpr int kClusterDimension = 4;
+/// Attributes of a launch.
+constexpr int kClusterDimension = 4, kMayBeginEarly = 6;
 
 struct LaunchAttribute {
   int id;
@@ -41,6 +42,7 @@ struct LaunchAttribute {
   union {
     char bytes[64];
     unsigned cluster[3];
+    int flag;
   } value;
 };
 
@@ -251,18 +253,26 @@ void CudaDriver::raiseLimits(void *function, const LaunchStep &step) const {
 int CudaDriver::launch(const GpuLaunch &l) const {
   size_t bytes = l.blockBytes;
   void *extra[] = {kParameterBuffer, l.block, kParameterBytes, &bytes, nullptr};
-  if (l.cluster == std::array<uint32_t, 3>{1, 1, 1})
+  bool isClustered = l.cluster != std::array<uint32_t, 3>{1, 1, 1};
+  if (!isClustered && !l.isDependent)
     return api.launch(l.function, l.grid[0], l.grid[1], l.grid[2], l.threads[0], l.threads[1], l.threads[2],
                       l.sharedBytes, l.stream, nullptr, extra);
-  LaunchAttribute cluster = {};
-  cluster.id = kClusterDimension;
-  std::copy(l.cluster.begin(), l.cluster.end(), cluster.value.cluster);
+  LaunchAttribute attributes[2] = {};
+  unsigned count = 0;
+  if (isClustered) {
+    attributes[count].id = kClusterDimension;
+    std::copy(l.cluster.begin(), l.cluster.end(), attributes[count++].value.cluster);
+  }
+  if (l.isDependent) {
+    attributes[count].id = kMayBeginEarly;
+    attributes[count++].value.flag = 1;
+  }
   LaunchConfig config = {{l.grid[0], l.grid[1], l.grid[2]},
                          {l.threads[0], l.threads[1], l.threads[2]},
                          l.sharedBytes,
                          l.stream,
-                         &cluster,
-                         1};
+                         attributes,
+                         count};
   return launchEx(&config, l.function, nullptr, extra);
 }
 

@@ -94,11 +94,26 @@ TEST_F(Cuda, ClustersGoThroughTheExtendedLaunch) {
   EXPECT_EQ(fake->functionAttributes, (std::map<int, int>{{14, 1}}));
 }
 
+TEST_F(Cuda, DependentLaunchesMayBeginEarly) {
+  for (uint32_t size : {1u, 2u}) {
+    KernelImage image = scaleImage();
+    image.cluster = {size, 1, 1};
+    image.isDependent = true;
+    auto kernel = device->load(image);
+    DeviceBuffer buffer(*device, 32 * 256);
+    Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+    kernel->launch({tensor, tensor, 1.0});
+    EXPECT_TRUE(fake->launches.back().isDependent);
+    EXPECT_EQ(fake->launches.back().cluster, (std::array<unsigned, 3>{size, 1, 1}));
+  }
+}
+
 TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
   KernelImage image = scaleImage();
   TensorMapSpec map;
   map.sizes = {64, LaunchExpr::symbol(0)};
   map.strides = {256};
+  map.dtype = DType::f32;
   map.box = {32, 16};
   map.swizzle = 128;
   image.tensorMaps = {map};
@@ -117,20 +132,94 @@ TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
   EXPECT_EQ(fake->launches.at(0).block.at(64), std::byte(0xab));
   fake->failing = "cuTensorMapEncodeTiled";
   fake->status = 1;
-  expectError([&] { kernel->launch({tensor, tensor, 1.0}); }, DiagId::DriverError, "`cuTensorMapEncodeTiled` failed");
+  Tensor half = buffer.tensor(DType::f32, {16, 64});
+  expectError([&] { kernel->launch({half, half, 1.0}); }, DiagId::DriverError, "`cuTensorMapEncodeTiled` failed");
 }
 
-TEST_F(Cuda, TensorMapsNeedPositiveSizes) {
+TEST_F(Cuda, TensorMapsAreEncodedOncePerTensor) {
   KernelImage image = scaleImage();
   TensorMapSpec map;
-  map.sizes = {LaunchExpr::apply(LaunchOp::sub, {LaunchExpr::symbol(0), 32})};
-  map.box = {32};
+  map.dtype = DType::f32;
+  map.sizes = {64, LaunchExpr::symbol(0)};
+  map.strides = {256};
+  map.box = {32, 16};
   image.tensorMaps = {map};
   auto kernel = device->load(image);
-  DeviceBuffer buffer(*device, 32 * 256);
+  DeviceBuffer first(*device, 40 * 256), second(*device, 40 * 256);
+  auto launch = [&](DeviceBuffer &buffer, int64_t rows) {
+    Tensor tensor = buffer.tensor(DType::f32, {rows, 64});
+    kernel->launch({tensor, tensor, 1.0});
+    return fake->maps.size();
+  };
+  EXPECT_EQ(launch(first, 32), 1u);
+  EXPECT_EQ(launch(first, 32), 1u) << "the descriptor is kept";
+  EXPECT_EQ(launch(second, 32), 2u) << "another address";
+  EXPECT_EQ(launch(first, 16), 3u) << "another extent";
+  EXPECT_EQ(launch(first, 32), 3u);
+  EXPECT_EQ(fake->launches.back().block.at(64), std::byte(0xab));
+  // A bounded number of them: those that were used longest ago are made again.
+  for (int64_t rows : {8, 24, 16, 32})
+    launch(second, rows);
+  for (int64_t rows : {8, 24, 40})
+    launch(first, rows);
+  size_t made = fake->maps.size();
+  EXPECT_EQ(launch(second, 16), made);
+  EXPECT_EQ(launch(first, 32), made + 1) << "the oldest of nine is forgotten";
+  fake->failing = "cuTensorMapEncodeTiled";
+  fake->status = 1;
+  expectError([&] { launch(second, 40); }, DiagId::DriverError, "`cuTensorMapEncodeTiled` failed");
+}
+
+TEST_F(Cuda, MapsOfTensorsWithoutElementsPointToZeros) {
+  KernelImage image = scaleImage();
+  image.checks.clear();
+  image.grid = {2, 1, 1};
+  TensorMapSpec map;
+  map.dtype = DType::f32;
+  map.sizes = {64, LaunchExpr::symbol(0)};
+  map.strides = {256};
+  map.box = {32, 16};
+  image.tensorMaps = {map, map};
+  image.tensorMaps[1].argument = 1;
+  auto kernel = device->load(image);
+  EXPECT_EQ(fake->allocations.size(), 1u);
+  Tensor tensor = Tensor::dense(nullptr, DType::f32, {0, 64}, MemoryKind::cuda, 0);
+  kernel->launch({tensor, tensor, 1.0});
+  ASSERT_EQ(fake->maps.size(), 2u);
+  EXPECT_EQ(fake->maps[0].sizes, (std::vector<uint64_t>{1, 1}));
+  EXPECT_EQ(fake->maps[0].strides, (std::vector<uint64_t>{16}));
+  auto *zeros = static_cast<std::byte *>(fake->maps[0].data), *written = static_cast<std::byte *>(fake->maps[1].data);
+  EXPECT_EQ(written, zeros + 256) << "what is written is never read as zeros";
+  EXPECT_EQ(std::vector<std::byte>(zeros, zeros + 16), std::vector<std::byte>(16));
+  kernel.reset();
+  EXPECT_TRUE(fake->allocations.empty());
+}
+
+TEST_F(Cuda, EachKernelOfAPlanHasItsOwnTensorMaps) {
+  KernelImage image = scaleImage();
+  LaunchExpr m = LaunchExpr::symbol(0);
+  image.workspace.bytes = LaunchExpr::apply(LaunchOp::mul, {m, 512});
+  image.further = {{"second", {}, {64, 1, 1}, {1, 1, 1}, {m, 1, 1}}, {"third", {}, {64, 1, 1}, {1, 1, 1}, {0, 1, 1}}};
+  TensorMapSpec inWorkspace;
+  inWorkspace.argument.reset();
+  inWorkspace.dtype = DType::f32;
+  inWorkspace.offset = LaunchExpr::apply(LaunchOp::mul, {m, 256});
+  inWorkspace.sizes = {64, m};
+  inWorkspace.strides = {256};
+  inWorkspace.box = {32, 16};
+  image.further[0].tensorMaps = {inWorkspace};
+  // Nobody asks for the maps of a kernel that has no workgroup.
+  image.further[1].tensorMaps = {inWorkspace};
+  image.further[1].tensorMaps[0].strides = {100};
+  auto kernel = device->load(image);
+  DeviceBuffer buffer(*device, 32 * 256), workspace(*device, 32 * 512);
   Tensor tensor = buffer.tensor(DType::f32, {32, 64});
-  expectError([&] { kernel->launch({tensor, tensor, 1.0}); }, DiagId::ArgumentShape,
-              "argument 0 (`in`) of `scale`: the tile copies need a positive extent");
+  kernel->launch({tensor, tensor, 1.0}, {.workspace = {workspace.data(), 32 * 512}});
+  ASSERT_EQ(fake->launches.size(), 2u);
+  EXPECT_EQ(fake->launches[0].block.size(), 32u) << "pointers, workspace, factor, M";
+  EXPECT_EQ(fake->launches[1].block.size(), 192u);
+  ASSERT_EQ(fake->maps.size(), 1u);
+  EXPECT_EQ(fake->maps[0].data, static_cast<std::byte *>(workspace.data()) + 32 * 256);
 }
 
 TEST_F(Cuda, ArchitecturesThatFit) {
@@ -164,5 +253,5 @@ TEST(Hip, TensorMapsAndClustersAreRefused) {
   std::shared_ptr<Device> device = findDevices({"", SOLITON_FAKE_HIP}).devices.front();
   KernelImage image = scaleImage(ImageKind::hsaco);
   image.cluster = {2, 1, 1};
-  expectError([&] { device->load(image); }, DiagId::ImageMismatch, "clusters or tensor maps");
+  expectError([&] { device->load(image); }, DiagId::ImageMismatch, "clusters, dependent launches or tensor maps");
 }

@@ -34,8 +34,12 @@ emu::Program decode(const KernelImage &image, std::span<const std::byte> code) {
   }
 }
 
-/// The program's own signature must be the image's: buffers, the workspace, then scalars, then symbols.
-void checkSignature(const KernelImage &image, const emu::Program &program) {
+/// The program's own signature must be the image's: buffers, the workspace, then scalars, then symbols; and its
+/// clusters must be those of the launch.
+void checkSignature(const KernelImage &image, const LaunchStep &step, const emu::Program &program) {
+  if (program.cluster != step.cluster)
+    fail(DiagId::ImageInvalid, "`" + image.kernel + "`: the emulator program has clusters of " +
+                                   std::to_string(program.clusterSize()) + " workgroups, the manifest says otherwise");
   size_t buffers = image.workspace.exists() ? 1 : 0;
   std::vector<DType> scalars;
   for (const ArgumentSpec &argument : image.arguments) {
@@ -63,8 +67,9 @@ std::vector<emu::Program> decodeAll(const KernelImage &image) {
   std::vector<emu::Program> programs = {decode(image, image.code)};
   for (const LaunchStep &step : image.further)
     programs.push_back(decode(image, step.code));
-  for (const emu::Program &program : programs)
-    checkSignature(image, program);
+  std::vector<LaunchStep> steps = launchSteps(image);
+  for (size_t i = 0; i < programs.size(); ++i)
+    checkSignature(image, steps[i], programs[i]);
   return programs;
 }
 

@@ -112,6 +112,10 @@ TEST(EmulatorDevice, ImagesThatAreNoneAreRefused) {
   KernelImage image = imageOf(scaleProgram());
   image.arguments.pop_back();
   expectError([&] { device->load(image); }, DiagId::ImageInvalid, "takes 2 buffers and 2 scalars");
+  KernelImage clustered = imageOf(scaleProgram());
+  clustered.cluster = {2, 1, 1};
+  expectError([&] { device->load(clustered); }, DiagId::ImageInvalid,
+              "has clusters of 1 workgroups, the manifest says otherwise");
   image.arguments.clear();
   expectError([&] { device->load(image); }, DiagId::ImageInvalid, "which does not exist");
   emu::Program broken = scaleProgram();

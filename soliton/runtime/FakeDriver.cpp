@@ -334,13 +334,22 @@ int cuLaunchKernelEx(const void *config, void *function, void **, void **extra) 
   STEP("cuLaunchKernelEx");
   const auto *words = static_cast<const unsigned *>(config);
   void *stream = nullptr;
-  const unsigned *attribute = nullptr;
+  const unsigned *attributes = nullptr;
   std::memcpy(static_cast<void *>(&stream), static_cast<const char *>(config) + 32, sizeof(stream));
-  std::memcpy(static_cast<void *>(&attribute), static_cast<const char *>(config) + 40, sizeof(attribute));
-  if (words[12] != 1 || attribute[0] != 4)
-    return 1;
-  remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]},
-           {attribute[2], attribute[3], attribute[4]}, words[6], stream, extra);
+  std::memcpy(static_cast<void *>(&attributes), static_cast<const char *>(config) + 40, sizeof(attributes));
+  constexpr unsigned cluster = 4, mayBeginEarly = 6, wordsEach = 18;
+  std::array<unsigned, 3> clusters = {1, 1, 1};
+  bool isDependent = false;
+  for (const unsigned *each = attributes; each != attributes + words[12] * wordsEach; each += wordsEach) {
+    if (each[0] != cluster && each[0] != mayBeginEarly)
+      return 1;
+    if (each[0] == cluster)
+      clusters = {each[2], each[3], each[4]};
+    isDependent |= each[0] == mayBeginEarly && each[2] == 1;
+  }
+  remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]}, clusters, words[6], stream, extra);
+  if (state().recording && extra)
+    state().launches.back().isDependent = isDependent;
   return 0;
 }
 

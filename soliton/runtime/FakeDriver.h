@@ -23,6 +23,7 @@ struct FakeLaunch {
   unsigned sharedBytes = 0;
   void *stream = nullptr;
   std::vector<std::byte> block;
+  bool isDependent = false;
 };
 
 struct FakeTensorMap {

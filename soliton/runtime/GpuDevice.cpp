@@ -2,6 +2,7 @@
 
 #include "soliton/runtime/Errors.h"
 #include "soliton/runtime/Staging.h"
+#include "soliton/runtime/TensorMaps.h"
 
 #include <algorithm>
 #include <charconv>
@@ -78,16 +79,18 @@ void checkImage(const KernelImage &image, const GpuDriver &driver, const DeviceI
     fail(DiagId::ImageMismatch,
          who + "compiled for `" + image.target + "`, found `" + info.architecture + "` (" + info.name + ")",
          "compile it for this device's target");
-  bool clusters = false;
+  bool clusters = false, maps = false;
   for (const LaunchStep &step : launchSteps(image)) {
     uint64_t shared = uint64_t(step.dynamicSharedBytes) + step.staticSharedBytes;
     if (info.maxSharedBytes != 0 && shared > info.maxSharedBytes)
       fail(DiagId::ImageMismatch, who + "a workgroup needs " + std::to_string(shared) + " bytes of shared memory, " +
                                       info.name + " has " + std::to_string(info.maxSharedBytes));
-    clusters |= step.cluster != std::array<uint32_t, 3>{1, 1, 1};
+    clusters |= step.isDependent || step.cluster != std::array<uint32_t, 3>{1, 1, 1};
+    maps |= !step.tensorMaps.empty();
   }
-  if ((clusters && !driver.hasClusters()) || (!image.tensorMaps.empty() && !driver.hasTensorMaps()))
-    fail(DiagId::ImageMismatch, who + "it needs clusters or tensor maps, which the driver does not have");
+  if ((clusters && !driver.hasClusters()) || (maps && !driver.hasTensorMaps()))
+    fail(DiagId::ImageMismatch,
+         who + "it needs clusters, dependent launches or tensor maps, which the driver does not have");
 }
 
 //===-- The device --------------------------------------------------------===//
@@ -198,7 +201,8 @@ private:
   void loadStep(const LaunchStep &step);
   void unload();
   void submit(PreparedLaunch &prepared, const LaunchOptions &options);
-  void encodeMap(size_t index, PreparedLaunch &prepared);
+  void writeMaps(size_t step, PreparedLaunch &prepared);
+  void makeNothing();
 
   std::shared_ptr<Context> context;
   LaunchPlan plan;
@@ -206,7 +210,14 @@ private:
   std::vector<void *> modules;
   /// By kernel of the plan.
   std::vector<void *> functions;
+  TensorMapCache maps;
+  /// Where maps of tensors without elements point to, which need an element: zeros that are read, and a place for what
+  /// is written. Null where there are no maps.
+  void *nothing = nullptr;
 };
+
+/// Bytes of either.
+constexpr size_t kNothingBytes = 256;
 
 /// The workspace of one launch: the caller's, or memory that exists between two points of the stream.
 class LentWorkspace {
@@ -248,11 +259,12 @@ std::unique_ptr<LoadedKernel> GpuDevice::load(const KernelImage &image) {
 }
 
 GpuKernel::GpuKernel(std::shared_ptr<Context> owner, const KernelImage &image)
-    : LoadedKernel(image), context(std::move(owner)), plan(kernel) {
+    : LoadedKernel(image), context(std::move(owner)), plan(kernel), maps(kMaxTensorMaps) {
   Current current(*context);
   try {
     for (const LaunchStep &step : plan.steps())
       loadStep(step);
+    makeNothing();
   } catch (...) {
     unload();
     throw;
@@ -275,7 +287,18 @@ void GpuKernel::loadStep(const LaunchStep &step) {
   functions.push_back(function);
 }
 
+void GpuKernel::makeNothing() {
+  const GpuDriver &driver = *context->driver;
+  if (std::ranges::all_of(plan.steps(), [](const LaunchStep &step) { return step.tensorMaps.empty(); }))
+    return;
+  driver.check(driver.api.memAlloc(&nothing, 2 * kNothingBytes), "memory allocation");
+  driver.check(driver.api.fill(nothing, 0, 2 * kNothingBytes, nullptr), "fill");
+  driver.check(driver.api.streamSynchronize(nullptr), "fill");
+}
+
 void GpuKernel::unload() {
+  if (nothing)
+    context->driver->api.memFree(nothing);
   for (void *module : modules)
     context->driver->api.moduleUnload(module);
 }
@@ -329,8 +352,6 @@ void GpuKernel::launch(std::span<const Argument> arguments, const LaunchOptions 
 void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
   const GpuDriver &driver = *context->driver;
   void *stream = options.stream.handle;
-  for (size_t i = 0; i < kernel.tensorMaps.size(); ++i)
-    encodeMap(i, prepared);
   LentWorkspace workspace(driver, kernel, prepared.workspaceBytes, options);
   plan.setWorkspace(prepared, workspace.data());
   for (size_t i = 0; i < kernel.workspace.zeroed.size(); ++i)
@@ -341,37 +362,33 @@ void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
     const LaunchStep &step = plan.steps()[i];
     if (prepared.isEmpty(i))
       continue;
-    GpuLaunch launch = {functions[i], prepared.grids[i],     step.threads,     step.cluster, step.dynamicSharedBytes,
-                        stream,       prepared.block.data(), plan.blockBytes()};
+    writeMaps(i, prepared);
+    GpuLaunch launch = {functions[i],          prepared.grids[i],       step.threads,
+                        step.cluster,          step.dynamicSharedBytes, stream,
+                        prepared.block.data(), plan.blockBytes(i),      step.isDependent};
     if (int status = driver.launch(launch))
       fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + driver.describe(status));
   }
   workspace.giveBack();
 }
 
-void GpuKernel::encodeMap(size_t index, PreparedLaunch &prepared) {
-  const TensorMapSpec &spec = kernel.tensorMaps[index];
-  GpuTensorMap map = {};
-  map.data = plan.pointer(prepared, spec.argument);
-  map.dtype = kernel.arguments[spec.argument].dtype;
-  map.rank = static_cast<uint32_t>(spec.sizes.size());
-  map.swizzle = spec.swizzle;
-  std::span<const int64_t> symbols(prepared.symbols.data(), kernel.symbols.size());
-  auto value = [&](const LaunchExpr &expr) {
-    LaunchValue result = expr.evaluate(symbols);
-    if (!result.ok() || result.value <= 0)
-      fail(DiagId::ArgumentShape,
-           argumentName(kernel, spec.argument) + ": the tile copies need a positive extent or stride, `" + expr.text() +
-               "` gives " + (result.ok() ? std::to_string(result.value) : std::string(describe(result.fault))));
-    return static_cast<uint64_t>(result.value);
-  };
-  for (size_t d = 0; d < spec.sizes.size(); ++d) {
-    map.sizes[d] = value(spec.sizes[d]);
-    map.box[d] = spec.box[d];
-    if (d > 0)
-      map.strides[d - 1] = value(spec.strides[d - 1]);
+void GpuKernel::writeMaps(size_t step, PreparedLaunch &prepared) {
+  std::byte *destination = prepared.block.data() + plan.parameters().tensorMaps;
+  size_t number = plan.firstTensor(step);
+  for (const TensorMapSpec &spec : plan.steps()[step].tensorMaps) {
+    const MappedTensor &tensor = prepared.tensors[number];
+    void *data = spec.argument ? plan.pointer(prepared, *spec.argument) : plan.workspace(prepared);
+    GpuTensorMap map = describeMap(spec, tensor, data);
+    if (tensor.isEmpty) {
+      bool isRead = spec.argument && !kernel.arguments[*spec.argument].isOutput;
+      map.data = static_cast<std::byte *>(nothing) + (isRead ? 0 : kNothingBytes);
+      map.sizes.fill(1);
+      map.strides.fill(static_cast<uint64_t>(kTensorMapAlignment));
+    }
+    maps.write(*context->driver, number, map, destination);
+    destination += kTensorMapBytes;
+    ++number;
   }
-  context->driver->encodeTensorMap(map, prepared.block.data() + plan.parameters().tensorMaps[index]);
 }
 
 } // namespace

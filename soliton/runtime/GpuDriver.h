@@ -56,6 +56,8 @@ struct GpuLaunch {
   void *stream;
   void *block;
   size_t blockBytes;
+  /// LaunchStep::isDependent
+  bool isDependent;
 };
 
 /// A tensor map with all its formulas evaluated.
@@ -66,6 +68,8 @@ struct GpuTensorMap {
   std::array<uint64_t, 5> sizes, strides;
   std::array<uint32_t, 5> box;
   uint32_t swizzle;
+
+  bool operator==(const GpuTensorMap &) const = default;
 };
 
 class GpuDriver {

@@ -23,11 +23,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr char kMagic[8] = {'S', 'O', 'L', 'I', 'T', 'O', 'N', 'K'};
-constexpr uint32_t kVersion = 2;
 constexpr size_t kHeaderBytes = 40;
 constexpr uint64_t kMaxManifestBytes = 4 << 20;
 constexpr uint64_t kMaxCodeBytes = uint64_t(1) << 30;
-constexpr int kMaxNesting = 8;
+constexpr int kMaxNesting = 12;
 
 /// Thrown while reading, turned into one diagnostic at the border.
 struct Damaged {
@@ -51,124 +50,6 @@ uint64_t numberAt(std::span<const std::byte> file, size_t offset, int bytes) {
   for (int i = 0; i < bytes; ++i)
     value |= static_cast<uint64_t>(file[offset + static_cast<size_t>(i)]) << (8 * i);
   return value;
-}
-
-//===-- Writing -----------------------------------------------------------===//
-
-Json toJson(std::span<const LaunchExpr> exprs) {
-  Json list = Json::array();
-  for (const LaunchExpr &e : exprs)
-    list.push_back(e.text());
-  return list;
-}
-
-void addPlace(Json &object, const Place &place) {
-  if (place.known())
-    object["place"] = {{"file", place.file}, {"line", place.line}, {"column", place.column}};
-}
-
-Json toJson(const ArgumentSpec &argument) {
-  Json object;
-  object["name"] = argument.name;
-  object["kind"] = argument.kind == ArgumentKind::buffer ? "buffer" : "scalar";
-  object["dtype"] = soliton::name(argument.dtype);
-  object["output"] = argument.isOutput;
-  object["read"] = argument.isRead;
-  object["alignment"] = argument.alignment;
-  object["byte_limit"] = argument.byteLimit;
-  object["shape"] = toJson(argument.shape);
-  object["strides"] = toJson(argument.strides);
-  addPlace(object, argument.place);
-  return object;
-}
-
-Json toJson(const SymbolSpec &symbol) {
-  Json object;
-  object["name"] = symbol.name;
-  if (symbol.argument) {
-    object["argument"] = *symbol.argument;
-    object["dim"] = symbol.dim;
-    if (symbol.less != 0)
-      object["less"] = symbol.less;
-    if (symbol.factor != 1)
-      object["factor"] = symbol.factor;
-    if (symbol.isStride)
-      object["stride"] = true;
-  }
-  return object;
-}
-
-Json toJson(const TensorMapSpec &map) {
-  Json object;
-  object["argument"] = map.argument;
-  object["sizes"] = toJson(map.sizes);
-  object["strides"] = toJson(map.strides);
-  object["box"] = map.box;
-  object["swizzle"] = map.swizzle;
-  return object;
-}
-
-Json toJson(const LaunchStep &step) {
-  Json object;
-  object["entry"] = step.entry;
-  object["code_bytes"] = step.code.size();
-  object["threads"] = step.threads;
-  object["cluster"] = step.cluster;
-  object["grid"] = toJson(std::span(step.grid));
-  object["static_shared_bytes"] = step.staticSharedBytes;
-  object["dynamic_shared_bytes"] = step.dynamicSharedBytes;
-  return object;
-}
-
-Json toJson(const WorkspaceSpec &workspace) {
-  Json object;
-  object["bytes"] = workspace.bytes.text();
-  object["zeroed"] = Json::array();
-  for (const WorkspaceSpec::Range &range : workspace.zeroed)
-    object["zeroed"].push_back({range.offset.text(), range.bytes.text()});
-  return object;
-}
-
-Json toJson(const LaunchCheck &check) {
-  Json object;
-  object["predicate"] = check.predicate.text();
-  object["message"] = check.message;
-  return object;
-}
-
-template <typename T>
-Json listToJson(const std::vector<T> &values) {
-  Json list = Json::array();
-  for (const T &value : values)
-    list.push_back(toJson(value));
-  return list;
-}
-
-Json toJson(const KernelImage &image) {
-  Json object;
-  object["version"] = kVersion;
-  object["kernel"] = image.kernel;
-  addPlace(object, image.place);
-  object["target"] = image.target;
-  object["kind"] = name(image.kind);
-  object["entry"] = image.entry;
-  object["threads"] = image.threads;
-  object["cluster"] = image.cluster;
-  object["grid"] = toJson(std::span(image.grid));
-  object["static_shared_bytes"] = image.staticSharedBytes;
-  object["dynamic_shared_bytes"] = image.dynamicSharedBytes;
-  object["further"] = listToJson(image.further);
-  object["workspace"] = toJson(image.workspace);
-  object["arguments"] = listToJson(image.arguments);
-  object["may_alias_exactly"] = image.mayAliasExactly;
-  object["symbols"] = listToJson(image.symbols);
-  object["tensor_maps"] = listToJson(image.tensorMaps);
-  object["checks"] = listToJson(image.checks);
-  Json metadata = Json::array();
-  for (const auto &[key, value] : image.metadata)
-    metadata.push_back({key, value});
-  object["metadata"] = metadata;
-  return object;
 }
 
 //===-- Reading -----------------------------------------------------------===//
@@ -254,6 +135,13 @@ bool readFlag(const Json &object, const char *key) {
   return field(object, key).get<bool>();
 }
 
+DType readDType(const Json &object) {
+  std::optional<DType> dtype = parseDType(readString(field(object, "dtype"), "dtype"));
+  if (!dtype)
+    throw Damaged{"it has an unknown element type"};
+  return *dtype;
+}
+
 /// Unknown where there is none.
 Place readPlace(const Json &object) {
   if (!object.contains("place"))
@@ -267,11 +155,10 @@ ArgumentSpec readArgument(const Json &object) {
   ArgumentSpec argument;
   argument.name = readString(field(object, "name"), "name");
   std::string kind = readString(field(object, "kind"), "kind");
-  std::optional<DType> dtype = parseDType(readString(field(object, "dtype"), "dtype"));
-  if ((kind != "buffer" && kind != "scalar") || !dtype)
-    throw Damaged{"argument `" + argument.name + "` has an unknown kind or element type"};
+  if (kind != "buffer" && kind != "scalar")
+    throw Damaged{"argument `" + argument.name + "` has an unknown kind"};
   argument.kind = kind == "buffer" ? ArgumentKind::buffer : ArgumentKind::scalar;
-  argument.dtype = *dtype;
+  argument.dtype = readDType(object);
   argument.isOutput = readFlag(object, "output");
   argument.isRead = readFlag(object, "read");
   argument.alignment = readInteger(field(object, "alignment"), "alignment", 1, INT64_MAX);
@@ -300,13 +187,25 @@ SymbolSpec readSymbol(const Json &object) {
 
 TensorMapSpec readTensorMap(const Json &object) {
   TensorMapSpec map;
-  map.argument = readUnsigned(field(object, "argument"), "argument");
+  map.argument.reset();
+  if (object.contains("argument"))
+    map.argument = readUnsigned(field(object, "argument"), "argument");
+  map.offset = readExpr(field(object, "offset"), "offset");
+  map.dtype = readDType(object);
   map.sizes = readExprs(object, "sizes");
   map.strides = readExprs(object, "strides");
   for (const Json &extent : readList(object, "box"))
     map.box.push_back(readUnsigned(extent, "box"));
   map.swizzle = readUnsigned(field(object, "swizzle"), "swizzle");
   return map;
+}
+
+template <typename T, typename Read>
+std::vector<T> readAll(const Json &object, const char *key, Read read) {
+  std::vector<T> values;
+  for (const Json &value : readList(object, key))
+    values.push_back(read(value));
+  return values;
 }
 
 /// Its code has the right size and is to be filled in.
@@ -318,6 +217,8 @@ LaunchStep readStep(const Json &object) {
   step.grid = readTriple<LaunchExpr>(object, "grid", readExpr);
   step.staticSharedBytes = readUnsigned(field(object, "static_shared_bytes"), "static_shared_bytes");
   step.dynamicSharedBytes = readUnsigned(field(object, "dynamic_shared_bytes"), "dynamic_shared_bytes");
+  step.tensorMaps = readAll<TensorMapSpec>(object, "tensor_maps", readTensorMap);
+  step.isDependent = readFlag(object, "dependent");
   return step;
 }
 
@@ -341,14 +242,6 @@ std::pair<std::string, std::string> readPair(const Json &list) {
   if (!list.is_array() || list.size() != 2)
     throw Damaged{"`metadata` in its manifest holds something else than pairs"};
   return {readString(list[0], "metadata"), readString(list[1], "metadata")};
-}
-
-template <typename T, typename Read>
-std::vector<T> readAll(const Json &object, const char *key, Read read) {
-  std::vector<T> values;
-  for (const Json &value : readList(object, key))
-    values.push_back(read(value));
-  return values;
 }
 
 /// Deals the code out: each further kernel's at the end, the rest is the image's.
@@ -387,6 +280,7 @@ KernelImage readManifest(std::string_view text, std::span<const std::byte> code)
   image.grid = readTriple<LaunchExpr>(object, "grid", readExpr);
   image.staticSharedBytes = readUnsigned(field(object, "static_shared_bytes"), "static_shared_bytes");
   image.dynamicSharedBytes = readUnsigned(field(object, "dynamic_shared_bytes"), "dynamic_shared_bytes");
+  image.isDependent = readFlag(object, "dependent");
   image.further = readAll<LaunchStep>(object, "further", readStep);
   const Json &workspace = field(object, "workspace");
   image.workspace.bytes = readExpr(field(workspace, "bytes"), "bytes");
@@ -404,8 +298,8 @@ KernelImage readManifest(std::string_view text, std::span<const std::byte> code)
 KernelImage readFile(std::span<const std::byte> file) {
   if (file.size() < kHeaderBytes || std::memcmp(file.data(), kMagic, sizeof(kMagic)) != 0)
     throw Damaged{"it does not start as one"};
-  if (uint64_t version = numberAt(file, 8, 4); version != kVersion)
-    throw Damaged{"found version " + std::to_string(version) + ", expected " + std::to_string(kVersion)};
+  if (uint64_t version = numberAt(file, 8, 4); version != kImageVersion)
+    throw Damaged{"found version " + std::to_string(version) + ", expected " + std::to_string(kImageVersion)};
   uint64_t manifestBytes = numberAt(file, 16, 8), codeBytes = numberAt(file, 24, 8);
   if (manifestBytes > kMaxManifestBytes || codeBytes > kMaxCodeBytes ||
       kHeaderBytes + manifestBytes + codeBytes != file.size())
@@ -422,14 +316,6 @@ KernelImage readFile(std::span<const std::byte> file) {
 
 } // namespace
 
-std::string manifest(const KernelImage &image) {
-  try {
-    return toJson(image).dump(1);
-  } catch (const Json::exception &) {
-    fail(DiagId::ImageInvalid, "a name or text in the image of `" + image.kernel + "` is no UTF-8");
-  }
-}
-
 std::vector<std::byte> serialize(const KernelImage &image) {
   if (std::optional<std::string> flaw = findFlaw(image))
     fail(DiagId::ImageInvalid, "the image of `" + image.kernel + "` cannot be written: " + *flaw);
@@ -443,7 +329,7 @@ std::vector<std::byte> serialize(const KernelImage &image) {
   file.reserve(kHeaderBytes + body.size());
   for (char c : kMagic)
     file.push_back(static_cast<std::byte>(c));
-  appendNumber(file, kVersion, 4);
+  appendNumber(file, kImageVersion, 4);
   appendNumber(file, 0, 4);
   appendNumber(file, text.size(), 8);
   appendNumber(file, body.size() - text.size(), 8);

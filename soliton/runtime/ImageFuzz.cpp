@@ -50,6 +50,7 @@ static std::vector<std::byte> sampleFile() {
   in.name = "in";
   in.shape = {m, 64};
   in.strides = {64, 1};
+  in.alignment = 16;
   ArgumentSpec out = in;
   out.isOutput = true;
   ArgumentSpec factor;
@@ -60,7 +61,8 @@ static std::vector<std::byte> sampleFile() {
   image.further = {{"second", std::vector<std::byte>(4), {64, 1, 1}, {1, 1, 1}, {m, 1, 1}}};
   image.workspace.bytes = LaunchExpr::apply(LaunchOp::mul, {m, 256});
   image.workspace.zeroed = {{0, 64}, {m, 4}};
-  image.tensorMaps = {{0, {64, m}, {256}, {64, 16}, 128}};
+  image.tensorMaps = {{0, 0, DType::f16, {64, m}, {256}, {64, 16}, 128}};
+  image.further[0].tensorMaps = {{std::nullopt, m, DType::f32, {m}, {}, {32}, 0}};
   image.checks = {{LaunchExpr::apply(LaunchOp::eq, {m, 8}), "M is 8"}};
   return serialize(image);
 }

@@ -54,22 +54,46 @@ Flaw findFlaw(const SymbolSpec &symbol, const KernelImage &image) {
   return std::nullopt;
 }
 
-Flaw findFlaw(const TensorMapSpec &map, const KernelImage &image) {
-  if (!isBuffer(image, map.argument))
-    return "a tensor map describes argument " + std::to_string(map.argument) + ", which is no buffer";
-  size_t rank = map.sizes.size();
-  if (rank == 0 || rank > kMaxTensorMapRank || map.strides.size() + 1 != rank || map.box.size() != rank)
-    return "the tensor map of argument " + quoted(image.arguments[map.argument].name) +
-           " needs 1 to 5 sizes, one stride less and as many box extents";
+/// What is wrong with a map's box, behind its name.
+Flaw findFlawInBox(const TensorMapSpec &map) {
+  int width = storageBits(map.dtype);
+  uint64_t row = uint64_t(map.box[0]) * static_cast<uint64_t>(width) / 8;
   bool knownSwizzle = map.swizzle == 0 || map.swizzle == 32 || map.swizzle == 64 || map.swizzle == 128;
   bool boxFits =
       std::all_of(map.box.begin(), map.box.end(), [](uint32_t extent) { return extent > 0 && extent <= 256; });
   if (!knownSwizzle || !boxFits)
-    return "the tensor map of argument " + quoted(image.arguments[map.argument].name) +
-           " has a box extent outside 1 to 256 or a swizzle other than 0, 32, 64 or 128";
-  if (!allWellFormed(map.sizes, image.symbols.size()) || !allWellFormed(map.strides, image.symbols.size()))
-    return "a formula of the tensor map of argument " + quoted(image.arguments[map.argument].name) + " is malformed";
+    return " has a box extent outside 1 to 256 or a swizzle other than 0, 32, 64 or 128";
+  if (width < 8 || row % 16 != 0 || (map.swizzle != 0 && row > map.swizzle))
+    return " has a box whose rows of " + std::to_string(row) +
+           " bytes are no multiple of 16, or longer than its swizzle";
   return std::nullopt;
+}
+
+Flaw findFlaw(const TensorMapSpec &map, const KernelImage &image) {
+  if (map.argument && !isBuffer(image, *map.argument))
+    return "a tensor map describes argument " + std::to_string(*map.argument) + ", which is no buffer";
+  if (!map.argument && !image.workspace.exists())
+    return "a tensor map describes the workspace, but there is none";
+  std::string which = map.argument ? "the tensor map of argument " + quoted(image.arguments[*map.argument].name)
+                                   : "a tensor map of the workspace";
+  if (map.argument && image.arguments[*map.argument].alignment % kTensorMapAlignment != 0)
+    return which + " needs an address that is a multiple of 16, and the argument does not ask for it";
+  size_t rank = map.sizes.size();
+  if (rank == 0 || rank > kMaxTensorMapRank || map.strides.size() + 1 != rank || map.box.size() != rank)
+    return which + " needs 1 to 5 sizes, one stride less and as many box extents";
+  if (Flaw flaw = findFlawInBox(map))
+    return which + *flaw;
+  size_t symbols = image.symbols.size();
+  if (!allWellFormed(map.sizes, symbols) || !allWellFormed(map.strides, symbols) || !map.offset.wellFormed(symbols))
+    return "a formula of " + which + " is malformed";
+  return std::nullopt;
+}
+
+size_t countTensorMaps(const KernelImage &image) {
+  size_t count = image.tensorMaps.size();
+  for (const LaunchStep &step : image.further)
+    count += step.tensorMaps.size();
+  return count;
 }
 
 Flaw findFlawInCounts(const KernelImage &image) {
@@ -88,7 +112,7 @@ Flaw findFlawInCounts(const KernelImage &image) {
     return flaw;
   if (Flaw flaw = tooMany(image.mayAliasExactly.size(), kMaxArguments * kMaxArguments, "pairs that may alias"))
     return flaw;
-  return tooMany(image.tensorMaps.size(), kMaxTensorMaps, "tensor maps");
+  return tooMany(countTensorMaps(image), kMaxTensorMaps, "tensor maps");
 }
 
 /// A kernel of the plan.
@@ -148,9 +172,21 @@ Flaw findFlawInPlan(const KernelImage &image) {
 
 } // namespace
 
+LaunchStep firstStep(const KernelImage &image) {
+  return {image.entry,
+          image.code,
+          image.threads,
+          image.cluster,
+          image.grid,
+          image.staticSharedBytes,
+          image.dynamicSharedBytes,
+          image.tensorMaps,
+          image.isDependent};
+}
+
 std::vector<LaunchStep> launchSteps(const KernelImage &image) {
-  std::vector<LaunchStep> steps = {
-      {image.entry, {}, image.threads, image.cluster, image.grid, image.staticSharedBytes, image.dynamicSharedBytes}};
+  std::vector<LaunchStep> steps = {firstStep(image)};
+  steps.front().code.clear();
   steps.insert(steps.end(), image.further.begin(), image.further.end());
   return steps;
 }
@@ -179,15 +215,18 @@ std::optional<std::string> findFlaw(const KernelImage &image) {
     return flaw;
   if (Flaw flaw = findFlawInAll(image.mayAliasExactly, image))
     return flaw;
-  if (Flaw flaw = findFlawInAll(image.tensorMaps, image))
-    return flaw;
+  std::vector<LaunchStep> steps = launchSteps(image);
+  for (const LaunchStep &step : steps)
+    if (Flaw flaw = findFlawInAll(step.tensorMaps, image))
+      return flaw;
   for (const LaunchCheck &check : image.checks)
     if (!check.predicate.wellFormed(image.symbols.size()))
       return "the formula of a launch check is malformed";
-  size_t bytes = ParameterLayout(image).bytes;
-  if (bytes > kMaxParameterBytes)
-    return std::to_string(bytes) + " bytes of parameters, at most " + std::to_string(kMaxParameterBytes) +
-           " are possible";
+  ParameterLayout layout(image);
+  for (const LaunchStep &step : steps)
+    if (size_t bytes = layout.bytesWith(step.tensorMaps.size()); bytes > kMaxParameterBytes)
+      return std::to_string(bytes) + " bytes of parameters, at most " + std::to_string(kMaxParameterBytes) +
+             " are possible";
   return std::nullopt;
 }
 

@@ -7,9 +7,9 @@
 //   std::vector<std::byte> file = serialize(image);          image == deserialize(file)
 //
 // A compiled kernel is a plan of one or more launches that run one after the other, and a workspace that they share.
-// All of them take the same parameters, in this order: one 64-bit pointer per buffer argument, that of the workspace if
-// there is one, the scalars at their width, the symbols as i32, the tensor maps at 64-byte alignment. Each is aligned
-// to its size.
+// All of them take these parameters, in this order: one 64-bit pointer per buffer argument, that of the workspace if
+// there is one, the scalars at their width, the symbols as i32. Each is aligned to its size. Behind them stand the
+// tensor maps of the kernel itself, 128 bytes each at a multiple of 64.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -89,8 +89,11 @@ struct LaunchCheck {
 /// A descriptor that the tile-copy engine needs; encoded by the device at launch and passed by value. Innermost
 /// dimension first, as the engine counts.
 struct TensorMapSpec {
-  /// The buffer argument it describes.
-  uint32_t argument = 0;
+  /// The buffer argument that the tensor lies in; absent: the workspace.
+  std::optional<uint32_t> argument = 0;
+  /// Its first byte there, a multiple of 16.
+  LaunchExpr offset = 0;
+  DType dtype = DType::f16;
   /// Extents in elements.
   std::vector<LaunchExpr> sizes;
   /// Bytes from one index to the next, for each dimension but the innermost; multiples of 16.
@@ -115,6 +118,9 @@ struct LaunchStep {
   std::array<LaunchExpr, 3> grid = {1, 1, 1};
   uint32_t staticSharedBytes = 0;
   uint32_t dynamicSharedBytes = 0;
+  std::vector<TensorMapSpec> tensorMaps = {};
+  /// It waits by itself for what is ahead in its stream, and may begin before that has ended.
+  bool isDependent = false;
 
   bool operator==(const LaunchStep &) const = default;
 };
@@ -153,6 +159,9 @@ struct KernelImage {
   std::array<LaunchExpr, 3> grid = {1, 1, 1};
   uint32_t staticSharedBytes = 0;
   uint32_t dynamicSharedBytes = 0;
+  std::vector<TensorMapSpec> tensorMaps;
+  /// It waits by itself for what is ahead in its stream, and may begin before that has ended.
+  bool isDependent = false;
   /// Kernels that run after the one above.
   std::vector<LaunchStep> further;
   WorkspaceSpec workspace;
@@ -162,7 +171,6 @@ struct KernelImage {
   /// the other. No other array that the kernel writes may share memory with another.
   std::vector<std::array<uint32_t, 2>> mayAliasExactly;
   std::vector<SymbolSpec> symbols;
-  std::vector<TensorMapSpec> tensorMaps;
   std::vector<LaunchCheck> checks;
   /// What the compiler wants to tell (options, schedule name, …), kept as it is.
   std::vector<std::pair<std::string, std::string>> metadata;
@@ -173,7 +181,11 @@ struct KernelImage {
 /// Limits that `deserialize` and `load` enforce.
 inline constexpr size_t kMaxArguments = 64;
 inline constexpr size_t kMaxSymbols = 64;
+/// Of all kernels of a plan together.
 inline constexpr size_t kMaxTensorMaps = 16;
+inline constexpr size_t kTensorMapBytes = 128;
+/// What a tensor's address, strides and offset are multiples of, where tile copies move it.
+inline constexpr int64_t kTensorMapAlignment = 16;
 inline constexpr size_t kMaxRank = 8;
 inline constexpr size_t kMaxParameterBytes = 4096;
 inline constexpr size_t kMaxLaunches = 8;
@@ -181,11 +193,17 @@ inline constexpr size_t kMaxZeroedRanges = 8;
 /// What the address of a workspace is a multiple of.
 inline constexpr size_t kWorkspaceAlignment = 256;
 
+/// The image's own kernel as a step of a plan, with its code.
+LaunchStep firstStep(const KernelImage &image);
+
 /// All kernels of the plan in order; the code of the first is the image's.
 std::vector<LaunchStep> launchSteps(const KernelImage &image);
 
 /// What is wrong with an image, in one sentence; nothing where it can be loaded.
 std::optional<std::string> findFlaw(const KernelImage &image);
+
+/// Of the file form; a reader takes no other.
+inline constexpr uint32_t kImageVersion = 3;
 
 /// The manifest as JSON (everything but `code`), readable by any tool.
 std::string manifest(const KernelImage &image);

@@ -29,6 +29,12 @@ KernelImage fullImage() {
   map.swizzle = 128;
   image.tensorMaps = {map};
   LaunchStep second{"second", {std::byte(7), std::byte(8)}};
+  map.argument.reset();
+  map.offset = LaunchExpr::symbol(0);
+  map.dtype = DType::f32;
+  map.box = {32, 8};
+  second.tensorMaps = {map};
+  second.isDependent = true;
   second.threads = {32, 2, 1};
   second.grid = {LaunchExpr::symbol(1), 2, 1};
   second.dynamicSharedBytes = 128;
@@ -107,7 +113,7 @@ TEST(KernelImage, HeaderDamageIsNamed) {
     return copy;
   };
   expectError([&] { deserialize(with(0, 'x')); }, DiagId::ImageInvalid, "does not start as one");
-  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 2");
+  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 3");
   expectError([&] { deserialize(with(23, 0xff)); }, DiagId::ImageInvalid, "its length differs");
   expectError([&] { deserialize(with(32, 1)); }, DiagId::ImageInvalid, "checksum");
 }
@@ -121,7 +127,7 @@ TEST(KernelImage, ManifestDamageIsNamed) {
   expectDamage("\"kernel\"", "\"kornel\"", "lacks `kernel`");
   expectDamage("\"s0 16 ceildiv\"", "\"s0 16 ceilduv\"", "malformed formula");
   expectDamage("\"s0 16 ceildiv\"", "\"s9 16 ceildiv\"", "a grid formula is malformed");
-  expectDamage("\"f32\"", "\"f33\"", "unknown kind or element type");
+  expectDamage("\"f32\"", "\"f33\"", "unknown element type");
   expectDamage("\"ptx\"", "\"ptz\"", "unknown kind of code");
   expectDamage("\"swizzle\": 128", "\"swizzle\": 129", "swizzle other than");
   expectDamage("\"swizzle\": 128", "\"swizzle\": -28", "no number between");
@@ -168,7 +174,7 @@ TEST(KernelImage, FlawsAreNamed) {
   expectFlaw([](KernelImage &i) { i.grid[2] = LaunchExpr::symbol(9); }, "grid formula");
   expectFlaw([](KernelImage &i) { i.arguments.resize(65); }, "65 arguments");
   expectFlaw([](KernelImage &i) { i.symbols.resize(65); }, "65 symbols");
-  expectFlaw([](KernelImage &i) { i.tensorMaps.resize(17); }, "17 tensor maps");
+  expectFlaw([](KernelImage &i) { i.tensorMaps.resize(17); }, "18 tensor maps");
   expectFlaw([](KernelImage &i) { i.arguments[0].shape.resize(9); }, "9 dimensions");
   expectFlaw([](KernelImage &i) { i.arguments[2].shape = {1}; }, "scalar argument `factor` has a shape");
   expectFlaw([](KernelImage &i) { i.arguments[0].strides = {1}; }, "1 strides for 2");
@@ -180,6 +186,19 @@ TEST(KernelImage, FlawsAreNamed) {
   expectFlaw([](KernelImage &i) { i.symbols[0].argument = 2; }, "which does not exist");
   expectFlaw([](KernelImage &i) { i.symbols[0].argument = 7; }, "which does not exist");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].argument = 2; }, "no buffer");
+  expectFlaw(
+      [](KernelImage &i) {
+        i.tensorMaps[0].argument.reset();
+        i.workspace = {};
+      },
+      "describes the workspace, but there is none");
+  expectFlaw([](KernelImage &i) { i.arguments[0].alignment = 8; }, "needs an address that is a multiple of 16");
+  expectFlaw([](KernelImage &i) { i.tensorMaps[0].offset = LaunchExpr::symbol(9); }, "tensor map");
+  expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {7, 16}; }, "rows of 14 bytes");
+  expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {128, 16}; }, "rows of 256 bytes");
+  expectFlaw([](KernelImage &i) { i.tensorMaps[0].dtype = DType::i4; }, "rows of 32 bytes");
+  expectFlaw([](KernelImage &i) { i.further[0].tensorMaps = {i.tensorMaps[0], {}}; }, "1 to 5 sizes");
+  expectFlaw([](KernelImage &i) { i.further[0].tensorMaps.resize(16); }, "17 tensor maps");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64}; }, "box extents");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64, 257}; }, "box extent outside");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].sizes[0] = LaunchExpr::symbol(9); }, "tensor map");

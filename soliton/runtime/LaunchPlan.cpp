@@ -2,6 +2,7 @@
 
 #include "soliton/runtime/Errors.h"
 #include "soliton/runtime/Overlap.h"
+#include "soliton/runtime/TensorMaps.h"
 #include "soliton/support/Float.h"
 
 #include <algorithm>
@@ -13,12 +14,6 @@ namespace {
 
 /// No device has more; a formula beyond it is a mistake.
 constexpr int64_t kMaxWorkspace = int64_t(1) << 46;
-
-uint32_t takeSpace(size_t &bytes, size_t size, size_t alignment) {
-  size_t offset = (bytes + alignment - 1) / alignment * alignment;
-  bytes = offset + size;
-  return static_cast<uint32_t>(offset);
-}
 
 size_t storedBytes(DType type) {
   return static_cast<size_t>(storageBits(type) + 7) / 8;
@@ -43,6 +38,7 @@ public:
   void assumptions(std::span<const int64_t> symbols);
   void grids(Symbols symbols, const std::vector<LaunchStep> &steps, PreparedLaunch &launch);
   void workspace(Symbols symbols, const Workspace &given, PreparedLaunch &launch);
+  void tensors(Symbols symbols, const std::vector<LaunchStep> &steps, PreparedLaunch &launch);
   void throwIfWrong() {
     if (!wrong.empty())
       throw CompileError(std::move(wrong));
@@ -67,7 +63,7 @@ private:
   void overlap(size_t first, size_t second, bool exactAllowed);
   void grid(Symbols symbols, const LaunchStep &step, std::array<uint32_t, 3> &grid);
   void reportGrid(const LaunchStep &step, size_t axis, const std::string &found, const std::string &expected);
-  std::string formula(const LaunchExpr &expr) const;
+  std::string formula(const LaunchExpr &expr) const { return formulaOf(image, expr); }
 
   const KernelImage &image;
   std::span<const Argument> arguments;
@@ -113,13 +109,6 @@ bool Checker::oneType(size_t index) {
   report(DiagId::ArgumentRank, index,
          "found " + tensor->toString() + ", expected " + std::to_string(spec.shape.size()) + " dimensions");
   return false;
-}
-
-std::string Checker::formula(const LaunchExpr &expr) const {
-  std::vector<std::string> names;
-  for (const SymbolSpec &symbol : image.symbols)
-    names.push_back(symbol.name);
-  return expr.toString(names);
 }
 
 bool Checker::bindSymbols(std::span<const int64_t> given, std::array<int64_t, kMaxSymbols> &values) {
@@ -363,6 +352,16 @@ void Checker::workspace(Symbols symbols, const Workspace &given, PreparedLaunch 
                         std::to_string(misplaced ? kWorkspaceAlignment : launch.workspaceBytes)));
 }
 
+void Checker::tensors(Symbols symbols, const std::vector<LaunchStep> &steps, PreparedLaunch &launch) {
+  size_t next = 0;
+  for (size_t i = 0; i < steps.size(); ++i)
+    for (const TensorMapSpec &map : steps[i].tensorMaps) {
+      if (!launch.isEmpty(i))
+        launch.tensors[next] = evaluateTensor(image, map, symbols, wrong);
+      ++next;
+    }
+}
+
 /// The bits of a number as the kernel's scalar type; nothing where it does not fit.
 std::optional<uint64_t> scalarBits(const Argument &argument, DType type) {
   if (isFloat(type))
@@ -379,34 +378,17 @@ std::optional<uint64_t> scalarBits(const Argument &argument, DType type) {
 
 } // namespace
 
-std::string argumentName(const KernelImage &image, size_t argument) {
-  return "argument " + std::to_string(argument) + " (`" + image.arguments[argument].name + "`) of `" + image.kernel +
-         "`";
-}
-
-ParameterLayout::ParameterLayout(const KernelImage &image) : arguments(image.arguments.size()) {
-  for (size_t i = 0; i < image.arguments.size(); ++i)
-    if (image.arguments[i].kind == ArgumentKind::buffer)
-      arguments[i] = takeSpace(bytes, sizeof(void *), sizeof(void *));
-  if (image.workspace.exists())
-    workspace = takeSpace(bytes, sizeof(void *), sizeof(void *));
-  for (size_t i = 0; i < image.arguments.size(); ++i)
-    if (image.arguments[i].kind == ArgumentKind::scalar) {
-      size_t size = storedBytes(image.arguments[i].dtype);
-      arguments[i] = takeSpace(bytes, size, size);
-    }
-  for (size_t i = 0; i < image.symbols.size(); ++i)
-    symbols.push_back(takeSpace(bytes, sizeof(int32_t), sizeof(int32_t)));
-  for (size_t i = 0; i < image.tensorMaps.size(); ++i)
-    tensorMaps.push_back(takeSpace(bytes, kTensorMapBytes, 64));
-}
-
 LaunchPlan::LaunchPlan(const KernelImage &image)
     : image(image), layout(image), launches(launchSteps(image)),
       mayAlias(image.arguments.size() * image.arguments.size()) {
   for (auto [first, second] : image.mayAliasExactly)
     if (std::max(first, second) < image.arguments.size())
       mayAlias[std::min(first, second) * image.arguments.size() + std::max(first, second)] = true;
+  size_t tensors = 0;
+  for (const LaunchStep &step : launches) {
+    firstTensors.push_back(tensors);
+    tensors += step.tensorMaps.size();
+  }
 }
 
 uint64_t LaunchPlan::workspaceBytes(std::span<const Argument> arguments, const LaunchOptions &options,
@@ -416,34 +398,6 @@ uint64_t LaunchPlan::workspaceBytes(std::span<const Argument> arguments, const L
   anyWorkspace.workspace = {};
   prepare(arguments, anyWorkspace, device, launch);
   return launch.empty ? 0 : launch.workspaceBytes;
-}
-
-void LaunchPlan::setWorkspace(PreparedLaunch &launch, const void *pointer) const {
-  if (layout.workspace)
-    std::memcpy(launch.block.data() + *layout.workspace, static_cast<const void *>(&pointer), sizeof(pointer));
-}
-
-void *LaunchPlan::pointer(const PreparedLaunch &launch, size_t argument) const {
-  void *pointer = nullptr;
-  std::memcpy(static_cast<void *>(&pointer), launch.block.data() + layout.arguments[argument], sizeof(pointer));
-  return pointer;
-}
-
-void LaunchPlan::setPointer(PreparedLaunch &launch, size_t argument, const void *pointer) const {
-  std::memcpy(launch.block.data() + layout.arguments[argument], static_cast<const void *>(&pointer), sizeof(pointer));
-}
-
-std::optional<Diagnostic> LaunchPlan::checkAlignment(size_t argument, const void *address) const {
-  auto alignment = static_cast<uintptr_t>(image.arguments[argument].alignment);
-  uintptr_t rest = reinterpret_cast<uintptr_t>(address) & (alignment - 1);
-  if (rest == 0)
-    return std::nullopt;
-  Diagnostic wrong = diagnose(DiagId::ArgumentAlignment,
-                              argumentName(image, argument) + ": its address is " + std::to_string(rest) +
-                                  " beyond a multiple of " + std::to_string(alignment) + " bytes, expected a multiple",
-                              "allocate the array on its own, or compile without the assumption");
-  wrong.place = image.arguments[argument].place;
-  return wrong;
 }
 
 std::optional<Diagnostic> LaunchPlan::write(PreparedLaunch &launch, size_t index, const Argument &argument,
@@ -479,6 +433,7 @@ void LaunchPlan::prepare(std::span<const Argument> arguments, const LaunchOption
   check.assumptions(symbols);
   check.grids(symbols, launches, launch);
   check.workspace(symbols, options.workspace, launch);
+  check.tensors(symbols, launches, launch);
   for (size_t i = 0; i < arguments.size(); ++i)
     if (std::optional<Diagnostic> wrong = write(launch, i, arguments[i], device))
       check.report(*wrong);

@@ -20,12 +20,23 @@ struct ParameterLayout {
   /// By argument index; buffers and scalars alike.
   std::vector<uint32_t> arguments;
   std::vector<uint32_t> symbols;
-  std::vector<uint32_t> tensorMaps;
+  /// Where a kernel that has tensor maps finds the first of them.
+  uint32_t tensorMaps = 0;
   std::optional<uint32_t> workspace;
+  /// Without tensor maps.
   size_t bytes = 0;
+
+  /// What a kernel with that many tensor maps takes.
+  size_t bytesWith(size_t maps) const { return maps == 0 ? bytes : tensorMaps + maps * kTensorMapBytes; }
 };
 
-inline constexpr size_t kTensorMapBytes = 128;
+/// The tensor of one map of a launch, every formula evaluated.
+struct MappedTensor {
+  uint64_t offset;
+  std::array<uint64_t, 5> sizes, strides;
+  /// It has no elements.
+  bool isEmpty;
+};
 
 /// A checked launch. Lives on the stack of `launch`.
 struct PreparedLaunch {
@@ -47,6 +58,8 @@ struct PreparedLaunch {
   /// Some tensor lies in host memory and the device cannot reach it.
   bool needsStaging = false;
   std::array<int64_t, kMaxSymbols> symbols;
+  /// Of all kernels that have a workgroup, in the order of the plan.
+  std::array<MappedTensor, kMaxTensorMaps> tensors;
   alignas(64) std::array<std::byte, kMaxParameterBytes> block;
 };
 
@@ -64,9 +77,12 @@ public:
                           const DeviceInfo &device) const;
   void setWorkspace(PreparedLaunch &launch, const void *pointer) const;
 
-  size_t blockBytes() const { return layout.bytes; }
+  size_t blockBytes(size_t step) const { return layout.bytesWith(launches[step].tensorMaps.size()); }
+  /// Which of `PreparedLaunch::tensors` the first map of a kernel is of.
+  size_t firstTensor(size_t step) const { return firstTensors[step]; }
   const ParameterLayout &parameters() const { return layout; }
   void *pointer(const PreparedLaunch &launch, size_t argument) const;
+  void *workspace(const PreparedLaunch &launch) const;
   void setPointer(PreparedLaunch &launch, size_t argument, const void *pointer) const;
   /// Null where alignment holds, otherwise what is wrong with `address` for buffer `argument`.
   std::optional<Diagnostic> checkAlignment(size_t argument, const void *address) const;
@@ -79,11 +95,15 @@ private:
   const KernelImage &image;
   ParameterLayout layout;
   std::vector<LaunchStep> launches;
+  std::vector<size_t> firstTensors;
   /// By first * arguments + second: the two may be the same array.
   std::vector<bool> mayAlias;
 };
 
 /// `argument 1 (`b`) of `gemm``, as every message about an argument starts.
 std::string argumentName(const KernelImage &image, size_t argument);
+
+/// The formula with the names of the image's symbols.
+std::string formulaOf(const KernelImage &image, const LaunchExpr &expr);
 
 } // namespace soliton::rt

@@ -49,7 +49,7 @@ TEST(LaunchPlan, WritesTheBlockInTheStatedOrder) {
   Scale s;
   s.prepare();
   LaunchPlan plan(s.image);
-  EXPECT_EQ(plan.blockBytes(), 24u);
+  EXPECT_EQ(plan.blockBytes(0), 24u);
   EXPECT_EQ(at<void *>(s.launch, 0), s.in);
   EXPECT_EQ(at<void *>(s.launch, 8), s.out);
   EXPECT_EQ(at<float>(s.launch, 16), 2.0f);
@@ -80,12 +80,13 @@ TEST(LaunchPlan, ScalarsFollowBuffersAndAreAlignedToTheirSize) {
   };
   image.arguments = {scalar(DType::i8), image.arguments[0], scalar(DType::f64), scalar(DType::f16), image.arguments[1]};
   image.symbols[0].argument = 1;
-  image.tensorMaps.resize(1);
   ParameterLayout layout(image);
   EXPECT_EQ(layout.arguments, (std::vector<uint32_t>{16, 0, 24, 32, 8}));
   EXPECT_EQ(layout.symbols, (std::vector<uint32_t>{36}));
-  EXPECT_EQ(layout.tensorMaps, (std::vector<uint32_t>{64}));
-  EXPECT_EQ(layout.bytes, 192u);
+  EXPECT_EQ(layout.bytes, 40u);
+  EXPECT_EQ(layout.tensorMaps, 64u);
+  EXPECT_EQ(layout.bytesWith(0), 40u);
+  EXPECT_EQ(layout.bytesWith(2), 320u);
 }
 
 TEST(LaunchPlan, CountIsChecked) {

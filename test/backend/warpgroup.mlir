@@ -2,9 +2,11 @@
 // C[M, N] = A[M, K] · B[N, K]ᵀ with tile copies and asynchronous matrix instructions: 128 × 128 tile of one warpgroup, K in steps
 // of 64, tiles in shared memory with the 128-byte swizzle. C has 1024 columns; K is a multiple of 64.
 
-machine.kernel @warpgroup attributes {arg_names = ["c", "k", "map_a", "map_b"], wave_size = 32 : i64, waves = 4 : i64,
-                                      shared_bytes = 33792 : i64, target = "sm_90a"} {
-^bb0(%c: !machine.ptr, %k: i32, %map_a: !machine.ptr, %map_b: !machine.ptr):
+machine.kernel @warpgroup attributes {arg_names = ["a", "b", "c", "k", "map_a", "map_b"], wave_size = 32 : i64, waves = 4 : i64,
+                                      shared_bytes = 33792 : i64, target = "sm_90a", maps = [
+    #machine.tensor_map<argument = 0, element = f16, sizes = ["k", 1024], strides = ["2*k"], box = [64, 128], swizzle = 128>,
+    #machine.tensor_map<argument = 1, element = f16, sizes = ["k", 1024], strides = ["2*k"], box = [64, 128], swizzle = 128>]} {
+^bb0(%a: !machine.ptr, %b: !machine.ptr, %c: !machine.ptr, %k: i32, %map_a: !machine.map, %map_b: !machine.map):
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
   %c2 = arith.constant 2 : i32
@@ -36,8 +38,8 @@ machine.kernel @warpgroup attributes {arg_names = ["c", "k", "map_a", "map_b"], 
   %r:3 = scf.for %k0 = %c0 to %k step %c64 iter_args(%upper = %zero, %lower = %zero, %parity = %c0) -> (vector<64xf32>, vector<64xf32>, i32) : i32 {
     scf.if %leads {
       machine.mbarrier_arrive %c32768 {expect = 32768 : i64}
-      machine.copy_tile %map_a [%k0, %row0], [%c0], %c32768 {box = array<i64: 64, 128>, bytes = 16384 : i64}
-      machine.copy_tile %map_b [%k0, %col0], [%c16384], %c32768 {box = array<i64: 64, 128>, bytes = 16384 : i64}
+      machine.copy_tile %map_a [%k0, %row0], [%c0], %c32768
+      machine.copy_tile %map_b [%k0, %col0], [%c16384], %c32768
     }
     machine.mbarrier_wait %c32768, %parity
     %b0 = arith.constant 4611686293305361408 : i64

@@ -1,6 +1,6 @@
 // RUN: soliton-opt %s --verify-diagnostics --split-input-file
 
-// expected-error@+1 {{parameter 0 has type 'index', expected `!machine.ptr`, an integer or a float}}
+// expected-error@+1 {{parameter 0 has type 'index', expected `!machine.ptr`, an integer, a float or `!machine.map`}}
 machine.kernel @kernel_c1 attributes {arg_names = ["a"], wave_size = 64 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "gfx942"} {
 ^bb0(%a: index):
 }
@@ -183,5 +183,188 @@ func.func @wait_c1(%v: vector<4xf32>) {
 func.func @mma_c1(%a: vector<32xf4E2M1FN>, %c: vector<4xf32>, %s: vector<2xf8E8M0FNU>) {
   // expected-error@+1 {{has 2 scales and bytes 2, 0, expected none, or one of four or fewer f8E8M0FNU for each factor}}
   %0 = machine.mma "v_mfma_scale_f32_16x16x128_f8f6f4" %a, %a, %c scaled %s, %s bytes [2, 0] : vector<2xf8E8M0FNU>, vector<2xf8E8M0FNU> : vector<32xf4E2M1FN>, vector<32xf4E2M1FN>, vector<4xf32>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a tensor map of 2 sizes, 0 strides and a box of 2 dimensions, expected one to five sizes, one stride less and as many extents}}
+func.func @tensor_map_c1() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8], box = [64, 8]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a tensor map of 6 sizes, 5 strides and a box of 6 dimensions}}
+func.func @tensor_map_c1_rank() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [8, 1, 1, 1, 1, 1], strides = [16, 16, 16, 16, 16], box = [8, 1, 1, 1, 1, 1]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a tensor map of elements of type 'i4', expected integers or floats of 8, 16, 32 or 64 bits}}
+func.func @tensor_map_c2() attributes {map = #machine.tensor_map<argument = 0, element = i4, sizes = [64], box = [64]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the box has 264 elements along a dimension, expected 1 to 256}}
+func.func @tensor_map_c3() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [512], box = [264]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a row of the box has 24 bytes, expected a multiple of 16}}
+func.func @tensor_map_c3_row() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [512], box = [12]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{chunks change places within 256 bytes, expected 0, 32, 64 or 128}}
+func.func @tensor_map_c4() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [512], box = [64], swizzle = 256>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a row of the box has 128 bytes, expected at most the 64 within which chunks change places}}
+func.func @tensor_map_c4_row() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [512], box = [64], swizzle = 64>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the tensor has 5000000000 elements along a dimension, expected 0 to 2^32}}
+func.func @tensor_map_c5() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [5000000000], box = [64]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the tensor has a stride of 130 bytes, expected a multiple of 16 below 2^40}}
+func.func @tensor_map_c5_stride() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [65, 8], strides = [130], box = [64, 8]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the tensor begins at byte 8, expected a multiple of 16}}
+func.func @tensor_map_c5_offset() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64], offset = 8>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{found `stride`, expected `swizzle` or `offset`}}
+func.func @tensor_map_text() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64], stride = 8>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{has 1 tensor maps, but parameter 1 has type '!machine.map', expected the last parameters to be as many `!machine.map`}}
+machine.kernel @kernel_c3 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
+^bb0(%a: !machine.ptr, %map: !machine.map, %k: i32):
+}
+
+// -----
+
+// expected-error@+1 {{has 1 tensor maps, but parameter 1 has type 'i32'}}
+machine.kernel @kernel_c3_count attributes {arg_names = ["a", "K"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
+^bb0(%a: !machine.ptr, %k: i32):
+}
+
+// -----
+
+// expected-error@+1 {{has a tensor map of parameter 0, expected the number of a `!machine.ptr`}}
+machine.kernel @kernel_c3_argument attributes {arg_names = ["K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
+^bb0(%k: i32, %map: !machine.map):
+}
+
+// -----
+
+// expected-error@+1 {{has a tensor map that speaks of `K`, expected the name of an `i32` parameter}}
+machine.kernel @kernel_c3_symbol attributes {arg_names = ["a", "M", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
+^bb0(%a: !machine.ptr, %m: i32, %map: !machine.map):
+}
+
+// -----
+
+machine.kernel @copy_tile_c1 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{has 1 coordinates, expected the 2 of its map}}
+  machine.copy_tile %map [%k], [%k], %k
+}
+
+// -----
+
+func.func @copy_tile_c1_parameter(%map: !machine.map, %x: i32) {
+  // expected-error@+1 {{has a map that is no parameter of the kernel}}
+  machine.copy_tile %map [%x], [%x], %x
+  return
+}
+
+// -----
+
+machine.kernel @copy_tile_c2 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several}}
+  machine.copy_tile %map [%k], [%k], %k multicast %k
+}
+
+// -----
+
+machine.kernel @store_tile_c1 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{has 2 coordinates, expected the 1 of its map}}
+  machine.store_tile %map [%k, %k], [%k]
+}
+
+// -----
+
+machine.kernel @store_tile_c2 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{adds elements of type 'i16', expected integers of 32 or 64 bits, or floats of 16 or 32}}
+  machine.store_tile %map [%k], [%k] {add}
+}
+
+// -----
+
+machine.kernel @mbarrier_arrive_c1 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several}}
+  machine.mbarrier_arrive %k on %k
+}
+
+// -----
+
+machine.kernel @cluster_arrive_c1 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several}}
+  machine.cluster_arrive
+}
+
+// -----
+
+machine.kernel @cluster_wait_c1 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = i16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{speaks of other workgroups of its cluster, expected a kernel with a `cluster` of several}}
+  machine.cluster_wait
+}
+
+// -----
+
+// expected-error@+1 {{has clusters of 2, 0, 1 workgroups, expected three positive numbers}}
+machine.kernel @kernel_c4 attributes {arg_names = [], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", cluster = array<i64: 2, 0, 1>} {
+}
+
+// -----
+
+func.func @wait_c2() {
+  // expected-error@+1 {{waits until `mma` has read, expected `bulk`}}
+  machine.wait mma, 0 {read}
   return
 }

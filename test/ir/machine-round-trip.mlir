@@ -29,8 +29,6 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   %2 = machine.atomic add %f, %buffer [%lane] : vector<1xf32> -> vector<1xf32>
   // CHECK: machine.copy_async %[[BUFFER]][%{{.*}}, %{{.*}}], [%{{.*}}] mask %{{.*}} {bytes = 16 : i64, lane_scatter}
   machine.copy_async %buffer [%lane, %wg], [%wg] mask %on {bytes = 16 : i64, lane_scatter}
-  // CHECK: machine.copy_tile %{{.*}}[%{{.*}}, %{{.*}}], [%{{.*}}], %{{.*}} {box = array<i64: 64, 128>, bytes = 16384 : i64}
-  machine.copy_tile %a [%lane, %wg], [%wg], %m {box = array<i64: 64, 128>, bytes = 16384 : i64}
   // CHECK: machine.load_matrix "ldmatrix.x4"[%{{.*}}] : vector<8xf16>
   %3 = machine.load_matrix "ldmatrix.x4" [%lane] : vector<8xf16>
   // CHECK: machine.store_matrix "stmatrix.x4" %{{.*}}, [%{{.*}}] {immediate = 64 : i64} : vector<8xf16>
@@ -86,4 +84,54 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   machine.priority 2
   // CHECK: machine.registers 232 {increase}
   machine.registers 232 {increase}
+}
+
+// CHECK-LABEL: machine.kernel @tiles
+// CHECK-SAME: maps = [
+// CHECK-SAME: #machine.tensor_map<argument = 0, element = f16, sizes = ["K", "M"], strides = ["2*K"], box = [64, 128], swizzle = 128>,
+// CHECK-SAME: #machine.tensor_map<argument = 1, element = f32, sizes = [1024], box = [32], offset = "16*M">,
+// CHECK-SAME: #machine.tensor_map<argument = 1, element = i8, sizes = [16, 1, 2, 3, 4], strides = [16, 16, 32, 96], box = [16, 1, 1, 1, 1], swizzle = 32, offset = 64>]
+machine.kernel @tiles attributes {arg_names = ["a", "b", "M", "K", "map_a", "map_b", "map_c"], wave_size = 32 : i64, waves = 4 : i64,
+                                  shared_bytes = 32768 : i64, target = "sm_90a", maps = [
+    #machine.tensor_map<argument = 0, element = f16, sizes = ["K", "M"], strides = ["2*K"], box = [64, 128], swizzle = 128>,
+    #machine.tensor_map<argument = 1, element = f32, sizes = ["1024"], box = [32], offset = "M*16", swizzle = 0>,
+    #machine.tensor_map<argument = 1, element = i8, sizes = [16, 1, 2, 3, 4], strides = [16, 16, 32, 96], box = [16, 1, 1, 1, 1], offset = 64, swizzle = 32>]} {
+^bb0(%a: !machine.ptr, %b: !machine.ptr, %m: i32, %k: i32, %map_a: !machine.map, %map_b: !machine.map, %map_c: !machine.map):
+  // CHECK: machine.copy_tile %[[A:.*]][%{{.*}}, %{{.*}}], [%{{.*}}], %{{.*}}
+  machine.copy_tile %map_a [%k, %m], [%m], %k
+  // CHECK: machine.copy_tile %[[B:.*]][%{{.*}}], [%{{.*}}], %{{.*}}
+  machine.copy_tile %map_b [%k], [%m], %k
+  // CHECK: machine.store_tile %[[A]][%{{.*}}, %{{.*}}], [%{{.*}}]
+  machine.store_tile %map_a [%k, %m], [%m]
+  // CHECK: machine.store_tile %[[B]][%{{.*}}], [%{{.*}}] {add}
+  machine.store_tile %map_b [%k], [%m] {add}
+  // CHECK: machine.wait bulk, 1 {read}
+  machine.wait bulk, 1 {read}
+  // CHECK: machine.elect
+  %one = machine.elect
+}
+
+// CHECK-LABEL: machine.kernel @clusters attributes
+// CHECK-SAME: cluster = array<i64: 2, 1, 1>, dependent
+machine.kernel @clusters attributes {arg_names = ["a", "map"], wave_size = 32 : i64, waves = 4 : i64, shared_bytes = 32768 : i64, target = "sm_90a",
+    cluster = array<i64: 2, 1, 1>, dependent, maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64]>]} {
+^bb0(%a: !machine.ptr, %map: !machine.map):
+  // CHECK: %[[RANK:.*]] = machine.id cluster_rank
+  %rank = machine.id cluster_rank
+  // CHECK: machine.id cluster1
+  %cluster = machine.id cluster1
+  // CHECK: machine.id grid0
+  %grid = machine.id grid0
+  // CHECK: machine.cluster_arrive
+  machine.cluster_arrive
+  // CHECK: machine.cluster_wait
+  machine.cluster_wait
+  // CHECK: machine.copy_tile %{{.*}}[%{{.*}}], [%{{.*}}], %{{.*}} multicast %{{.*}}
+  machine.copy_tile %map [%grid], [%grid], %grid multicast %rank
+  // CHECK: machine.mbarrier_arrive %{{.*}} on %[[RANK]] {expect = 128 : i64}
+  machine.mbarrier_arrive %grid on %rank {expect = 128 : i64}
+  // CHECK: machine.grid_wait
+  machine.grid_wait
+  // CHECK: machine.grid_launch
+  machine.grid_launch
 }

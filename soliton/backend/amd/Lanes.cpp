@@ -66,6 +66,9 @@ LogicalResult AmdTranslator::translate(machine::IdOp op) {
   case machine::IdKind::workgroup2:
     set(op, workgroup(I::amdgcn_workgroup_id_z));
     break;
+  default:
+    return unsupported(op) << "the number `" << machine::stringifyIdKind(op.getKind()) << "` does not exist on "
+                           << target.name << ", expected that of a lane, a wave or a workgroup";
   }
   return success();
 }

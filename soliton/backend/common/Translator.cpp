@@ -35,25 +35,23 @@ LogicalResult Translator::run() {
   return success();
 }
 
-/// A pointer that `copy_tile` takes as its map is a descriptor that the launch passes by value.
-bool Translator::isTensorMap(mlir::BlockArgument argument) {
-  return llvm::any_of(argument.getUsers(), [&](mlir::Operation *user) {
-    auto copy = llvm::dyn_cast<machine::CopyTileOp>(user);
-    return copy && copy.getMap() == argument;
-  });
-}
-
 LogicalResult Translator::declareKernel() {
   constexpr uint32_t mapBytes = 128, mapAlignment = 64;
+  if (kernel.clusterSize() > target.maxClusterSize)
+    return unsupported(kernel) << "clusters of " << kernel.clusterSize() << " workgroups, expected at most "
+                               << target.maxClusterSize << " on " << target.name;
   const llvm::DataLayout &layout = module.getDataLayout();
   llvm::SmallVector<llvm::Type *> types;
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
-    llvm::Type *type = convert(argument.getType(), kernel.getLoc());
+    bool isMap = llvm::isa<machine::MapType>(argument.getType());
+    if (isMap && !target.hasTileCopy)
+      return unsupported(kernel) << "`" << target.name << "` has no tile copies, expected a kernel without tensor maps";
+    // A descriptor that the launch passes by value, at a generic address.
+    llvm::Type *type = isMap ? llvm::PointerType::get(context, 0) : convert(argument.getType(), kernel.getLoc());
     if (!type)
       return failure();
     Parameter parameter;
     parameter.name = llvm::cast<mlir::StringAttr>(name).str();
-    bool isMap = isTensorMap(argument);
     parameter.kind = isMap                 ? ParameterKind::tensorMap
                      : type->isPointerTy() ? ParameterKind::pointer
                                            : ParameterKind::scalar;
@@ -62,7 +60,7 @@ LogicalResult Translator::declareKernel() {
     parameter.offset = static_cast<uint32_t>(llvm::alignTo(parameterSize, alignment));
     parameterSize = parameter.offset + parameter.size;
     parameterList.push_back(parameter);
-    types.push_back(isMap ? llvm::PointerType::get(context, 0) : type);
+    types.push_back(type);
   }
   auto *type = llvm::FunctionType::get(builder.getVoidTy(), types, false);
   function = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, kernel.getSymName(), module);

@@ -145,7 +145,6 @@ protected:
 
 private:
   llvm::LogicalResult declareKernel();
-  bool isTensorMap(mlir::BlockArgument argument);
   llvm::LogicalResult translateBlock(mlir::Block &block);
   llvm::LogicalResult translate(mlir::Operation *op);
   llvm::LogicalResult translateArith(mlir::Operation *op);

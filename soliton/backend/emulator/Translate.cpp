@@ -34,11 +34,19 @@ static emu::Occupancy occupancyOf(const Target &target) {
           .sharedBytes = static_cast<uint32_t>(target.sharedBytes)};
 }
 
+static std::array<uint32_t, 3> clusterOf(machine::KernelOp kernel) {
+  std::array<uint32_t, 3> cluster = {1, 1, 1};
+  for (auto [to, from] : llvm::zip(cluster, kernel.getCluster().value_or(ArrayRef<int64_t>())))
+    to = static_cast<uint32_t>(from);
+  return cluster;
+}
+
 EmulatorTranslator::EmulatorTranslator(machine::KernelOp kernel, const Target &target)
     : kernel(kernel), target(target), build({.name = kernel.getSymName().str(),
                                              .waveSize = static_cast<uint32_t>(kernel.getWaveSize()),
                                              .waves = static_cast<uint32_t>(kernel.getWaves()),
                                              .sharedBytes = static_cast<uint32_t>(kernel.getSharedBytes()),
+                                             .cluster = clusterOf(kernel),
                                              .rules = rulesOf(target),
                                              .occupancy = occupancyOf(target)}) {}
 
@@ -46,9 +54,10 @@ void EmulatorTranslator::bindArguments() {
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
     if (isa<machine::PtrType>(argument.getType()))
       regions[argument] = build.buffer(cast<StringAttr>(name).getValue().str());
-    else
+    else if (!isa<machine::MapType>(argument.getType()))
       define(argument, build.scalar(slotType(argument.getType()).first));
   }
+  bindMaps();
   if (kernel.getSharedBytes() > 0)
     sharedRegion = build.shared("shared", 0, static_cast<uint32_t>(kernel.getSharedBytes()));
 }

@@ -201,18 +201,18 @@ LogicalResult EmulatorTranslator::mbarrierOp(Operation *op) {
   }
   // Each lane that comes here arrives.
   auto arrive = cast<MbarrierArriveOp>(op);
+  emu::Value rank = uniformOrNone(arrive.getRank());
   if (arrive.getExpect() > 0)
     build.mbarrierExpect(at(arrive.getAddress()), static_cast<uint32_t>(arrive.getExpect()), /*arrive=*/true,
-                         /*perLane=*/true);
+                         /*perLane=*/true, rank);
   else
-    build.mbarrierArrive(at(arrive.getAddress()), 1, /*perLane=*/true);
+    build.mbarrierArrive(at(arrive.getAddress()), 1, /*perLane=*/true, rank);
   return success();
 }
 
 /// What the emulator cannot execute, and why; everything else of the dialect it does.
 static StringRef whyRefused(Operation *op) {
   return llvm::TypeSwitch<Operation *, StringRef>(op)
-      .Case<CopyTileOp>([](auto) { return "the sizes and strides of its tensor map are not in the program"; })
       .Case<KernelOp>([](auto) { return "a kernel holds no other"; })
       .Default([](auto) { return "it is not known"; });
 }
@@ -269,6 +269,18 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
                         copy.getMask() ? value(copy.getMask()) : emu::Value{}, /*zeroFill=*/true);
         return success();
       })
+      .Case<CopyTileOp>([&](CopyTileOp copy) {
+        emu::At tile{.region = sharedRegion, .uniform = build.asUniform(value(copy.getDestination()))};
+        emu::At mbarrier{.region = sharedRegion, .uniform = build.asUniform(value(copy.getMbarrier()))};
+        build.copyTileLoad(maps.lookup(copy.getMap()), coordinates(copy.getCoordinates()), tile, mbarrier,
+                           uniformOrNone(copy.getMulticast()));
+        return success();
+      })
+      .Case<StoreTileOp>([&](StoreTileOp store) {
+        emu::At tile{.region = sharedRegion, .uniform = build.asUniform(value(store.getSource()))};
+        build.copyTileStore(maps.lookup(store.getMap()), coordinates(store.getCoordinates()), tile, store.getAdd());
+        return success();
+      })
       .Case<LoadMatrixOp>([&](LoadMatrixOp load) -> LogicalResult {
         FailureOr<uint32_t> kind = matrixKind(op, load.getKind());
         if (failed(kind))
@@ -322,6 +334,10 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       .Case<UniformOp>([&](UniformOp uniform) {
         return define(uniform.getResult(), build.firstLane(value(uniform.getValue()))), success();
       })
+      .Case<ElectOp>([&](ElectOp elect) {
+        emu::Value lane = build.id(emu::IdKind::Lane);
+        return define(elect.getResult(), build.cmp(emu::CmpOp::Eq, lane, build.firstLane(lane))), success();
+      })
       .Case<BallotOp>([&](BallotOp ballot) {
         emu::Value bits = build.ballot(value(ballot.getPredicate()));
         if (build.type(bits) == DType::i32)
@@ -348,6 +364,8 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       })
       .Case<CommitOp>([&](CommitOp commit) { return build.commit(kindOf(commit.getCounter())), success(); })
       .Case<WaitOp>([&](WaitOp wait) {
+        if (wait.getRead())
+          return build.waitRead(static_cast<uint32_t>(wait.getCount())), success();
         std::vector<emu::Value> pending;
         for (Value v : wait.getValues())
           pending.push_back(value(v));
@@ -379,6 +397,10 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         build.print(text + (places.empty() ? "" : "]"), value(print.getValue()), places);
         return success();
       })
+      .Case<ClusterArriveOp>([&](auto) { return build.clusterArrive(), success(); })
+      .Case<ClusterWaitOp>([&](auto) { return build.clusterWait(), success(); })
+      // Launches run one after the other.
+      .Case<GridWaitOp, GridLaunchOp>([&](auto) { return success(); })
       // It reads nothing, so there is nothing to check or to count.
       .Case<PrefetchOp>([&](auto) { return success(); })
       .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })

@@ -27,9 +27,11 @@ namespace {
 /// A kernel of two waves over the buffers `%a` and `%b`, with what most bodies need.
 std::string kernelText(const std::string &body, const std::string &target) {
   std::string size = std::to_string(findTarget(target)->waveSize);
-  return "machine.kernel @kernel attributes {arg_names = [\"a\", \"b\"], wave_size = " + size +
-         " : i64, waves = 2 : i64, shared_bytes = 8192 : i64, target = \"" + target + R"("} {
-^bb0(%a: !machine.ptr, %b: !machine.ptr):
+  return "machine.kernel @kernel attributes {arg_names = [\"a\", \"b\", \"map\"], wave_size = " + size +
+         " : i64, waves = 2 : i64, shared_bytes = 8192 : i64, target = \"" + target + R"(",
+  )" + (body.find("cluster") == std::string::npos ? "" : "cluster = array<i64: 2, 1, 1>, ") +
+         R"(maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [8, 8], strides = [16], box = [8, 8]>]} {
+^bb0(%a: !machine.ptr, %b: !machine.ptr, %map: !machine.map):
   %zero = arith.constant 0 : i64
   %bytes = arith.constant 4096 : i64
   %from = machine.buffer %a[%zero], %bytes
@@ -80,8 +82,8 @@ std::vector<Entry> entries() {
       {"atomic", "%x = arith.constant dense<1> : vector<1xi32>\n"
                  "%y = machine.atomic add %x, %to [%at] : vector<1xi32> -> vector<1xi32>"},
       {"copy_async", "machine.copy_async %from [%at], [%c0] {bytes = 4 : i64, lane_scatter}"},
-      {"copy_tile", "machine.copy_tile %a [%c0, %c0], [%c0], %c0 {box = array<i64: 8, 8>, bytes = 128 : i64}", "sm_90a",
-       "the sizes and strides of its tensor map are not in the program"},
+      {"copy_tile", "machine.copy_tile %map [%c0, %c0], [%c0], %c0", "sm_90a"},
+      {"store_tile", "machine.store_tile %map [%c0, %c0], [%c0] {add}", "sm_90a"},
       {"load_matrix", "%x = machine.load_matrix \"ldmatrix.x4\" [%at] : vector<8xf16>", "sm_90a"},
       {"store_matrix",
        "%x = arith.constant dense<1.0> : vector<8xf16>\nmachine.store_matrix \"stmatrix.x4\" %x, [%at] : vector<8xf16>",
@@ -99,6 +101,7 @@ std::vector<Entry> entries() {
                   "%y = machine.shuffle bfly %x {offset = 1 : i64} : vector<1xi32>"},
       {"uniform", "%x = machine.uniform %lane : i32"},
       {"pin", "%x = machine.pin %lane : i32"},
+      {"elect", "%x = machine.elect", "sm_90a"},
       {"ballot", "%x = arith.cmpi eq, %lane, %c0 : i32\n%y = machine.ballot %x"},
       {"swap", "%x, %y = machine.swap %lane, %at {width = 16 : i64}"},
       {"convert", "%x = arith.constant dense<1.0> : vector<4xf32>\n"
@@ -109,6 +112,10 @@ std::vector<Entry> entries() {
       {"mbarrier_init", "machine.mbarrier_init %c0 {count = 64 : i64}", "sm_90a"},
       {"mbarrier_arrive", "machine.mbarrier_arrive %c0", "sm_90a"},
       {"mbarrier_wait", "machine.mbarrier_wait %c0, %c0", "sm_90a"},
+      {"cluster_arrive", "machine.cluster_arrive", "sm_90a"},
+      {"cluster_wait", "machine.cluster_wait", "sm_90a"},
+      {"grid_wait", "machine.grid_wait", "sm_90a"},
+      {"grid_launch", "machine.grid_launch", "sm_90a"},
       {"fence", "machine.fence global"},
       {"sched_barrier", "machine.sched_barrier"},
       {"sched_group", "machine.sched_group {mask = 8 : i64, count = 1 : i64, sync = 0 : i64}"},

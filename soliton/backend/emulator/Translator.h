@@ -1,6 +1,6 @@
 //===- Translator.h - State of one translation --------------------------------------===//
 //
-// Shared by Translate.cpp (structure and control), TranslateArith.cpp and TranslateMachine.cpp.
+// Shared by Translate.cpp (structure and control), TranslateArith.cpp, TranslateMachine.cpp and TranslateMaps.cpp.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -41,6 +41,14 @@ private:
   LogicalResult mmaAsync(machine::MmaAsyncOp mma);
   FailureOr<uint32_t> matrixKind(Operation *op, StringRef name);
 
+  // TranslateMaps.cpp
+  void bindMaps();
+  emu::Quantity quantity(sym::Expr expr);
+  emu::Value number(sym::Expr expr);
+  emu::Value combine(sym::Kind kind, emu::Value a, emu::Value b);
+  std::vector<emu::Value> coordinates(mlir::OperandRange given);
+  emu::Value uniformOrNone(Value given) { return given ? build.asUniform(value(given)) : emu::Value{}; }
+
   struct Buffer {
     uint32_t region;
     emu::Value base, limit;
@@ -55,6 +63,8 @@ private:
   llvm::DenseMap<Value, emu::Value> values;
   llvm::DenseMap<Value, uint32_t> regions;
   llvm::DenseMap<Value, Buffer> buffers;
+  /// Tensor maps by their parameters.
+  llvm::DenseMap<Value, uint32_t> maps;
   /// Tiles by their descriptors.
   llvm::DenseMap<Value, uint32_t> tiles;
   std::map<std::string, uint32_t> kinds;

@@ -46,26 +46,52 @@ LogicalResult NvidiaTranslator::translate(machine::CopyAsyncOp op) {
   return success();
 }
 
-LogicalResult NvidiaTranslator::translate(machine::CopyTileOp op) {
-  size_t rank = op.getCoordinates().size();
-  if (failed(requireShared(op)))
-    return failure();
-  if (rank < 1 || rank > 5 || op.getBox().size() != rank)
-    return unsupported(op) << "a tile copy with " << rank << " coordinates and a box of rank " << op.getBox().size()
-                           << ", expected one to five of both";
-  auto *map = llvm::dyn_cast<llvm::Argument>(get(op.getMap()));
-  if (!map || !map->hasByValAttr())
-    return unsupported(op) << "a tile copy whose map is no parameter of the kernel";
-  llvm::SmallVector<Value *> args = {sharedNumber(get(op.getDestination())), map, sharedNumber(get(op.getMbarrier()))};
-  std::string text = "cp.async.bulk.tensor." + std::to_string(rank) +
-                     "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [$0], [$1, {";
-  std::string constraints = "r,l,r";
-  for (auto [i, coordinate] : llvm::enumerate(op.getCoordinates())) {
-    text += (i ? ", $" : "$") + std::to_string(args.size());
+/// The descriptors are fetched while the kernel sets itself up.
+void NvidiaTranslator::beginBody() {
+  for (mlir::BlockArgument argument : kernel.block().getArguments())
+    if (llvm::isa<machine::MapType>(argument.getType()))
+      ptx("{\n\t.reg .pred p;\n\tsetp.eq.u32 p, $1, 0;\n\t@p prefetch.tensormap [$0];\n\t}", "l,r",
+          {get(argument), threadId()});
+}
+
+/// `{$3, $4}` of the coordinates, which become further arguments.
+std::string NvidiaTranslator::addCoordinates(mlir::OperandRange coordinates, llvm::SmallVectorImpl<Value *> &args,
+                                             std::string &constraints) {
+  auto first = static_cast<unsigned>(args.size());
+  for (mlir::Value coordinate : coordinates) {
     constraints += ",r";
     args.push_back(get(coordinate));
   }
-  ptx(text + "}], [$2];", constraints, args);
+  return operandList(first, static_cast<unsigned>(coordinates.size()));
+}
+
+LogicalResult NvidiaTranslator::translate(machine::CopyTileOp op) {
+  if (failed(requireShared(op)))
+    return failure();
+  llvm::SmallVector<Value *> args = {sharedNumber(get(op.getDestination())), get(op.getMap()),
+                                     sharedNumber(get(op.getMbarrier()))};
+  std::string constraints = "r,l,r", place = addCoordinates(op.getCoordinates(), args, constraints), mask;
+  std::string text = "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) +
+                     "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+  if (op.getMulticast()) {
+    text += ".multicast::cluster";
+    mask = ", $" + std::to_string(args.size());
+    constraints += ",h";
+    args.push_back(builder.CreateTrunc(get(op.getMulticast()), builder.getInt16Ty()));
+  }
+  ptx(text + " [$0], [$1, " + place + "], [$2]" + mask + ";", constraints, args);
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::StoreTileOp op) {
+  if (failed(requireShared(op)))
+    return failure();
+  llvm::SmallVector<Value *> args = {get(op.getMap()), sharedNumber(get(op.getSource()))};
+  std::string constraints = "l,r", place = addCoordinates(op.getCoordinates(), args, constraints);
+  std::string text = std::string(op.getAdd() ? "cp.reduce" : "cp") + ".async.bulk.tensor." +
+                     std::to_string(op.getCoordinates().size()) + "d.global.shared::cta" + (op.getAdd() ? ".add" : "") +
+                     ".tile.bulk_group";
+  ptx(text + " [$0, " + place + "], [$1];", constraints, args);
   return success();
 }
 
@@ -133,7 +159,7 @@ LogicalResult NvidiaTranslator::translate(machine::WaitOp op) {
   if (kind == CounterKind::cpAsync)
     ptx("cp.async.wait_group " + count + ";");
   else if (kind == CounterKind::bulk)
-    ptx("cp.async.bulk.wait_group " + count + ";");
+    ptx(std::string("cp.async.bulk.wait_group") + (op.getRead() ? ".read " : " ") + count + ";");
   // The hardware itself waits for the registers of loads, and barriers for accesses to shared memory.
   for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
     set(result, get(value));
@@ -153,23 +179,58 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierInitOp op) {
   return success();
 }
 
+/// A remote arrival has no scope: `release.cluster` would wait for all of the wave's writes, a quarter of a GEMM's
+/// time, and what the waiter does with the shared memory of this workgroup is ordered by its own engine.
 LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
   if (failed(requireShared(op)))
     return failure();
-  Value *address = sharedNumber(get(op.getAddress()));
-  if (op.getExpect() > 0)
-    ptx("mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
-        {address, i32(static_cast<int64_t>(op.getExpect()))});
-  else
-    ptx("mbarrier.arrive.shared::cta.b64 _, [$0];", "r", {address});
+  llvm::SmallVector<Value *> args = {sharedNumber(get(op.getAddress()))};
+  std::string expect = op.getExpect() > 0 ? ".expect_tx" : "", bytes, constraints = "r";
+  if (op.getExpect() > 0) {
+    bytes = ", $1";
+    constraints += ",r";
+    args.push_back(i32(static_cast<int64_t>(op.getExpect())));
+  }
+  if (!op.getRank()) {
+    ptx("mbarrier.arrive" + expect + ".shared::cta.b64 _, [$0]" + bytes + ";", constraints, args);
+    return success();
+  }
+  std::string rank = "$" + std::to_string(args.size());
+  args.push_back(get(op.getRank()));
+  ptx("{\n\t.reg .b32 remote;\n\tmapa.shared::cluster.u32 remote, $0, " + rank + ";\n\tmbarrier.arrive" + expect +
+          ".shared::cluster.b64 _, [remote]" + bytes + ";\n\t}",
+      constraints + ",r", args);
   return success();
 }
 
 LogicalResult NvidiaTranslator::translate(machine::MbarrierWaitOp op) {
   if (failed(requireShared(op)))
     return failure();
-  ptx("{\n\t.reg .pred p;\n\tagain:\n\tmbarrier.try_wait.parity.shared::cta.b64 p, [$0], $1;\n\t@!p bra again;\n\t}",
+  // Arrivals of other workgroups are awaited too; the wider scope costs nothing.
+  std::string scope = kernel.clusterSize() > 1 ? ".acquire.cluster" : "";
+  ptx("{\n\t.reg .pred p;\n\tagain:\n\tmbarrier.try_wait.parity" + scope +
+          ".shared::cta.b64 p, [$0], $1;\n\t@!p bra again;\n\t}",
       "r,r", {sharedNumber(get(op.getAddress())), get(op.getParity())});
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::ClusterArriveOp) {
+  ptx("barrier.cluster.arrive.aligned;");
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::ClusterWaitOp) {
+  ptx("barrier.cluster.wait.aligned;");
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::GridWaitOp) {
+  ptx("griddepcontrol.wait;");
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::GridLaunchOp) {
+  ptx("griddepcontrol.launch_dependents;");
   return success();
 }
 

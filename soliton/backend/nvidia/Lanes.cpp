@@ -34,6 +34,36 @@ Value *NvidiaTranslator::broadcastFirst(Value *word) {
   return call(I::nvvm_shfl_sync_idx_i32, {}, {i32(kAllLanes), word, i32(0), i32(0x1f)});
 }
 
+/// The special register of a number that is the same in all lanes.
+static I::ID registerOf(machine::IdKind kind) {
+  switch (kind) {
+  case machine::IdKind::workgroup0:
+    return I::nvvm_read_ptx_sreg_ctaid_x;
+  case machine::IdKind::workgroup1:
+    return I::nvvm_read_ptx_sreg_ctaid_y;
+  case machine::IdKind::workgroup2:
+    return I::nvvm_read_ptx_sreg_ctaid_z;
+  case machine::IdKind::grid0:
+    return I::nvvm_read_ptx_sreg_nctaid_x;
+  case machine::IdKind::grid1:
+    return I::nvvm_read_ptx_sreg_nctaid_y;
+  case machine::IdKind::grid2:
+    return I::nvvm_read_ptx_sreg_nctaid_z;
+  case machine::IdKind::cluster_rank:
+    return I::nvvm_read_ptx_sreg_cluster_ctarank;
+  case machine::IdKind::cluster0:
+    return I::nvvm_read_ptx_sreg_clusterid_x;
+  case machine::IdKind::cluster1:
+    return I::nvvm_read_ptx_sreg_clusterid_y;
+  case machine::IdKind::cluster2:
+    return I::nvvm_read_ptx_sreg_clusterid_z;
+  case machine::IdKind::lane:
+  case machine::IdKind::wave:
+    break;
+  }
+  llvm_unreachable("a number of the wave");
+}
+
 LogicalResult NvidiaTranslator::translate(machine::IdOp op) {
   auto workgroup = [&](I::ID id) {
     llvm::CallInst *value = call(id, {}, {});
@@ -51,14 +81,8 @@ LogicalResult NvidiaTranslator::translate(machine::IdOp op) {
                 ? i32(0)
                 : broadcastFirst(builder.CreateLShr(threadId(), llvm::Log2_64(kernel.getWaveSize()))));
     break;
-  case machine::IdKind::workgroup0:
-    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_x));
-    break;
-  case machine::IdKind::workgroup1:
-    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_y));
-    break;
-  case machine::IdKind::workgroup2:
-    set(op, workgroup(I::nvvm_read_ptx_sreg_ctaid_z));
+  default:
+    set(op, workgroup(registerOf(op.getKind())));
     break;
   }
   return success();
@@ -112,6 +136,11 @@ LogicalResult NvidiaTranslator::translate(machine::UniformOp op) {
 LogicalResult NvidiaTranslator::translate(machine::BallotOp op) {
   Value *votes = call(I::nvvm_vote_ballot_sync, {}, {i32(kAllLanes), get(op.getPredicate())});
   set(op, builder.CreateZExt(votes, builder.getInt64Ty()));
+  return success();
+}
+
+LogicalResult NvidiaTranslator::translate(machine::ElectOp op) {
+  set(op, builder.CreateExtractValue(call(I::nvvm_elect_sync, {}, {i32(kAllLanes)}), 1));
   return success();
 }
 

@@ -3,6 +3,7 @@
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/Support/FormatVariadic.h"
 
 namespace soliton::backend {
 
@@ -44,6 +45,10 @@ void NvidiaTranslator::setAttributes() {
   // Otherwise ptxas spills rather than let one workgroup have more than half of the registers, and ignores a register
   // budget since it does not know what it starts with.
   function->addFnAttr("nvvm.minctasm", "1");
+  if (kernel.clusterSize() > 1) {
+    llvm::ArrayRef<int64_t> size = *kernel.getCluster();
+    function->addFnAttr("nvvm.cluster_dim", llvm::formatv("{0},{1},{2}", size[0], size[1], size[2]).str());
+  }
 }
 
 llvm::Value *NvidiaTranslator::fastExp2(llvm::Value *x) {
@@ -62,8 +67,9 @@ LogicalResult NvidiaTranslator::translateMachine(mlir::Operation *op) {
             machine::CopyAsyncOp, machine::CopyTileOp, machine::LoadMatrixOp, machine::StoreMatrixOp, machine::IdOp,
             machine::ShuffleOp, machine::UniformOp, machine::PinOp, machine::BallotOp, machine::ConvertOp,
             machine::BarrierOp, machine::CommitOp, machine::WaitOp, machine::MbarrierInitOp, machine::MbarrierArriveOp,
-            machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp, machine::PrefetchOp,
-            machine::SharedTileOp>([&](auto typed) { return translate(typed); })
+            machine::MbarrierWaitOp, machine::FenceOp, machine::RegistersOp, machine::PrefetchOp, machine::SharedTileOp,
+            machine::StoreTileOp, machine::ElectOp, machine::ClusterArriveOp, machine::ClusterWaitOp,
+            machine::GridWaitOp, machine::GridLaunchOp>([&](auto typed) { return translate(typed); })
       .Case<machine::AtomicOp>([&](machine::AtomicOp atomic) { return translateAtomic(atomic, {"device", 16}); })
       // ptxas schedules by itself and takes no hints.
       .Case<machine::SchedBarrierOp, machine::SchedGroupOp, machine::PriorityOp>([](auto) { return success(); })

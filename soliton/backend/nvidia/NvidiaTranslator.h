@@ -25,6 +25,7 @@ public:
 private:
   void declareShared() override;
   void setAttributes() override;
+  void beginBody() override;
   llvm::Type *bufferType() override { return llvm::PointerType::get(context, kGlobalSpace); }
   llvm::LogicalResult translateMachine(mlir::Operation *op) override;
   llvm::Value *fastExp2(llvm::Value *x) override;
@@ -70,11 +71,18 @@ private:
   // Async.cpp
   llvm::LogicalResult translate(machine::CopyAsyncOp op);
   llvm::LogicalResult translate(machine::CopyTileOp op);
+  llvm::LogicalResult translate(machine::StoreTileOp op);
+  std::string addCoordinates(mlir::OperandRange coordinates, llvm::SmallVectorImpl<llvm::Value *> &args,
+                             std::string &constraints);
   llvm::LogicalResult translate(machine::CommitOp op);
   llvm::LogicalResult translate(machine::WaitOp op);
   llvm::LogicalResult translate(machine::MbarrierInitOp op);
   llvm::LogicalResult translate(machine::MbarrierArriveOp op);
   llvm::LogicalResult translate(machine::MbarrierWaitOp op);
+  llvm::LogicalResult translate(machine::ClusterArriveOp op);
+  llvm::LogicalResult translate(machine::ClusterWaitOp op);
+  llvm::LogicalResult translate(machine::GridWaitOp op);
+  llvm::LogicalResult translate(machine::GridLaunchOp op);
   llvm::LogicalResult translate(machine::BarrierOp op);
   llvm::LogicalResult translate(machine::FenceOp op);
   llvm::LogicalResult translate(machine::RegistersOp op);
@@ -88,6 +96,7 @@ private:
   llvm::LogicalResult translate(machine::UniformOp op);
   llvm::LogicalResult translate(machine::PinOp op);
   llvm::LogicalResult translate(machine::BallotOp op);
+  llvm::LogicalResult translate(machine::ElectOp op);
   llvm::Value *threadId();
   llvm::Value *laneId();
   llvm::Value *broadcastFirst(llvm::Value *word);
