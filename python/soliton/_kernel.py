@@ -302,10 +302,13 @@ class WaveKernel:
         self._specs = compiled.arguments() if compiled else []
         self._log_names = {label for label, *_ in trace.logs}
         # Arguments are the builder's parameters, one for one: C++ takes them as they are wherever it can.
-        self._is_plain = not trace.logs and all(how == "argument" for _, how in trace.passes)
+        self._is_plain = compiled is not None and not trace.logs and all(how == "argument" for _, how in trace.passes)
+        self._by_width = bool(options.match_width_only)
 
     def __call__(self, *args, debug_logs: dict | None = None):
         try:
+            if self._is_plain and debug_logs is None and self._compiled.launch_plain(args, self._by_width):
+                return
             self._launch(args, debug_logs)
         except CompileError as failure:
             # Programs of Wave pass tensors that are larger than their annotations say, and reach into what is there.
@@ -343,17 +346,15 @@ class WaveKernel:
     def _launch(self, args, debug_logs) -> None:
         if self._compiled is None:
             raise error("not-supported-here", "a kernel that was compiled with `compile_to_mlir` cannot be called")
-        if debug_logs is None and self._is_plain and self._compiled.launch_plain(args, self.options.match_width_only):
-            return
         given, sizes = self._split(args)
         logs = self._log_arrays(given)
-        arguments, owners = [], []
+        arguments, owners, stream = [], [], _tensors.launch_stream(given)
         for value, spec in zip([*given, *(array for _, array in logs)], self._specs):
             strided = self._trace.strided and spec[0] not in self._log_names
-            argument, owner = _tensors.argument(value, spec, self.options.match_width_only, strided)
+            argument, owner = _tensors.argument(value, spec, self._by_width, strided, stream)
             arguments.append(argument)
             owners.append(owner)
-        self._compiled.launch(arguments, sizes, _stream_of(owners))
+        self._compiled.launch(arguments, sizes, stream or 0)
         self._hand_out(logs, debug_logs)
 
     def _split(self, args):
@@ -512,14 +513,6 @@ class WaveKernel:
 
     def __repr__(self) -> str:
         return f"<kernel {self._trace.kernel.name} for {self.options.target}>"
-
-
-def _stream_of(owners) -> int:
-    """torch's current stream, where tensors lie on a GPU."""
-    for array in owners:
-        if array is not None and array.memory != "host":
-            return _tensors.current_stream(array.device)
-    return 0
 
 
 def _zeros(shape, dtype: str, like):

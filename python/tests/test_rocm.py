@@ -43,6 +43,7 @@ PROGRAM = """
 
     torch = types.ModuleType("torch")
     torch.Tensor, torch.float32 = Tensor, Type()
+    torch.nn = types.SimpleNamespace(Parameter=Tensor)
     torch.version = types.SimpleNamespace(hip={hip!r})
     torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: asked.append(device) or 0x1230)
     sys.modules["torch"] = torch
