@@ -15,7 +15,7 @@ import inspect
 import os
 import pathlib
 
-from . import _native, _places, _tensors, _threads
+from . import _native, _places, _progress, _tensors, _threads
 from ._constraints import HardwareConstraint, SymbolicAlias, WorkgroupConstraint
 from ._errors import CompileError, error
 from ._options import ALGORITHMS, SchedulingType, WaveCompileOptions
@@ -465,6 +465,18 @@ class WaveKernel:
         lines += [f"compiled in {summary['total_ms']:.1f} ms"]
         return "\n".join(lines) + "\n"
 
+    @property
+    def summary(self) -> dict:
+        """What the code takes of the chip and how long its compilation took: `vgprs`, `matrix_ops`, `threads`, `phases_ms`, …"""
+        if self._compiled is None:
+            raise error("not-supported-here", "the summary of a kernel that was compiled with `compile_to_mlir`")
+        return {**self._compiled.summary(), "threads": self._compiled.threads}
+
+    @property
+    def log(self) -> str:
+        """What the emulator noticed in the last launch and did not call an error."""
+        return self._compiled.log() if self._compiled else ""
+
     def _value_layouts(self, tag: str) -> list[dict]:
         return _native.value_layouts(self._trace.kernel, {**self._request, "cache": False}, self._place, tag)
 
@@ -581,7 +593,7 @@ def _made(options: WaveCompileOptions, kernel: LaunchableWave, schedule, place, 
             request["wide_offsets"] = True
         compiled = None
         if not options.compile_to_mlir:
-            compiled = _native.compile(trace.kernel, request, place)
+            compiled = _progress.compile_watched(trace.kernel, request, place, options.progress)
         made = WaveKernel(options, kernel, schedule, trace, request, compiled, place)
         if options.compile_to_mlir:
             made.asm  # noqa: B018 - says what is wrong with the kernel, as compiling does
