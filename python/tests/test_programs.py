@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import soliton
 import soliton.compat
 
 pytest.importorskip("sympy")
@@ -12,7 +13,7 @@ import sympy  # noqa: E402
 import wave_lang.kernel.lang as tkl  # noqa: E402
 import wave_lang.kernel.wave as tkw  # noqa: E402
 from wave_lang.kernel.lang.global_symbols import *  # noqa: E402, F403
-from wave_lang.kernel.lang.global_symbols import GET_ITER_ARG, GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE, WORKGROUP_0  # noqa: E402
+from wave_lang.kernel.lang.global_symbols import GET_ITER_ARG, GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE, THREAD_0, WORKGROUP_0  # noqa: E402
 from wave_lang.kernel.wave.compile import WaveCompileOptions, wave_compile  # noqa: E402
 from wave_lang.kernel.wave.utils.general_utils import get_default_scheduling_params  # noqa: E402
 
@@ -183,6 +184,43 @@ def test_histogram():
     x, bins = small(300, np.int32, 0, 10), np.zeros(10, np.int32)
     run(test, x, bins, subs={BINS: 10})
     assert np.array_equal(bins, np.bincount(x, minlength=10))
+
+
+def test_histogram_whose_ones_are_as_many_as_its_bins():
+    """Each of Wave's lanes adds its one at its own value, so the ones may have the dimension of the bins."""
+    BINS, value = tkl.sym.BINS, tkl.IndexMapping.dynamic_val(0)
+    mapping = tkw.IndexMapping(num_iterators=1, inputs={BINS: value}, outputs={BINS: i}, dynamic_val_mappings={N: i})
+    constraints = [tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={N: 64, BINS: 64}), tkw.WorkgroupConstraint(N, 64, 0)]
+    constraints += [tkw.WaveConstraint(N, 64), tkw.WorkgroupConstraint(BINS, 64, 1), tkw.WaveConstraint(BINS, 64)]
+
+    @tkw.wave(constraints)
+    def test(x: tkl.Memory[N, ADDRESS_SPACE, tkl.i32], bins: tkl.Memory[BINS, ADDRESS_SPACE, tkl.i32]):
+        number = tkw.read(x, elements_per_thread=1)
+        tkw.atomic_add(tkl.Register[BINS, tkl.i32](1), bins, mapping=mapping, mapping_dynamic_vals=(number,), elements_per_thread=1)
+
+    x, bins = small(300, np.int32, 0, 10), np.zeros(10, np.int32)
+    run(test, x, bins, subs={BINS: 10})
+    assert np.array_equal(bins, np.bincount(x, minlength=10))
+
+
+def test_waves_of_32_threads_are_a_hint():
+    constraints = [tkw.HardwareConstraint(threads_per_wave=32, vector_shapes={M: 1, N: 64}), tkw.WorkgroupConstraint(M, 1, 1)]
+    constraints += [tkw.WorkgroupConstraint(N, 64, 0), tkw.WaveConstraint(M, 1), tkw.WaveConstraint(N, 64)]
+
+    @tkw.wave(constraints)
+    def test(a: Floats, c: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+        tkw.write(tkw.sum(tkw.read(a), dim=N), c, elements_per_thread=1)
+
+    a, c = small((6, 64)), np.zeros(6, np.float16)
+    run(test, a, c)
+    assert np.array_equal(c, a.astype(np.float32).sum(1).astype(np.float16))
+
+    @tkw.wave(constraints)
+    def threads(a: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.i32]):
+        tkw.write(tkl.Register[M, N, tkl.i32](THREAD_0), a)
+
+    with pytest.raises(soliton.CompileError, match="where a wave has 32 threads"):
+        run(threads, np.zeros((6, 64), np.int32))
 
 
 def test_symbols_set_from_data():

@@ -80,6 +80,27 @@ def _indices_of(value, position: int, mapping: IndexMapping | None, own, place):
     )
 
 
+def _along_its_values(value, mapping: IndexMapping | None, dynamic_vals):
+    """A number that is repeated along a dimension whose places the dynamic values do not have: Wave's lanes each take their own value
+    and ask nobody how many places that dimension has (a histogram's ones are `Register[BINS](1)`). It is repeated along the
+    dimensions of the values instead: (value, mapping)."""
+    if mapping is None or not isinstance(value, Value) or value.scalar is None or not mapping.dynamic_val_mappings:
+        return value, mapping
+    trace = current()
+    values = (dynamic_vals,) if isinstance(dynamic_vals, Value) else dynamic_vals
+    others = {}
+    for each, said in zip(values, mapping.dynamic_val_mappings):
+        dims = set(each.handle.dims) if isinstance(each, Value) and not each.handle.is_poisoned else set()
+        others |= {to_expr(index): dim for dim, index in said.items() if trace.dim(dim) in dims}
+    outputs = {others.get(to_expr(index), dim): index for dim, index in mapping.output_mapping.items()}
+    renamed = {trace.dim(old): trace.dim(new) for old, new in zip(mapping.output_mapping, outputs)}
+    if len(outputs) != len(mapping.output_mapping) or all(old == new for old, new in renamed.items()):
+        return value, mapping
+    dims, place = [renamed.get(dim, dim) for dim in value.handle.dims], _places.here()
+    tile = Value(_native.rearrange("broadcast", value.scalar(), dims, "", place), scalar=value.scalar)
+    return tile, type(mapping)(mapping.num_iterators, mapping.input_mapping, outputs, mapping.dynamic_val_mappings)
+
+
 def _entries(entries):
     return [each.handle if isinstance(each, Value) else to_expr(each) for each in entries]
 
@@ -358,6 +379,7 @@ def _define_atomic(name: str, doc: str):
         if isinstance(rhs, Element):
             return _lanes.lane_atomic(name, lhs, rhs, tag)
         handle = _memory(rhs, name)
+        lhs, mapping = _along_its_values(lhs, mapping, mapping_dynamic_vals)
         options = _access(rhs, True, elements_per_thread, mapping, mapping_dynamic_vals, None, None, None, tag)
         tile, place = _tile(lhs, name), _places.here()
         mask = current().mask_for(tile.dims, place)
