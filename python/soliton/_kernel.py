@@ -20,7 +20,7 @@ from ._constraints import HardwareConstraint, SymbolicAlias, WorkgroupConstraint
 from ._errors import CompileError, error
 from ._options import ALGORITHMS, SchedulingType, WaveCompileOptions
 from ._symbols import is_sympy, to_expr
-from ._trace import Handle, LoopsOverDimensions, Trace, Value
+from ._trace import Handle, LoopsOverDimensions, PolledBetweenWorkgroups, Trace, Value
 from ._types import AddressSpace, DataType, MemoryLayout, MemoryType, SymbolBindType, dtype_name
 
 
@@ -187,11 +187,14 @@ def trace_kernel(kernel: LaunchableWave, subs: dict, strided: bool = False, larg
         if not hasattr(each, "_lower"):
             raise error("constraint-dim", f"the constraints of `{kernel._name}` hold `{each!r}`, which is none", place=kernel.place)
     axes: list = []
+    polled: frozenset = frozenset()
     while True:
         try:
-            return _traced(kernel, parameters, Trace(subs, _uses_sympy(kernel, parameters), kernel.constraints, strided, axes), larger)
+            return _traced(kernel, parameters, Trace(subs, _uses_sympy(kernel, parameters), kernel.constraints, strided, axes, polled), larger)
         except LoopsOverDimensions as found:
             axes.append(found.axis)
+        except PolledBetweenWorkgroups as found:
+            polled = polled | found.names
 
 
 def _traced(kernel: LaunchableWave, parameters, trace: Trace, larger) -> Trace:
@@ -208,6 +211,8 @@ def _traced(kernel: LaunchableWave, parameters, trace: Trace, larger) -> Trace:
             trace.passes.append((each.name, how))
         kernel._f(*arguments)
         _threads.check(trace)
+    if waited_for := {name for name in trace.volatile if name in trace.read and trace.changes.get(name)} - trace.polled:
+        raise PolledBetweenWorkgroups(waited_for)
     return trace
 
 
@@ -594,6 +599,9 @@ def _made(options: WaveCompileOptions, kernel: LaunchableWave, schedule, place, 
         compiled = None
         if not options.compile_to_mlir:
             compiled = _progress.compile_watched(trace.kernel, request, place, options.progress)
+            if trace.polled and compiled.device != "emulator":
+                names = ", ".join(f"`{name}`" for name in sorted(trace.polled))
+                raise error("not-supported-here", f"workgroups that wait for {names} on a GPU: nothing orders stores of several workgroups there", "`run_on=\"emulator\"`", place)
         made = WaveKernel(options, kernel, schedule, trace, request, compiled, place)
         if options.compile_to_mlir:
             made.asm  # noqa: B018 - says what is wrong with the kernel, as compiling does

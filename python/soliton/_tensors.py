@@ -150,7 +150,7 @@ def launch_stream(given) -> int | None:
     """On which stream a launch with these arguments goes: torch's current one where a tensor of torch lies on a GPU, otherwise that
     of the first other array there, CuPy's current one for its own. Nothing where no argument lies on a GPU."""
     torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-    found = None
+    found: tuple[int, bool] | None = None
     for value in given:
         if torch is not None and isinstance(value, torch.Tensor):
             if value.device.type == "cuda":
@@ -162,7 +162,7 @@ def launch_stream(given) -> int | None:
     if found is None:
         return None
     device, is_of_cupy = found
-    if is_of_cupy:
+    if cupy is not None and is_of_cupy:
         with cupy.cuda.Device(device):
             return int(cupy.cuda.get_current_stream().ptr)
     return current_stream(device) if torch is not None else 0

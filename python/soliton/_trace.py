@@ -49,6 +49,14 @@ class LoopsOverDimensions(Exception):
         self.axis = axis
 
 
+class PolledBetweenWorkgroups(Exception):
+    """Memories that are read anew while others write them (`VOLATILE`): the kernel is traced again, and reaches them by atomics."""
+
+    def __init__(self, names):
+        super().__init__(", ".join(sorted(names)))
+        self.names = frozenset(names)
+
+
 class Mask:
     """Which elements a branch is for: a tile of truth values. `some`: it holds for one of a workgroup's lanes, whatever the data,
     so that what has no dimension of lanes is done as well."""
@@ -60,7 +68,7 @@ class Mask:
 class Trace:
     """One run of a kernel's function."""
 
-    def __init__(self, subs: dict, sympy: bool, constraints=(), strided: bool = False, while_axes=()):
+    def __init__(self, subs: dict, sympy: bool, constraints=(), strided: bool = False, while_axes=(), polled=frozenset()):
         # Dimensions that loops with conditions walk: a tile has their first place, which is moved to where the loop is.
         self.places = {axis: _native.symbol(f"PLACE_{axis}") for axis in while_axes}
         self.subs = subs
@@ -76,6 +84,10 @@ class Trace:
         self.masks: list[Mask] = []
         # How often the text has changed each memory so far.
         self.changes: dict[str, int] = {}
+        # Memories that workgroups wait for, by name; those that were accessed with `VOLATILE`, and that were read, so far.
+        self.polled = polled
+        self.volatile: set[str] = set()
+        self.read: set[str] = set()
         # The loops around what is being traced.
         self.axes: list[_native.Expr] = []
         self.has_mma, self.threads_place = False, None

@@ -223,6 +223,61 @@ def test_waves_of_32_threads_are_a_hint():
         run(threads, np.zeros((6, 64), np.int32))
 
 
+def test_workgroups_that_wait_for_each_other():
+    """Each adds its row to what the one behind it left: tiles of four waves, and a flag."""
+    W, ONE, STEP, count = tkl.sym.W, tkl.sym.ONE, tkl.sym.STEP, 6
+    constraints = [tkw.HardwareConstraint(threads_per_wave=64, vector_shapes={N: 64, W: 0, ONE: 0}), tkw.WorkgroupConstraint(W, 1, 0)]
+    constraints += [tkw.WorkgroupConstraint(N, 256, 1), tkw.WaveConstraint(N, 64), tkw.WorkgroupConstraint(ONE, 1, 2), tkw.TilingConstraint(STEP)]
+    behind, flag_behind = (tkw.IndexMapping(num_iterators=2, inputs={W: i + 1, dim: j}, outputs={W: i, dim: j}) for dim in (N, ONE))
+    volatile = tkw.MemoryAccessFlags.VOLATILE
+
+    @tkw.wave(constraints)
+    def test(
+        x: tkl.Memory[W, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+        part: tkl.Memory[W, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+        flag: tkl.Memory[W, ONE, GLOBAL_ADDRESS_SPACE, tkl.i32],
+        out: tkl.Memory[W, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        @tkw.conditional(WORKGROUP_0 < count - 1, else_return=[tkl.Register[W, N, tkl.f32](0.0)])
+        def left_behind(_):
+            @tkw.iterate(STEP, start=tkw.scalar(0, tkl.i32), condition=STEP < 1, init_args=[])
+            def wait():
+                tkw.set_symbol(STEP, tkw.read(flag, mapping=flag_behind, flags=volatile))
+
+            return tkw.read(part, mapping=behind, flags=volatile)
+
+        total = tkw.read(x) + left_behind
+        tkw.write(total, part, flags=volatile)
+        tkw.write(tkl.Register[W, ONE, tkl.i32](1), flag)
+        tkw.write(total, out)
+
+    x, out = small((count, 256), np.float32), np.zeros((count, 256), np.float32)
+    part, flag = np.full((count, 256), np.nan, np.float32), np.zeros((count, 1), np.int32)
+    run(test, x, part, flag, out, subs={W: count, N: 256, ONE: 1})
+    assert np.array_equal(out, x[::-1].cumsum(axis=0)[::-1])
+
+
+def test_what_is_only_read_is_read_as_ever():
+    """`VOLATILE` on a memory that the kernel does not write asks for nothing."""
+
+    @tkw.wave(rows())
+    def test(a: Floats, b: Floats):
+        tkw.write(tkw.read(a, flags=tkw.MemoryAccessFlags.VOLATILE), b)
+
+    a, b = small((6, 64)), np.zeros((6, 64), np.float16)
+    run(test, a, b)
+    assert np.array_equal(a, b)
+
+
+def test_elements_that_have_no_atomics_are_not_waited_for():
+    @tkw.wave(rows())
+    def test(a: Floats):
+        tkw.write(tkw.read(a, flags=tkw.MemoryAccessFlags.VOLATILE), a)
+
+    with pytest.raises(soliton.CompileError, match="`VOLATILE` on `a`, whose elements are `f16`"):
+        run(test, small((6, 64)))
+
+
 def test_symbols_set_from_data():
     S = tkl.sym.S
     mapping = tkw.IndexMapping(num_iterators=2, inputs={M: S, N: j}, outputs={M: i, N: j})

@@ -15,7 +15,8 @@ from ._given import _also, _memory, _name, _tile
 
 
 class MemoryAccessFlags(enum.Flag):
-    """How a memory is accessed. VOLATILE reads anew each time, as every read here does."""
+    """How a memory is accessed. VOLATILE reads anew each time, as every read here does; a memory that is so accessed, read and
+    written may be waited for by other workgroups, on the emulator."""
 
     NONE = 0
     VOLATILE = 1
@@ -88,7 +89,7 @@ def _along_its_values(value, mapping: IndexMapping | None, dynamic_vals):
         return value, mapping
     trace = current()
     values = (dynamic_vals,) if isinstance(dynamic_vals, Value) else dynamic_vals
-    others = {}
+    others: dict = {}
     for each, said in zip(values, mapping.dynamic_val_mappings):
         dims = set(each.handle.dims) if isinstance(each, Value) and not each.handle.is_poisoned else set()
         others |= {to_expr(index): dim for dim, index in said.items() if trace.dim(dim) in dims}
@@ -96,8 +97,8 @@ def _along_its_values(value, mapping: IndexMapping | None, dynamic_vals):
     renamed = {trace.dim(old): trace.dim(new) for old, new in zip(mapping.output_mapping, outputs)}
     if len(outputs) != len(mapping.output_mapping) or all(old == new for old, new in renamed.items()):
         return value, mapping
-    dims, place = [renamed.get(dim, dim) for dim in value.handle.dims], _places.here()
-    tile = Value(_native.rearrange("broadcast", value.scalar(), dims, "", place), scalar=value.scalar)
+    along, place = [renamed.get(dim, dim) for dim in value.handle.dims], _places.here()
+    tile = Value(_native.rearrange("broadcast", value.scalar(), along, "", place), scalar=value.scalar)
     return tile, type(mapping)(mapping.num_iterators, mapping.input_mapping, outputs, mapping.dynamic_val_mappings)
 
 
@@ -203,6 +204,9 @@ def read(
     if mapping is None and (made := _from_places(memory, True, source, target)) is not None:
         (mapping, mapping_dynamic_vals), source, target = made, None, None
     options, place = _access(memory, True, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag), _places.here()
+    _note(handle, flags, is_read=True)
+    if handle.name in current().polled:
+        return _read_anew(memory, options, place)
 
     trace, before = current(), current().changes.get(handle.name, 0)
 
@@ -225,6 +229,40 @@ def read(
     if mapping_dynamic_vals:
         read_at = None
     return Value(_native.read(handle, options, place), without=without, read_at=read_at)
+
+
+# ---- Memories that workgroups wait for -------------------------------------------------------------------------------------------
+
+
+def _note(handle, flags, is_read: bool) -> None:
+    """Remembers how a memory is accessed; which of them are polled is known at the end of the text."""
+    trace = current()
+    if is_read:
+        trace.read.add(handle.name)
+    if flags is not None and getattr(flags, "value", flags) & MemoryAccessFlags.VOLATILE.value:
+        trace.volatile.add(handle.name)
+
+
+def _read_anew(memory: Handle, options: dict, place) -> Value:
+    """What a memory holds now, while others write it: an atomic that changes nothing."""
+    handle, trace = memory.handle, current()
+    if handle.type not in ("i32", "i64", "f32", "f64"):
+        raise error("not-supported-here", f"`VOLATILE` on `{handle.name}`, whose elements are `{handle.type}`", "wait for elements of 32 or 64 bits")
+    mapping = options.get("mapping")
+    dims = [dim for dim, _ in mapping.outputs] if mapping is not None else list(memory.dims)
+    nothing = trace.kernel.fill(dims, handle.type, -0.0 if handle.type.startswith("f") else 0, "", place)
+    return Value(_native.atomic("atomic_add", nothing, handle, options, place))
+
+
+def _write_for_others(value, memory: Handle, options: dict, mask, place) -> None:
+    """A write that others wait for: behind all that the waves of this workgroup have done, by an atomic."""
+    if mask is not None:
+        raise error("not-supported-here", f"a write to `{memory.handle.name}`, which workgroups wait for, in a branch that some elements take", "take a branch of the workgroup")
+    given = options.get("mapping")
+    if given is not None:  # atomics name places as reads do
+        options = {**options, "mapping": _native.IndexMapping(given.num_iterators, given.outputs, given.inputs, [])}
+    current().kernel.workgroup_barrier(place)
+    _native.atomic("atomic_exchange", value, memory.handle, options, place)
 
 
 def _elsewhere(memory: Handle, options: dict, at: dict, tile: list) -> dict:
@@ -278,7 +316,10 @@ def write(
     options = _access(memory, False, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag, value.dims)
     mask = current().mask_for(value.dims, place)
     current().changed(handle)
-    if mask is None:
+    _note(handle, flags, is_read=False)
+    if handle.name in current().polled:
+        _write_for_others(value, memory, options, mask, place)
+    elif mask is None:
         _native.write(value, handle, options, place)
     else:
         _change_some("write", mask, value, memory, options, False, place)
