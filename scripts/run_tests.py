@@ -117,6 +117,7 @@ SECONDS = {
     "language": 20,
     "coming-from": 20,
     "installed-package": 15,
+    "cache-attack-python": 12,
     "SolitonScheduleTests": 10,
     "SolitonBackendTests": 9,
     "SolitonAttackTests": 8,
