@@ -6,6 +6,7 @@ Python decides nothing here: each operation is one call of the builder with the 
 from __future__ import annotations
 
 import functools
+import contextlib
 import re
 import threading
 import zlib
@@ -88,6 +89,8 @@ class Trace:
         self.polled = polled
         self.volatile: set[str] = set()
         self.read: set[str] = set()
+        # Symbols that were set to a number of each element's own, to the end of the region.
+        self.of_elements: dict[_native.Expr, Value] = {}
         # The loops around what is being traced.
         self.axes: list[_native.Expr] = []
         self.has_mma, self.threads_place = False, None
@@ -163,6 +166,17 @@ class Trace:
         if made is None:
             raise error("hardware-value", f"`{what}` is `{value}`, which `subs` does not bind to a number")
         return made
+
+    @contextlib.contextmanager
+    def region(self):
+        """The body of a loop or a branch: what is set in it holds to its end."""
+        outside = dict(self.of_elements)
+        yield
+        self.of_elements = outside
+
+    def set_for_elements(self, expr) -> list:
+        """(symbol, tile) of those symbols in an expression that each element has its own number for."""
+        return [(symbol, value) for symbol, value in self.of_elements.items() if symbol in expr.free_symbols]
 
     def changed(self, memory) -> None:
         self.changes[memory.name] = self.changes.get(memory.name, 0) + 1

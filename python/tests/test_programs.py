@@ -278,6 +278,63 @@ def test_elements_that_have_no_atomics_are_not_waited_for():
         run(test, small((6, 64)))
 
 
+def test_symbols_of_which_each_element_has_its_own():
+    """Each of Wave's lanes binds the symbol to what it holds: mappings, expressions and registers speak of that."""
+    S = tkl.sym.S
+    row = tkw.IndexMapping(num_iterators=2, inputs={M: S, N: j}, outputs={M: i, N: j})
+    turned = tkw.IndexMapping(num_iterators=2, inputs={M: i, N: j}, outputs={M: i, N: (j + S) % 64})
+    Integers = tkl.Memory[M, N, ADDRESS_SPACE, tkl.i32]
+
+    @tkw.wave(rows())
+    def test(a: Floats, numbers: Integers, gathered: Floats, clipped: Integers, plain: Integers):
+        tkw.set_symbol(S, tkw.read(numbers))
+        tkw.write(tkw.read(a, mapping=row), gathered)
+        tkw.write(tkw.apply_expr(tkw.self_index(N, tkl.i32), lambda x: 2 * x + sympy.Min(S, 3)), clipped)
+        tkw.write(tkl.Register[M, N, tkl.i32](S + 100), plain)
+
+    a, numbers = small((6, 64)), small((6, 64), np.int32, 0, 6)
+    gathered, clipped, plain = np.zeros((6, 64), np.float16), np.zeros((6, 64), np.int32), np.zeros((6, 64), np.int32)
+    run(test, a, numbers, gathered, clipped, plain)
+    assert np.array_equal(gathered, np.take_along_axis(a, numbers, 0)) and np.array_equal(plain, numbers + 100)
+    assert np.array_equal(clipped, 2 * np.arange(64) + np.minimum(numbers, 3))
+
+    @tkw.wave(rows())
+    def scattered(a: Floats, shifts: Integers, b: Floats):
+        @tkw.conditional(WORKGROUP_0 >= 0)
+        def inside():
+            tkw.set_symbol(S, tkw.read(shifts))
+            tkw.write(tkw.read(a), b, mapping=turned)
+
+    shifts, b = np.repeat(5 * np.arange(6, dtype=np.int32)[:, None], 64, axis=1), np.zeros((6, 64), np.float16)
+    run(scattered, a, shifts, b)
+    assert all(np.array_equal(b[k], np.roll(a[k], 5 * k)) for k in range(6))
+
+
+def test_such_a_symbol_ends_with_its_region_and_counts_no_loop():
+    S = tkl.sym.S
+    row = tkw.IndexMapping(num_iterators=2, inputs={M: S, N: j}, outputs={M: i, N: j})
+    Integers = tkl.Memory[M, N, ADDRESS_SPACE, tkl.i32]
+
+    @tkw.wave(rows())
+    def left(a: Floats, numbers: Integers, b: Floats):
+        @tkw.conditional(WORKGROUP_0 >= 0)
+        def inside():
+            tkw.set_symbol(S, tkw.read(numbers))
+
+        tkw.write(tkw.read(a, mapping=row), b)
+
+    @tkw.wave(rows())
+    def extent(a: Floats, numbers: Integers, b: Floats):
+        tkw.set_symbol(N, tkw.read(numbers))
+        tkw.write(tkw.read(a), b)
+
+    given = small((6, 64)), small((6, 64), np.int32, 0, 6), np.zeros((6, 64), np.float16)
+    with pytest.raises(soliton.CompileError, match="`S` in the mapping"):
+        run(left, *given)
+    with pytest.raises(soliton.CompileError, match="set-symbol"):
+        run(extent, *given)
+
+
 def test_symbols_set_from_data():
     S = tkl.sym.S
     mapping = tkw.IndexMapping(num_iterators=2, inputs={M: S, N: j}, outputs={M: i, N: j})

@@ -102,6 +102,23 @@ def _along_its_values(value, mapping: IndexMapping | None, dynamic_vals):
     return tile, type(mapping)(mapping.num_iterators, mapping.input_mapping, outputs, mapping.dynamic_val_mappings)
 
 
+def _with_set_symbols(mapping: IndexMapping | None, values, is_read: bool):
+    """A mapping that speaks of symbols which each element has its own number for: those numbers are dynamic values."""
+    trace = current()
+    if mapping is None or not trace.of_elements:
+        return mapping, values
+    inside = mapping.input_mapping if is_read else mapping.output_mapping
+    own = {symbol: value for index in inside.values() for symbol, value in trace.set_for_elements(to_expr(index))}
+    if not own:
+        return mapping, values
+    given = [values] if isinstance(values, Value) else list(values)
+    names = [(symbol, _native.dynamic_val(len(given) + k)) for k, symbol in enumerate(own)]
+    moved = {dim: to_expr(index)._substitute(names) for dim, index in inside.items()}
+    inputs, outputs = (moved, mapping.output_mapping) if is_read else (mapping.input_mapping, moved)
+    said = [*mapping.dynamic_val_mappings, *({} for _ in range(len(given) - len(mapping.dynamic_val_mappings)))]
+    return IndexMapping(mapping.num_iterators, inputs, outputs, said), (*given, *own.values())
+
+
 def _entries(entries):
     return [each.handle if isinstance(each, Value) else to_expr(each) for each in entries]
 
@@ -156,6 +173,7 @@ def _moved(mapping: _native.IndexMapping, is_read: bool) -> _native.IndexMapping
 def _access(memory: Handle, is_read, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag, tile_dims=None):
     trace = current()
     options: dict = {"tag": _name(tag)}
+    mapping, mapping_dynamic_vals = _with_set_symbols(mapping, mapping_dynamic_vals, is_read)
     if _needs_mapping(memory) and mapping is None and source is None and target is None:
         options["mapping"] = _in_order(memory, is_read)
     if elements_per_thread is not None:
