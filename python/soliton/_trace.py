@@ -77,6 +77,12 @@ class Trace:
         self.constraints = list(constraints)
         self.strided = strided
         self.kernel: _native.Kernel = None
+        # What stands for the parameters, how a call passes each (name, "argument", "symbol" or "default"), symbols that are parameters,
+        # and extents of parameters, by name and position, that are the caller's.
+        self.arguments: list = []
+        self.passes: list[tuple[str, str]] = []
+        self.bound: list[_native.Expr] = []
+        self.larger: frozenset = frozenset()
         self.aliases: dict[_native.Expr, _native.Expr] = {}
         self.loops: list[Loop] = []
         self.logs: list = []
