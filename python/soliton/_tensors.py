@@ -7,6 +7,7 @@ Nothing is copied but inputs that do not lie densely; an output that does not is
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from . import _native
@@ -115,6 +116,8 @@ def current_stream(device: int) -> int:
 # How DLPack numbers devices (its `DLDeviceType`), as far as kernels run there.
 _DLPACK_GPUS = {2: "cuda", 10: "hip", 13: "cuda"}
 _DEFAULT_STREAM = 1  # DLPack's name for the driver's own
+# How libraries say that they cannot hand an array over.
+_REFUSALS = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
 
 
 class _Capsule:
@@ -133,7 +136,7 @@ def _of_dlpack(value, name: str, stream: int | None) -> Array:
         address, dtype, is_unsigned, shape, strides, memory, device, read_only = _native.describe_dlpack(capsule)
     except CompileError as reason:  # which knows no parameter
         raise error(reason.id, f"`{name}`: {reason.diagnostics[0].message}") from None
-    except (AttributeError, BufferError, RuntimeError, TypeError) as reason:
+    except _REFUSALS as reason:
         raise error("argument-device", f"`{name}` is no array that DLPack hands over: {reason}", "pass an array of NumPy, torch or CuPy") from None
     owner = _Capsule(capsule, dtype.replace("i", "uint") if is_unsigned else dtype)
     return Array(owner, address, dtype, shape, strides, memory, device, read_only)
@@ -156,9 +159,10 @@ def launch_stream(given) -> int | None:
             if value.device.type == "cuda":
                 return current_stream(value.device.index or 0)
         elif found is None and hasattr(value, "__dlpack_device__"):
-            kind, device = map(int, value.__dlpack_device__())
-            if kind in _DLPACK_GPUS:
-                found = device, cupy is not None and isinstance(value, cupy.ndarray)
+            with contextlib.suppress(*_REFUSALS):  # whoever cannot say is asked again, by name, when it is described
+                kind, device = map(int, value.__dlpack_device__())
+                if kind in _DLPACK_GPUS:
+                    found = device, cupy is not None and isinstance(value, cupy.ndarray)
     if found is None:
         return None
     device, is_of_cupy = found

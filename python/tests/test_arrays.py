@@ -158,6 +158,18 @@ def test_an_array_by_dlpack_that_is_not_dense_is_copied_in_and_refused_out():
     assert refused(copy_kernel(tkl.f32), b, Foreign(a)).id == "argument-stride"
 
 
+def test_who_cannot_hand_an_array_over_is_named():
+    class Broken:
+        def __dlpack__(self, **_):
+            raise BufferError("it is somewhere else")
+
+        def __dlpack_device__(self):
+            raise RuntimeError("nobody knows where it is")
+
+    error = refused(copy_kernel(tkl.f32), Broken(), np.zeros((8, 32), np.float32))
+    assert error.id == "argument-device" and "`a`" in str(error) and "nobody knows" in str(error)
+
+
 def test_unsigned_integers_by_dlpack_carry_bits():
     a, b = np.arange(256, dtype=np.uint16).reshape(8, 32), np.zeros((8, 32), np.uint16)
     copy_kernel(tkl.bf16)(Foreign(a), Foreign(b))
