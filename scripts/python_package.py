@@ -10,6 +10,8 @@ interpreter, which has to have those already. Exits 77 with the reason where not
 """
 
 import argparse
+import contextlib
+import fcntl
 import hashlib
 import os
 import subprocess
@@ -19,6 +21,22 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 TORCH = "torch==2.6.0"
 SKIP_CODE = 77
+
+
+@contextlib.contextmanager
+def alone(build: Path):
+    """Tests and pages set the package up at the same time: one does it, the others wait."""
+    (build / "python").mkdir(parents=True, exist_ok=True)
+    with open(build / "python" / "setup.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def set_up(build: Path, torch: bool) -> tuple[Path, Path]:
+    """(interpreter, folder that PYTHONPATH names)."""
+    with alone(build):
+        interpreter = environment(build, torch)
+        return interpreter, build_package(build, interpreter)
 
 
 def pip(interpreter: Path, *arguments: str) -> None:
@@ -74,8 +92,7 @@ def main() -> int:
     parser.add_argument("--run", nargs=argparse.REMAINDER)
     options, rest = parser.parse_known_args()
     build = options.build.resolve()
-    interpreter = environment(build, options.torch)
-    site = build_package(build, interpreter)
+    interpreter, site = set_up(build, options.torch)
     environ = {**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"}
     if options.run:
         return subprocess.call([str(interpreter), *options.run], env=environ)

@@ -117,6 +117,7 @@ SECONDS = {
     "language": 20,
     "coming-from": 20,
     "installed-package": 15,
+    "cache-attack-python": 12,
     "SolitonScheduleTests": 10,
     "SolitonBackendTests": 9,
     "SolitonAttackTests": 8,
@@ -215,8 +216,9 @@ def parse_unittest(code: int, output: str) -> Result:
 
 
 def parse_steps(code: int, output: str) -> Result:
-    """A script that says `ok: NAME` or `FAILED: NAME` about each thing that it checked."""
+    """A script that says `ok: NAME`, `FAILED: NAME` or `skipped: NAME: REASON` about each thing that it checked."""
     result = Result(output=output)
+    result.skips = [tuple(found) for found in re.findall(r"^skipped: (.+?\.md: line \d+: [^:]+): (.+)$", output, re.M)]
     result.passed = len(re.findall(r"^ok: .+$", output, re.M))
     result.failures = re.findall(r"^FAILED: (.+)$", output, re.M)
     if code != 0 and not result.failures:
@@ -281,6 +283,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("installed-package", script("check_install.sh"), str(build)),
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
+        check("cache-attack-python", python, script("attack_cache.py"), "--python", "--build", str(build), "--processes", "6", "--runs", "16"),
         Suite("python", [python, script("python_package.py"), "--build", str(build)], parse_pytest),
         generated(build),
         pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),

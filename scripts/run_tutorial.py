@@ -9,12 +9,15 @@
 Code blocks with a file name (`cpp gemm.h`) become files; lines of `console` blocks that begin with `$ ` are commands, run in
 the order of the page with the installed package in reach; the lines behind them are the output. `…` stands for anything
 in a line, and alone in a line for any lines. Every picture that the page shows must have been written by a command, byte for byte.
-The pages of a folder are one reader's day: they share a work folder. One line per thing that was checked; the last one
-counts. Exits 1 if something differs.
+`python` is an interpreter with the Python package (scripts/python_package.py); where that cannot be made, its commands are
+skipped, with the reason. The pages of a folder are one reader's day: they share a work folder. One line per thing that was
+checked; the last one counts. Exits 1 if something differs.
 """
 
 import argparse
+import contextlib
 import difflib
+import io
 import os
 import re
 import shutil
@@ -22,6 +25,8 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import python_package
 
 ROOT = Path(__file__).resolve().parent.parent
 ANYTHING = "…"
@@ -113,13 +118,40 @@ def environment(prefix: Path) -> dict[str, str]:
     return made
 
 
-def run(command: str, work: Path, prefix: Path) -> tuple[int, list[str]]:
-    """Exit code and lines, with the work folder cut off from the names of files."""
+class Python:
+    """The interpreter with the package, set up when a page first asks for it."""
+
+    def __init__(self, build: Path):
+        self.build, self.reason = build, ""
+        self.variables: dict[str, str] | None = None
+
+    def environment(self) -> dict[str, str] | None:
+        """What its commands find beside the others; nothing where it cannot be made, and then `reason` says why."""
+        if self.variables is None and not self.reason:
+            said = io.StringIO()
+            try:
+                with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+                    interpreter, site = python_package.set_up(self.build, torch=False)
+            except SystemExit as stopped:
+                lines = said.getvalue().strip().splitlines() or [f"exit code {stopped.code}"]
+                if stopped.code != python_package.SKIP_CODE:
+                    raise
+                self.reason = lines[-1]
+                return None
+            self.variables = {"PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", "PATH": str(interpreter.parent)}
+        return self.variables
+
+
+def run(command: str, work: Path, prefix: Path, more: dict[str, str]) -> tuple[int, list[str]]:
+    """Exit code and lines, with the work folder cut off from the names of files. `more` is added to the environment, to PATH in front
+    of what was there and behind the package's tools."""
+    variables = environment(prefix)
+    path = [str(prefix / "bin"), *([more["PATH"]] if "PATH" in more else []), variables["PATH"]]
     try:
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=work,
-            env=environment(prefix),
+            env={**variables, **more, "PATH": ":".join(path)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -136,9 +168,9 @@ def run(command: str, work: Path, prefix: Path) -> tuple[int, list[str]]:
 class Runner:
     """Executes a page and remembers what differed."""
 
-    def __init__(self, page: Path, work: Path, prefix: Path):
-        self.page, self.tutorial, self.work, self.prefix = page, parse(page.read_text()), work, prefix
-        self.passed, self.failed = 0, 0
+    def __init__(self, page: Path, work: Path, prefix: Path, python: Python):
+        self.page, self.tutorial, self.work, self.prefix, self.python = page, parse(page.read_text()), work, prefix, python
+        self.passed, self.failed, self.skipped = 0, 0, 0
         self.changes: list[tuple[Command, list[str]]] = []
 
     def report(self, good: bool, name: str, detail: list[str]) -> None:
@@ -154,8 +186,14 @@ class Runner:
                 (self.work / step.name).parent.mkdir(parents=True, exist_ok=True)
                 (self.work / step.name).write_text(step.text)
                 continue
-            code, output = run(step.text, self.work, self.prefix)
-            name = f"line {step.line + 1}: {step.text}"
+            name, more = f"line {step.line + 1}: {step.text}", {}
+            if step.text.startswith("python "):
+                more = self.python.environment()
+                if more is None:
+                    self.skipped += 1
+                    print(f"skipped: {self.page.name}: {name}: {self.python.reason}", flush=True)
+                    continue
+            code, output = run(step.text, self.work, self.prefix, more)
             builds = step.text.startswith("cmake ")
             if code != 0:
                 self.report(False, name, [f"exit code {code}", *output[-30:]])
@@ -217,15 +255,16 @@ def main() -> int:
     shutil.rmtree(scratch, ignore_errors=True)
     (scratch / "work").mkdir(parents=True)
     install(options.build, scratch / "prefix")
-    passed = failed = 0
+    passed = failed = skipped = 0
+    python = Python(options.build.resolve())
     for page in pages(options.page, options.only):
-        runner = Runner(page, scratch / "work", scratch / "prefix")
+        runner = Runner(page, scratch / "work", scratch / "prefix", python)
         runner.steps()
         runner.pictures(options.update)
         if options.update:
             page.write_text(runner.updated())
-        passed, failed = passed + runner.passed, failed + runner.failed
-    print(f"{passed} passed, {failed} failed")
+        passed, failed, skipped = passed + runner.passed, failed + runner.failed, skipped + runner.skipped
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
     return 1 if failed or passed == 0 else 0
 
 

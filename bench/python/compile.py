@@ -34,7 +34,7 @@ from wave_lang.kernel.wave.utils.general_utils import get_default_scheduling_par
 native = sys.modules.get("soliton._native")
 inside = 0.0
 if native is not None:
-    import soliton._kernel as ours
+    import soliton._progress as ours
 
     class Timed:
         # Everything else of the extension is called as it is.

@@ -8,10 +8,10 @@
 from ._errors import CompileError, Diagnostic, Note
 from ._native import Expr, explain, targets
 from ._options import OptionWarning, default_target
-from ._symbols import ceildiv, max, min, select, sym
+from ._symbols import ceildiv, eq, max, min, ne, select, sym
 
 __version__ = "0.1.0"
 __all__ = [
-    *["CompileError", "Diagnostic", "Expr", "Note", "OptionWarning", "ceildiv", "default_target", "explain", "max"],
-    *["min", "select", "sym", "targets"],
+    *["CompileError", "Diagnostic", "Expr", "Note", "OptionWarning", "ceildiv", "default_target", "eq", "explain"],
+    *["max", "min", "ne", "select", "sym", "targets"],
 ]

@@ -25,8 +25,9 @@ import sys
 import time
 
 from . import _native
+from ._define import LaunchableWave
 from ._errors import CompileError
-from ._kernel import LaunchableWave, WaveKernel, wave_compile
+from ._kernel import WaveKernel, wave_compile
 from ._options import ALGORITHMS, SchedulingType, WaveCompileOptions
 from ._symbols import sym
 

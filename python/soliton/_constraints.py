@@ -227,7 +227,8 @@ class DeviceConstraint(DistributionConstraint):
 class HardwareConstraint(Constraint):
     """What the hardware does; whatever is not said is the target's.
 
-    `threads_per_wave=64` is what every Wave program says and counts as not said. `vector_shapes` change no result.
+    `threads_per_wave=64` is what every Wave program says and counts as not said, and so does 32 in programs with Wave's names, whose
+    results do not depend on it. `vector_shapes` change no result.
 
     >>> tkw.HardwareConstraint(threads_per_wave=64, mma_type=tkw.MMAType.F32_16x16x16_F16)
     """
@@ -253,7 +254,8 @@ class HardwareConstraint(Constraint):
         return (x * (self.threads_per_wave or 64), y + self.n_service_waves, z)
 
     def _lower(self, trace):
-        threads = None if self.threads_per_wave in (None, 64) else int(self.threads_per_wave)
+        hints = (None, 32, 64) if trace.sympy else (None, 64)
+        threads = None if self.threads_per_wave in hints else int(self.threads_per_wave)
         # Kernels without a matrix product hand over anything here; those with two kinds name them at each `mma`.
         kind = None if isinstance(self.mma_type, (tuple, list)) else self.mma_type
         # Hints: what is not known yet says nothing.

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import linecache
+import re
 from dataclasses import dataclass, field
 
 from . import _native, _places
@@ -42,7 +43,7 @@ class Diagnostic:
     def _of(data: dict) -> Diagnostic:
         notes = tuple(Note(file, line, column, message) for (file, line, column), message in data["notes"])
         file, line, column = data["place"]
-        return Diagnostic(data["severity"], data["id"], file, line, column, data["message"], data["hint"], notes)
+        return Diagnostic(data["severity"], data["id"], file, line, column, data["message"], _in_python(data["hint"]), notes)
 
     def __str__(self) -> str:
         lines = [f"{_where(self)}{self.severity}: {self.message} [{self.id}]", *_caret(self)]
@@ -51,6 +52,16 @@ class Diagnostic:
         if self.hint:
             lines.append(f"  hint: {self.hint}")
         return "\n".join(lines)
+
+
+# Hints that show how something is written, in C++ and in Python.
+_SPELLINGS = [(r"add `\{(.+?), …\}` to `subs`", r"add `\1: …` to `subs`"), (r", or (\S+) to `dynamic`", r", or \1 to `dynamic_symbols`")]
+
+
+def _in_python(hint: str) -> str:
+    for theirs, ours in _SPELLINGS:
+        hint = re.sub(theirs, ours, hint)
+    return hint
 
 
 def _where(at) -> str:

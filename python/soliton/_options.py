@@ -173,6 +173,8 @@ class WaveCompileOptions:
     # that can, otherwise the emulator).
     match_width_only: bool = False
     run_on: str = ""
+    # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
+    progress: bool | None = None
 
     def check(self, place) -> None:
         """Says what has no meaning, refuses what cannot be done."""

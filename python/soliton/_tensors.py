@@ -7,10 +7,11 @@ Nothing is copied but inputs that do not lie densely; an output that does not is
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from . import _native
-from ._errors import error
+from ._errors import CompileError, error
 
 # Types of NumPy and torch by the names that both give them.
 _NAMES = {
@@ -102,7 +103,7 @@ def _introduce_torch() -> None:
     torch = sys.modules["torch"]
     names = [(name, kind) for name, kind in _NAMES.items() if hasattr(torch, name)]
     types = [(getattr(torch, name), kind, name in _UNSIGNED_CARRIERS) for name, kind in names]
-    _native.meet_torch(torch.Tensor, current_stream, _is_rocm(), types)
+    _native.meet_torch(torch.Tensor, torch.nn.Parameter, current_stream, _is_rocm(), types)
 
 
 def current_stream(device: int) -> int:
@@ -112,13 +113,63 @@ def current_stream(device: int) -> int:
     return raw(device) if raw is not None else torch.cuda.current_stream(device).cuda_stream
 
 
-def _of_dlpack(value, name: str) -> Array:
-    import numpy
+# How DLPack numbers devices (its `DLDeviceType`), as far as kernels run there.
+_DLPACK_GPUS = {2: "cuda", 10: "hip", 13: "cuda"}
+_DEFAULT_STREAM = 1  # DLPack's name for the driver's own
+# How libraries say that they cannot hand an array over.
+_REFUSALS = (AttributeError, BufferError, RuntimeError, TypeError, ValueError)
 
+
+class _Capsule:
+    """Keeps an array of somebody else alive; its elements named as NumPy would name them."""
+
+    def __init__(self, capsule, dtype: str):
+        self.capsule, self.dtype = capsule, dtype
+
+
+def _of_dlpack(value, name: str, stream: int | None) -> Array:
+    """An array of whoever speaks DLPack, on the CPU or a GPU, without a copy. Who owns it sees to it that work on `stream`
+    finds it ready; nobody waits."""
     try:
-        return _of_numpy(numpy.from_dlpack(value), name)
-    except (BufferError, RuntimeError, TypeError) as reason:
-        raise error("argument-device", f"`{name}` is no array of the CPU: {reason}", "pass an array of NumPy or torch") from None
+        kind, _ = value.__dlpack_device__()
+        capsule = _capsule(value, {"stream": stream or _DEFAULT_STREAM} if int(kind) in _DLPACK_GPUS else {})
+        address, dtype, is_unsigned, shape, strides, memory, device, read_only = _native.describe_dlpack(capsule)
+    except CompileError as reason:  # which knows no parameter
+        raise error(reason.id, f"`{name}`: {reason.diagnostics[0].message}") from None
+    except _REFUSALS as reason:
+        raise error("argument-device", f"`{name}` is no array that DLPack hands over: {reason}", "pass an array of NumPy, torch or CuPy") from None
+    owner = _Capsule(capsule, dtype.replace("i", "uint") if is_unsigned else dtype)
+    return Array(owner, address, dtype, shape, strides, memory, device, read_only)
+
+
+def _capsule(value, options: dict):
+    try:
+        return value.__dlpack__(max_version=(1, 1), **options)
+    except TypeError:  # of those who speak DLPack 0
+        return value.__dlpack__(**options)
+
+
+def launch_stream(given) -> int | None:
+    """On which stream a launch with these arguments goes: torch's current one where a tensor of torch lies on a GPU, otherwise that
+    of the first other array there, CuPy's current one for its own. Nothing where no argument lies on a GPU."""
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    found: tuple[int, bool] | None = None
+    for value in given:
+        if torch is not None and isinstance(value, torch.Tensor):
+            if value.device.type == "cuda":
+                return current_stream(value.device.index or 0)
+        elif found is None and hasattr(value, "__dlpack_device__"):
+            with contextlib.suppress(*_REFUSALS):  # whoever cannot say is asked again, by name, when it is described
+                kind, device = map(int, value.__dlpack_device__())
+                if kind in _DLPACK_GPUS:
+                    found = device, cupy is not None and isinstance(value, cupy.ndarray)
+    if found is None:
+        return None
+    device, is_of_cupy = found
+    if cupy is not None and is_of_cupy:
+        with cupy.cuda.Device(device):
+            return int(cupy.cuda.get_current_stream().ptr)
+    return current_stream(device) if torch is not None else 0
 
 
 # Elements of a buffer by the letters of the module `struct`, of which some have other widths elsewhere.
@@ -152,8 +203,8 @@ def is_array(value) -> bool:
     return hasattr(value, "__array_interface__") or hasattr(value, "__dlpack__") or hasattr(value, "data_ptr")
 
 
-def describe(value, name: str) -> Array:
-    """Any array that we know how to read."""
+def describe(value, name: str, stream: int | None = None) -> Array:
+    """Any array that we know how to read; the launch goes to `stream`."""
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         return _of_torch(value, name)
@@ -161,7 +212,7 @@ def describe(value, name: str) -> Array:
     if numpy is not None and isinstance(value, numpy.ndarray):
         return _of_numpy(value, name)
     if hasattr(value, "__dlpack__"):
-        return _of_dlpack(value, name)
+        return _of_dlpack(value, name, stream)
     if (array := _of_buffer(value, name)) is not None:
         return array
     raise error("argument-kind", f"`{name}` is a {type(value).__name__}, expected an array of NumPy, torch or DLPack, or a buffer")
@@ -172,12 +223,30 @@ def _dense_copy(array: Array):
     owner = array.owner
     if hasattr(owner, "contiguous"):
         return owner.contiguous()
+    if isinstance(owner, _Capsule):
+        return _dense_copy_of_foreign(array)
     if isinstance(owner, _Buffer):
         view = memoryview(owner.view)
         return memoryview(bytearray(view.tobytes())).cast(view.format, list(view.shape))  # type: ignore[call-overload, arg-type]
     import numpy
 
     return numpy.ascontiguousarray(owner)
+
+
+def _dense_copy_of_foreign(array: Array):
+    """By NumPy, which reads what the CPU reads."""
+    if array.memory != "host":
+        raise error("argument-stride", f"an array on `{array.memory}` has the strides {list(array.strides)}, which are not dense", "pass a contiguous array")
+    import numpy
+
+    class Holder:
+        def __dlpack__(self, **_):
+            return array.owner.capsule
+
+        def __dlpack_device__(self):
+            return (1, 0)
+
+    return numpy.ascontiguousarray(numpy.from_dlpack(Holder()))
 
 
 _UNSIGNED_CARRIERS = ("uint8", "uint16", "uint32", "uint64")
@@ -198,9 +267,9 @@ def _bits(dtype: str) -> int:
     return 16 if dtype == "bf16" else 8 if dtype.startswith("f8") else int("".join(filter(str.isdigit, dtype[:3])))
 
 
-def argument(value, spec, by_width: bool, is_strided: bool = False):
-    """What the launch takes for a parameter (name, is it an array, element type, written, read, rank), and who owns it.
-    `is_strided`: the kernel takes arrays as they lie."""
+def argument(value, spec, by_width: bool, is_strided: bool = False, stream: int | None = None):
+    """What the launch on `stream` takes for a parameter (name, is it an array, element type, written, read, rank), and who owns
+    it. `is_strided`: the kernel takes arrays as they lie."""
     name, is_buffer, dtype, is_output, _, rank = spec
     if not is_buffer:
         if is_array(value) and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
@@ -208,7 +277,7 @@ def argument(value, spec, by_width: bool, is_strided: bool = False):
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             value = _number(value, name, dtype)
         return (float(value) if not dtype.startswith("i") else value), None
-    array = describe(value, name)
+    array = describe(value, name, stream)
     if is_strided and dtype not in _PACKED:
         if not _may_stand_for(array, dtype, by_width):
             raise error("argument-dtype", f"`{name}` is {array}, expected elements of `{dtype}`", "convert it, or cast in the kernel")

@@ -129,7 +129,12 @@ def _holds_somewhere(expr) -> bool:
 
 def check(trace) -> None:
     """Layouts of matrix products are the compiler's."""
-    if trace.threads_place is not None and trace.has_mma:
+    if trace.threads_place is None:
+        return
+    waves = [each.threads_per_wave for each in trace.constraints if isinstance(each, HardwareConstraint)]
+    if any(each not in (None, _LANES) for each in waves):
+        raise _refuse(f"a wave has {waves[0]} threads", trace.threads_place)
+    if trace.has_mma:
         raise _refuse("a kernel has matrix products, whose lanes are the compiler's", trace.threads_place)
 
 

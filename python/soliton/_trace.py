@@ -6,6 +6,7 @@ Python decides nothing here: each operation is one call of the builder with the 
 from __future__ import annotations
 
 import functools
+import contextlib
 import re
 import threading
 import zlib
@@ -49,6 +50,14 @@ class LoopsOverDimensions(Exception):
         self.axis = axis
 
 
+class PolledBetweenWorkgroups(Exception):
+    """Memories that are read anew while others write them (`VOLATILE`): the kernel is traced again, and reaches them by atomics."""
+
+    def __init__(self, names):
+        super().__init__(", ".join(sorted(names)))
+        self.names = frozenset(names)
+
+
 class Mask:
     """Which elements a branch is for: a tile of truth values. `some`: it holds for one of a workgroup's lanes, whatever the data,
     so that what has no dimension of lanes is done as well."""
@@ -60,7 +69,7 @@ class Mask:
 class Trace:
     """One run of a kernel's function."""
 
-    def __init__(self, subs: dict, sympy: bool, constraints=(), strided: bool = False, while_axes=()):
+    def __init__(self, subs: dict, sympy: bool, constraints=(), strided: bool = False, while_axes=(), polled=frozenset()):
         # Dimensions that loops with conditions walk: a tile has their first place, which is moved to where the loop is.
         self.places = {axis: _native.symbol(f"PLACE_{axis}") for axis in while_axes}
         self.subs = subs
@@ -68,6 +77,12 @@ class Trace:
         self.constraints = list(constraints)
         self.strided = strided
         self.kernel: _native.Kernel = None
+        # What stands for the parameters, how a call passes each (name, "argument", "symbol" or "default"), symbols that are parameters,
+        # and extents of parameters, by name and position, that are the caller's.
+        self.arguments: list = []
+        self.passes: list[tuple[str, str]] = []
+        self.bound: list[_native.Expr] = []
+        self.larger: frozenset = frozenset()
         self.aliases: dict[_native.Expr, _native.Expr] = {}
         self.loops: list[Loop] = []
         self.logs: list = []
@@ -76,6 +91,12 @@ class Trace:
         self.masks: list[Mask] = []
         # How often the text has changed each memory so far.
         self.changes: dict[str, int] = {}
+        # Memories that workgroups wait for, by name; those that were accessed with `VOLATILE`, and that were read, so far.
+        self.polled = polled
+        self.volatile: set[str] = set()
+        self.read: set[str] = set()
+        # Symbols that were set to a number of each element's own, to the end of the region.
+        self.of_elements: dict[_native.Expr, Value] = {}
         # The loops around what is being traced.
         self.axes: list[_native.Expr] = []
         self.has_mma, self.threads_place = False, None
@@ -151,6 +172,17 @@ class Trace:
         if made is None:
             raise error("hardware-value", f"`{what}` is `{value}`, which `subs` does not bind to a number")
         return made
+
+    @contextlib.contextmanager
+    def region(self):
+        """The body of a loop or a branch: what is set in it holds to its end."""
+        outside = dict(self.of_elements)
+        yield
+        self.of_elements = outside
+
+    def set_for_elements(self, expr) -> list:
+        """(symbol, tile) of those symbols in an expression that each element has its own number for."""
+        return [(symbol, value) for symbol, value in self.of_elements.items() if symbol in expr.free_symbols]
 
     def changed(self, memory) -> None:
         self.changes[memory.name] = self.changes.get(memory.name, 0) + 1

@@ -9,8 +9,10 @@
 #include "Launch.h"
 
 #include <soliton/authoring/ScheduleFile.h>
-
+#include <soliton/driver/Progress.h>
 #include <soliton/target/Target.h>
+
+#include <mutex>
 
 namespace soliton::python {
 
@@ -20,6 +22,23 @@ struct Compiled {
   CompiledKernel kernel;
   nb::list warnings;
   PlainLaunch plain;
+};
+
+/// Where a compilation is; one thread compiles, another one looks.
+class Progress {
+public:
+  void begin(std::string_view name) {
+    std::scoped_lock locked(mutex);
+    step = name;
+  }
+  std::string now() const {
+    std::scoped_lock locked(mutex);
+    return step;
+  }
+
+private:
+  mutable std::mutex mutex;
+  std::string step;
 };
 
 Artefact artefactOf(const std::string &name) {
@@ -88,12 +107,15 @@ CompileOptions optionsOf(const nb::dict &given, const Place &place, const std::s
 
 namespace {
 
-Compiled compileKernel(const Kernel &kernel, const nb::dict &given, Place place) {
+Compiled compileKernel(const Kernel &kernel, const nb::dict &given, Place place, Progress *progress) {
   auto pending = std::make_shared<PendingError>();
   CompileOptions options = optionsOf(given, place, pending);
   CompileOutcome outcome;
   {
     nb::gil_scoped_release others;
+    std::optional<ProgressScope> watched;
+    if (progress)
+      watched.emplace([progress](std::string_view step) { progress->begin(step); });
     outcome = tryCompile(kernel, options, place);
   }
   if (pending->error)
@@ -207,10 +229,8 @@ nb::dict summaryOf(const Compiled &self) {
 void bindCompiler(nb::module_ &module) {
   nb::class_<Compiled>(module, "Compiled")
       .def("launch", launch, nb::arg("arguments"), nb::arg("sizes"), nb::arg("stream") = 0)
-      .def("launch_plain",
-           [](const Compiled &self, nb::tuple arguments, bool byWidth) {
-             return self.plain(self.kernel, arguments, byWidth);
-           })
+      .def("launch_plain", [](const Compiled &self, nb::tuple arguments,
+                              bool byWidth) { return self.plain(self.kernel, arguments, byWidth); })
       .def("arguments", specsOf)
       .def("summary", summaryOf)
       .def("symbols",
@@ -234,7 +254,9 @@ void bindCompiler(nb::module_ &module) {
                    [](const Compiled &self) { return std::string(rt::name(self.kernel.device().info().memory())); })
       .def_prop_ro("device",
                    [](const Compiled &self) { return std::string(rt::name(self.kernel.device().info().kind)); });
-  module.def("compile", compileKernel, nb::arg("kernel"), nb::arg("options"), nb::arg("place").none());
+  nb::class_<Progress>(module, "Progress").def(nb::init<>()).def_prop_ro("step", &Progress::now);
+  module.def("compile", compileKernel, nb::arg("kernel"), nb::arg("options"), nb::arg("place").none(),
+             nb::arg("progress").none() = nb::none());
   module.def("compile_texts", compileTexts, nb::arg("kernel"), nb::arg("options"), nb::arg("kind"),
              nb::arg("place").none());
   module.def("targets", [] {

@@ -1,5 +1,7 @@
 #include "Launch.h"
 
+#include "Exchange.h"
+
 #include <array>
 #include <cstring>
 
@@ -71,8 +73,10 @@ private:
 /// What is asked of torch; soliton/_tensors.py hands it over when it first meets a tensor. Kept for the life of the
 /// process.
 struct Torch {
-  PyObject *tensor = nullptr;
+  PyObject *tensor = nullptr, *parameter = nullptr;
   PyObject *currentStream = nullptr;
+  /// Of torch from 2.10 on: an array costs one call instead of seven.
+  ExchangeTable exchange;
   rt::MemoryKind gpu = rt::MemoryKind::cuda;
   std::vector<std::pair<PyObject *, Elements>> types;
   PyObject *dtype = nullptr, *shape = nullptr, *pointer = nullptr, *isContiguous = nullptr, *isCpu = nullptr,
@@ -99,6 +103,12 @@ std::optional<Elements> torchElements(PyObject *tensor) {
     if (type.ptr() == known)
       return elements;
   return std::nullopt;
+}
+
+/// Subclasses may say something else than their type does, so only torch's own types go by its table.
+bool isExchanged(PyObject *tensor) {
+  auto *type = reinterpret_cast<PyObject *>(Py_TYPE(tensor));
+  return torch.exchange && (type == torch.tensor || type == torch.parameter);
 }
 
 /// Where a tensor lies; nothing where no kernel runs.
@@ -174,7 +184,17 @@ private:
     return fits;
   }
 
+  bool addExchanged(PyObject *given, const rt::ArgumentSpec &spec) {
+    std::optional<ForeignArray> found = torch.exchange.describe(given);
+    if (!found || !mayStandFor({found->view.dtype, found->isUnsigned}, spec.dtype) || !found->view.isDense())
+      return false;
+    push(found->view, spec);
+    return true;
+  }
+
   bool addTensor(PyObject *given, const rt::ArgumentSpec &spec) {
+    if (isExchanged(given))
+      return addExchanged(given, spec);
     rt::Tensor view;
     std::optional<Elements> elements = torchElements(given);
     if (!elements || !mayStandFor(*elements, spec.dtype) || called(given, torch.isContiguous).ptr() != Py_True ||
@@ -186,8 +206,6 @@ private:
     if (!pointer.is_valid())
       return false;
     view.data = PyLong_AsVoidPtr(pointer.ptr());
-    if (view.memory != rt::MemoryKind::host && !gpu)
-      gpu = view.device;
     push(view, spec);
     return true;
   }
@@ -211,8 +229,11 @@ private:
 
   void push(rt::Tensor &view, const rt::ArgumentSpec &spec) {
     view.dtype = spec.dtype;
-    usesHost |= view.memory == rt::MemoryKind::host;
-    fillDenseStrides(view);
+    if (view.memory == rt::MemoryKind::host)
+      usesHost = true;
+    else if (!gpu)
+      gpu = view.device;
+    fillDenseStrides(view); // what has one element along a dimension may say any stride
     arguments.emplace_back(view);
   }
 
@@ -227,6 +248,9 @@ private:
 
 /// torch's current stream on a GPU.
 rt::Stream currentStream(int device) {
+  if (torch.exchange)
+    if (std::optional<rt::Stream> stream = torch.exchange.currentStream(torch.gpu, device))
+      return *stream;
   nb::object made = nb::steal(PyObject_CallFunction(torch.currentStream, "i", device));
   if (!made.is_valid())
     throw nb::python_error();
@@ -249,7 +273,7 @@ std::optional<nb::tuple> describeBuffer(nb::handle object) {
 }
 
 /// `types` is a list of (torch's type, "f16", is it unsigned).
-void meetTorch(nb::object tensor, nb::object currentStream, bool isHip,
+void meetTorch(nb::object tensor, nb::object parameter, nb::object currentStream, bool isHip,
                const std::vector<std::tuple<nb::object, ElementType, bool>> &types) {
   if (torch.tensor)
     return;
@@ -265,6 +289,8 @@ void meetTorch(nb::object tensor, nb::object currentStream, bool isHip,
   for (const auto &[type, elements, isCarrier] : types)
     torch.types.emplace_back(nb::object(type).release().ptr(), Elements{elements.resolve(), isCarrier});
   torch.currentStream = currentStream.release().ptr();
+  torch.exchange.meet(tensor.ptr());
+  torch.parameter = parameter.release().ptr();
   torch.tensor = tensor.release().ptr();
 }
 
@@ -303,8 +329,8 @@ bool PlainLaunch::operator()(const CompiledKernel &kernel, nb::handle given, boo
 
 void bindLaunch(nb::module_ &module) {
   module.def("describe_buffer", describeBuffer, nb::arg("object"));
-  module.def("meet_torch", meetTorch, nb::arg("tensor"), nb::arg("current_stream"), nb::arg("is_hip"),
-             nb::arg("types"));
+  module.def("meet_torch", meetTorch, nb::arg("tensor"), nb::arg("parameter"), nb::arg("current_stream"),
+             nb::arg("is_hip"), nb::arg("types"));
 }
 
 } // namespace soliton::python

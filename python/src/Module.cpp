@@ -4,6 +4,7 @@
 // them Wave's names; nobody else imports this one.
 //
 //===----------------------------------------------------------------------===//
+#include "Exchange.h"
 #include "Launch.h"
 
 NB_MODULE(_native, module) {
@@ -18,6 +19,7 @@ NB_MODULE(_native, module) {
   bindOps(module);
   bindLanes(module);
   bindSchedules(module);
+  bindExchange(module);
   bindLaunch(module);
   bindCompiler(module);
   bindTools(module);

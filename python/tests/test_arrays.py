@@ -129,20 +129,62 @@ def test_an_empty_array_launches_nothing():
     compiled(np.zeros((0, 32), np.float32), np.zeros((0, 32), np.float32))
 
 
-def test_whoever_speaks_dlpack_is_understood():
-    class Foreign:
-        def __init__(self, array):
-            self.array = array
+class Foreign:
+    """An array of a library that speaks DLPack and nothing else; `options` are those that it understands."""
 
-        def __dlpack__(self, **options):
-            return self.array.__dlpack__(**options)
+    def __init__(self, array, *options):
+        self.array, self.options = array, options
 
-        def __dlpack_device__(self):
-            return self.array.__dlpack_device__()
+    def __dlpack__(self, **options):
+        if unknown := set(options) - set(self.options):
+            raise TypeError(f"unexpected {unknown}")
+        return self.array.__dlpack__(**options)
 
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("options", [(), ("max_version",)], ids=["DLPack 0", "DLPack 1"])
+def test_whoever_speaks_dlpack_is_understood(options):
     a, b = np.arange(256, dtype=np.float32).reshape(8, 32), np.zeros((8, 32), np.float32)
+    copy_kernel(tkl.f32)(Foreign(a, *options), Foreign(b, *options))
+    assert np.array_equal(a, b)
+
+
+def test_an_array_by_dlpack_that_is_not_dense_is_copied_in_and_refused_out():
+    a, b = np.arange(512, dtype=np.float32).reshape(8, 64)[:, ::2], np.zeros((8, 32), np.float32)
     copy_kernel(tkl.f32)(Foreign(a), b)
     assert np.array_equal(a, b)
+    assert refused(copy_kernel(tkl.f32), b, Foreign(a)).id == "argument-stride"
+
+
+def test_who_cannot_hand_an_array_over_is_named():
+    class Broken:
+        def __dlpack__(self, **_):
+            raise BufferError("it is somewhere else")
+
+        def __dlpack_device__(self):
+            raise RuntimeError("nobody knows where it is")
+
+    error = refused(copy_kernel(tkl.f32), Broken(), np.zeros((8, 32), np.float32))
+    assert error.id == "argument-device" and "`a`" in str(error) and "nobody knows" in str(error)
+
+
+def test_unsigned_integers_by_dlpack_carry_bits():
+    a, b = np.arange(256, dtype=np.uint16).reshape(8, 32), np.zeros((8, 32), np.uint16)
+    copy_kernel(tkl.bf16)(Foreign(a), Foreign(b))
+    assert np.array_equal(a, b)
+
+
+def test_elements_by_dlpack_that_no_kernel_takes_are_refused():
+    error = refused(copy_kernel(tkl.f32), Foreign(np.zeros((8, 32), np.complex64)), np.zeros((8, 32), np.float32))
+    assert error.id == "argument-dtype" and "`a`" in str(error)
+
+
+def test_memory_that_may_not_be_written_is_refused_by_dlpack_too():
+    b = np.zeros((8, 32), np.float32)
+    b.flags.writeable = False
+    assert refused(copy_kernel(tkl.f32), np.zeros((8, 32), np.float32), Foreign(b, "max_version")).id == "argument-read-only"
 
 
 def test_a_number_that_is_also_a_symbol():

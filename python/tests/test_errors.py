@@ -80,6 +80,7 @@ def test_an_unbound_symbol_is_named():
 
     error = failure(kernel, subs={M: 8})
     assert error.id == "symbol-unbound" and "`N`" in str(error)
+    assert error.diagnostics[0].hint == "add `N: …` to `subs`, or N to `dynamic_symbols`"
 
 
 def test_python_cannot_ask_a_tile_for_its_truth():

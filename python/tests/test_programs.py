@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import soliton
 import soliton.compat
 
 pytest.importorskip("sympy")

@@ -43,6 +43,7 @@ PROGRAM = """
 
     torch = types.ModuleType("torch")
     torch.Tensor, torch.float32 = Tensor, Type()
+    torch.nn = types.SimpleNamespace(Parameter=Tensor)
     torch.version = types.SimpleNamespace(hip={hip!r})
     torch._C = types.SimpleNamespace(_cuda_getCurrentRawStream=lambda device: asked.append(device) or 0x1230)
     sys.modules["torch"] = torch
@@ -70,9 +71,26 @@ PROGRAM = """
 """
 
 
-def run(hip):
+WAITING = """
+    import soliton, soliton.lang as tkl, soliton.wave as tkw
+    from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE
+
+    N = tkl.sym.N
+
+    @tkw.wave([tkw.WorkgroupConstraint(N, 64, 0), tkw.HardwareConstraint()])
+    def waits(a: tkl.Memory[N, GLOBAL_ADDRESS_SPACE, tkl.i32]):
+        tkw.write(tkw.read(a, flags=tkw.MemoryAccessFlags.VOLATILE), a)
+
+    try:
+        tkw.wave_compile(tkw.WaveCompileOptions(subs={{N: 64}}, target="gfx942", run_on="hip:1"), waits)
+    except soliton.CompileError as refused:
+        print(refused.id, refused.diagnostics[0].message)
+"""
+
+
+def run(hip, program=PROGRAM):
     environment = {**os.environ, "SOLITON_HIP_LIBRARY": str(DRIVER), "SOLITON_CUDA_LIBRARY": "", "SOLITON_CACHE": "off"}
-    program = textwrap.dedent(PROGRAM).format(driver=str(DRIVER), hip=hip)
+    program = textwrap.dedent(program).format(driver=str(DRIVER), hip=hip)
     path = pathlib.Path(os.environ["PYTEST_TEMPORARY"]) / "rocm.py"
     path.write_text(program)
     made = subprocess.run([sys.executable, str(path)], env=environment, capture_output=True, text=True)
@@ -91,3 +109,7 @@ def test_tensors_of_rocm_lie_in_memory_of_hip():
 
 def test_tensors_of_cuda_are_refused_by_a_kernel_of_hip():
     assert run(None) == "refused argument-device"
+
+
+def test_workgroups_that_wait_for_each_other_are_refused_on_a_gpu():
+    assert run(None, WAITING).startswith("not-supported-here workgroups that wait for `a` on a GPU")

@@ -78,6 +78,28 @@ def test_product_by_a_fixed_number_of_workgroups(template, shape, workgroups):
     assert np.array_equal(c, product(a, b))
 
 
+@pytest.mark.parametrize("target", ["gfx942", "gfx950", "sm_90a"])
+@pytest.mark.parametrize("shape, workgroups", [((64, 64, 96), 5), ((70, 50, 160), 7), ((70, 50, 160), 3), ((32, 32, 320), 4), ((32, 32, 64), 16)], ids=str)
+def test_product_whose_workgroups_wait_for_each_other(shape, workgroups, target):
+    """Tiles of one, of two and of many workgroups, and workgroups without a step."""
+    kernel, subs = gemm.get_streamk_gemm_kernel(shape, MMA, block_shape=(32, 32, 32), num_ctas=workgroups)
+    check_stream_k(kernel, subs, shape, target)
+
+
+@pytest.mark.parametrize("tiles", [None, 0, 2, 4, 100])
+def test_product_whose_last_tiles_are_shared(tiles):
+    kernel, subs = gemm.get_hybrid_streamk_gemm_kernel((96, 80, 96), MMA, block_shape=(32, 32, 32), num_ctas=4, streamk_tiles=tiles)
+    check_stream_k(kernel, subs, (96, 80, 96), "gfx942")
+
+
+def check_stream_k(kernel, subs, shape, target):
+    (m, n, k), slots = shape, subs[gemm.NUM_CTAS_SK_TILES]
+    a, b, c = small(m, k), small(n, k, seed=1), np.full((m, n), np.nan, np.float32)
+    partial, locks = np.full((slots, 32, 32), np.nan, np.float32), np.zeros((slots, 1), np.float32)
+    run(kernel, subs, a, b, partial, locks, c, target=target)
+    assert np.array_equal(c, product(a, b))
+
+
 FP4 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6], np.float32)
 
 
@@ -253,10 +275,3 @@ def test_a_product_over_one_device_and_no_more():
     assert np.array_equal(c, product(a, b))
     with pytest.raises(soliton.CompileError, match="2 by 1 devices"):
         get_dist_gemm_kernel((64, 64, 32), False, MMA, device_m=2)
-
-
-def test_stream_k_is_refused_by_name():
-    with pytest.raises(soliton.CompileError, match="get_streamk_gemm_kernel"):
-        gemm.get_streamk_gemm_kernel((64, 64, 64), MMA)
-    with pytest.raises(soliton.CompileError, match="only atomics are ordered"):
-        gemm.get_hybrid_streamk_gemm_kernel((64, 64, 64), MMA, streamk_tiles=2)

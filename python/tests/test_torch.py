@@ -1,5 +1,7 @@
 """Tensors of torch, where it is installed (`make test-torch`)."""
 
+import importlib
+import pathlib
 import subprocess
 import sys
 import textwrap
@@ -202,6 +204,47 @@ def test_autograd_through_kernels():
     assert torch.equal(a.grad, g @ b.detach()) and torch.equal(b.grad, g.T @ a.detach())
 
 
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("target, queries, keys", [("gfx942", 80, 80), ("gfx950", 33, 100), ("sm_90a", 70, 45)])
+def test_autograd_through_attention(monkeypatch, target, queries, keys, is_causal):
+    """The slopes that our backward kernels find are those of torch's own attention, which keeps the weights in f32."""
+    monkeypatch.syspath_prepend(EXAMPLES)
+    attention = importlib.import_module("attention")
+    attend = attention.Attention(f"soliton_tests_{target}_{is_causal}", depth=32, causal=is_causal, target=target, run_on="emulator")
+    draw = torch.Generator().manual_seed(3)
+    ours = [torch.randn(2, 2, rows, 32, generator=draw).half().requires_grad_() for rows in (queries, keys, keys)]
+    theirs = [each.detach().float().requires_grad_() for each in ours]
+    slope = torch.randn(2, 2, queries, 32, generator=draw).half()
+    found = attend(*ours)
+    wanted = torch.nn.functional.scaled_dot_product_attention(*theirs, is_causal=is_causal)
+    found.backward(slope)
+    wanted.backward(slope.float())
+    torch.testing.assert_close(found.float(), wanted, atol=3e-3, rtol=3e-3)
+    for mine, other in zip(ours, theirs):
+        torch.testing.assert_close(mine.grad.float(), other.grad, atol=4e-3, rtol=4e-3)
+
+
+def test_attention_is_an_operator_whose_slopes_torch_compile_finds(monkeypatch):
+    monkeypatch.syspath_prepend(EXAMPLES)
+    attention = importlib.import_module("attention")
+    attend = attention.Attention("soliton_tests_compiled", depth=32, target="gfx942", run_on="emulator")
+    given = [torch.randn(1, 2, 40, 32, generator=torch.Generator().manual_seed(seed)).half() for seed in range(3)]
+    torch.library.opcheck(attend.forward, (*given, attend.scale), test_utils=("test_schema", "test_autograd_registration", "test_faketensor"))
+
+    def program(q, k, v):
+        return attend(q * 2, k, v).float().square().sum()
+
+    slopes = []
+    for run in (program, torch.compile(program, backend="aot_eager", fullgraph=True)):
+        leaves = [each.clone().requires_grad_() for each in given]
+        run(*leaves).backward()
+        slopes.append([each.grad for each in leaves])
+    assert all(torch.equal(*pair) for pair in zip(*slopes))
+
+
 def test_an_operator_that_changes_its_argument():
     import soliton.torch
 
@@ -235,3 +278,20 @@ def test_tensors_take_the_way_of_cpp():
         assert torch.equal(given, b)
     with pytest.raises(TypeError):
         run(a.t().contiguous().t(), b)  # not dense, so it is Python's to copy
+
+
+def test_a_subclass_says_itself_where_it_lies():
+    """torch's table of functions knows nothing of what a subclass means."""
+
+    class Logged(torch.Tensor):
+        asked = 0
+
+        def data_ptr(self):
+            Logged.asked += 1
+            return super().data_ptr()
+
+    run, b = copy_kernel(tkl.f32), torch.zeros(8, 32)
+    a = torch.randn(8, 32).as_subclass(Logged)
+    for _ in range(2):
+        run(a, b)
+    assert Logged.asked == 2 and torch.equal(a, b)

@@ -97,6 +97,8 @@ class Checks(unittest.TestCase):
     def test_scripts_that_count_their_steps(self):
         result = run_tests.parse_steps(1, "ok: line 3: make\nFAILED: a.svg\n    ok: not a step\n1 passed, 1 failed\n")
         self.assertEqual((result.passed, result.failures), (1, ["a.svg"]))
+        result = run_tests.parse_steps(0, "ok: line 3: make\nskipped: 01-copy.md: line 9: python a.py: not installed: no network\n")
+        self.assertEqual((result.passed, result.skips), (1, [("01-copy.md: line 9: python a.py", "not installed: no network")]))
         self.assertEqual(run_tests.parse_steps(0, "0 passed").failures, ["nothing was checked"])
         self.assertEqual(run_tests.parse_steps(2, "ok: a\nTraceback").failures, ["exit code 2"])
 

@@ -32,6 +32,16 @@ $ false
 """
 
 
+class FakePython:
+    """An interpreter that is there, or the reason why it is not."""
+
+    def __init__(self, reason: str = ""):
+        self.reason = reason
+
+    def environment(self):
+        return None if self.reason else {"PATH": str(Path(sys.executable).parent), "PYTHONPATH": "somewhere"}
+
+
 class Page(unittest.TestCase):
     def execute(self, page: str, picture: str = "one\ntwo\n", update: bool = False):
         """(passed, failed, the page afterwards, the picture afterwards)"""
@@ -42,7 +52,7 @@ class Page(unittest.TestCase):
             kept = root / "pictures" / "a.svg"
             kept.write_text(picture)
             (root / "page.md").write_text(page)
-            runner = run_tutorial.Runner(root / "page.md", root / "work", root)
+            runner = run_tutorial.Runner(root / "page.md", root / "work", root, FakePython())
             runner.steps()
             runner.pictures(update)
             return runner.passed, runner.failed, runner.updated(), kept.read_text()
@@ -68,6 +78,18 @@ class Page(unittest.TestCase):
 
     def test_a_picture_that_nobody_draws_is_a_failure(self):
         self.assertEqual(self.execute(PAGE.replace("cp a.txt a.svg", "true"))[:2], (2, 1))
+
+    def test_programs_of_python_run_with_the_package_or_are_skipped_with_the_reason(self):
+        page = "```python a.py\nimport os\nprint(os.environ.get('PYTHONPATH'))\n```\n```console\n$ python a.py\nsomewhere\n$ echo $PYTHONPATH\n\n```\n"
+        for python, counts in ((FakePython(), (2, 0, 0)), (FakePython("no network"), (1, 0, 1))):
+            said = io.StringIO()
+            with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(said):
+                root = Path(folder).resolve()
+                (root / "page.md").write_text(page)
+                runner = run_tutorial.Runner(root / "page.md", root, root, python)
+                runner.steps()
+            self.assertEqual((runner.passed, runner.failed, runner.skipped), counts, said.getvalue())
+        self.assertIn("skipped: page.md: line 6: python a.py: no network", said.getvalue())
 
     def test_pages_of_a_folder_come_in_order_after_its_readme(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/LaunchInfo.h"
 #include "soliton/driver/Pipelines.h"
+#include "soliton/driver/Progress.h"
 #include "soliton/driver/SharedReport.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/transforms/Passes.h"
@@ -47,6 +48,7 @@ void Compilation::lap(std::string_view name) {
 }
 
 void Compilation::trace(const Kernel &kernel) {
+  sayProgress("trace");
   EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, options.place});
   early = std::move(emitted.diagnostics);
   traced = std::move(emitted.module);
@@ -96,6 +98,18 @@ void Compilation::keepText(Artefact artefact, mlir::Operation *op) {
   result.artefacts.emplace_back(artefact, text + "\n");
 }
 
+namespace {
+
+/// Says which pass runs.
+class PassNames final : public mlir::PassInstrumentation {
+  void runBeforePass(mlir::Pass *pass, mlir::Operation *) override {
+    if (!pass->getArgument().empty()) // those that only hold others have no name
+      sayProgress(pass->getArgument());
+  }
+};
+
+} // namespace
+
 mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module,
                                            llvm::function_ref<void(mlir::OpPassManager &)> build) {
   mlir::PassManager manager(&context);
@@ -110,6 +124,8 @@ mlir::LogicalResult Compilation::runPasses(mlir::ModuleOp module,
   }
   FormVerifier::Verdict forms;
   manager.addInstrumentation(std::make_unique<FormVerifier>(forms));
+  if (isProgressHeard())
+    manager.addInstrumentation(std::make_unique<PassNames>());
   bool done = mlir::succeeded(manager.run(module));
   formsMs += forms.ms;
   return mlir::success(done && !forms.violated);
@@ -147,6 +163,7 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
   wanted.allowSpills = options.allowSpills;
   wanted.allowSerialization = options.allowSerialization;
   bool amd = kind == rt::ImageKind::hsaco;
+  sayProgress(amd ? "hsaco" : "ptx");
   mlir::FailureOr<backend::CodeObject> code =
       amd ? backend::compileToHsaco(kernel, target, wanted) : backend::compileToPtx(kernel, target, wanted);
   if (mlir::failed(code))
@@ -181,6 +198,7 @@ mlir::LogicalResult Compilation::translate(machine::KernelOp kernel, const Targe
   result.image.kind = kind;
   if (kind != rt::ImageKind::emulator)
     return translateToBinary(kernel, target);
+  sayProgress("emulator");
   mlir::FailureOr<emu::Program> program = translateToEmulator(kernel, target);
   if (mlir::failed(program))
     return mlir::failure();
@@ -307,6 +325,7 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   const Target &target = geometry->target();
   WholeKernel whole = makeWholeKernel(kernel, *geometry);
   lap("read back");
+  sayProgress("verify");
   if (mlir::failed(proveAgain(kernel, whole, target)))
     return mlir::failure();
   lap("verify");

@@ -53,7 +53,8 @@ def iterate(axis, init_args=(), step=1, start=None, condition=None, count=None, 
 
         def call(arguments):
             trace.axes.append(trace.dim(axis))
-            returned = _carried(_results(body(*map(Value, arguments)), "iterate"), inits, place)
+            with trace.region():
+                returned = _carried(_results(body(*map(Value, arguments)), "iterate"), inits, place)
             trace.axes.pop()
             return returned
 
@@ -92,7 +93,8 @@ def _iterate_while(trace, axis, start, condition, inits, body, tag, place):
         _native.set_symbol(symbol, arguments[0], "", place)
         trace.loops.append(loop)
         meanings.pairs = inside
-        returned = _carried(_results(body(*map(Value, arguments[1:])), "iterate"), inits, place)
+        with trace.region():
+            returned = _carried(_results(body(*map(Value, arguments[1:])), "iterate"), inits, place)
         meanings.pairs = outside
         trace.loops.pop()
         if loop.next is None:
@@ -147,7 +149,8 @@ def conditional(condition, else_return=None, tag=None):
 
         def then():
             parameters = body.__code__.co_argcount if hasattr(body, "__code__") else 0
-            return _results(body(*map(Value, others[:parameters])), "conditional") or others
+            with trace.region():
+                return _results(body(*map(Value, others[:parameters])), "conditional") or others
 
         mask = _mask(condition, place)
         if mask is not None:

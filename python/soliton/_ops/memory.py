@@ -6,134 +6,43 @@ import enum
 import numbers
 
 from .. import _lanes, _native, _places
-from .._constraints import IteratorBindings
 from .._errors import error
 from .._symbols import to_expr
-from .._trace import Element, Handle, Value, can_drop, current, fitted
-from .._types import DataType, IndexMapping, MemoryType, dtype_name
+from .._trace import Element, Handle, Value, current
+from .._types import DataType, MemoryType, dtype_name
 from ._given import _also, _memory, _name, _tile
+from .mappings import (
+    _along_its_values,
+    _elsewhere,
+    _from_places,
+    _in_order,
+    _indices_of,
+    _mapping,
+    _moved,
+    _needs_mapping,
+    _with_set_symbols,
+    _without,
+    _written_dims,
+)
 
 
 class MemoryAccessFlags(enum.Flag):
-    """How a memory is accessed. VOLATILE reads anew each time, as every read here does."""
+    """How a memory is accessed. VOLATILE reads anew each time, as every read here does; a memory that is so accessed, read and
+    written may be waited for by other workgroups, on the emulator."""
 
     NONE = 0
     VOLATILE = 1
     NONTEMPORAL = 2
 
 
-def _key(dim, shape):
-    """The dimension of `shape` that a mapping's key means: itself, or `K/32` where the memory has that of `K`."""
-    if dim in shape:
-        return dim
-    for each in shape:
-        if each.kind == "exactDiv" and each.args[0] == dim:
-            return each
-    return None
-
-
-def _mapping(mapping: IndexMapping, memory: Handle, is_read: bool, tile_dims=None) -> _native.IndexMapping:
-    """Keys that the memory does not have mean nothing, and scaled dimensions go by the name of what they are of. The tile
-    lists its dimensions in its own order, `tile_dims`."""
-    trace = current()
-    shape = memory.dims
-
-    def side(entries, of_memory):
-        made = []
-        for dim, index in entries.items():
-            named = trace.dim(dim)
-            known = _key(named, shape)
-            if of_memory and known is None:
-                continue
-            known = named if known is None else known
-            made.append((memory.physical(known) if of_memory else known, to_expr(index)))
-        return made
-
-    inputs = side(mapping.input_mapping, of_memory=is_read)
-    outputs = side(mapping.output_mapping, of_memory=not is_read)
-    if tile_dims and not is_read and all(dim in tile_dims for dim, _ in inputs):
-        inputs.sort(key=lambda entry: tile_dims.index(entry[0]))
-    return _native.IndexMapping(mapping.num_iterators, inputs, outputs, [])
-
-
-def _indices_of(value, position: int, mapping: IndexMapping | None, own, place):
-    """A dynamic value as the tile indexes it: by its own dimensions, or where `dynamic_val_mappings` says."""
-    tile, trace = _tile(value, "mapping_dynamic_vals"), current()
-    said = mapping.dynamic_val_mappings[position] if mapping is not None and position < len(mapping.dynamic_val_mappings) else {}
-    at = {trace.dim(dim): to_expr(index) for dim, index in said.items()}
-    places = dict(own)
-    is_own = all(dim in places and at.get(dim, places[dim]) == places[dim] for dim in tile.dims)
-    if tile.is_poisoned or is_own:
-        return tile
-    if value.scalar is not None:
-        return value.scalar()
-    if value.read_at is not None and all(dim in at or dim in places for dim in tile.dims):
-        return value.read_at({dim: at.get(dim, places.get(dim)) for dim in tile.dims}, own).handle
-    extra = [dim for dim in tile.dims if dim not in places]
-    if extra and can_drop(extra) and all(at.get(dim, places.get(dim)) == places.get(dim) for dim in tile.dims if dim in places):
-        return fitted(tile, [dim for dim in tile.dims if dim in places], place)
-    index = next((f"`{at[dim]}` along `{dim}`" for dim in tile.dims if dim in at and places.get(dim) != at[dim]), f"`{tile.dims}`")
-    raise error(
-        "not-supported-here",
-        f"a dynamic value that is indexed by {index}, and was not read from memory for this",
-        "read the indices with a mapping of their own",
-    )
-
-
 def _entries(entries):
     return [each.handle if isinstance(each, Value) else to_expr(each) for each in entries]
-
-
-def _from_places(memory: Handle, is_read: bool, source, target):
-    """`source` and `target` as a mapping and its dynamic values; None where they make none, which the builder says."""
-    trace = current()
-    bindings = [each for each in trace.constraints if isinstance(each, IteratorBindings)]
-    if source is None or target is None or len(bindings) != 1:
-        return None
-    bound = {to_expr(symbol): trace.dim(dim) for symbol, dim in bindings[0].bindings.items()}
-    tile_side, memory_side = (target, source) if is_read else (source, target)
-    if len(memory_side) != len(memory.dims) or any(isinstance(each, Value) or to_expr(each) not in bound for each in tile_side):
-        return None
-    symbols = [to_expr(each) for each in tile_side]
-    names = [(symbol, _native.iterator(k)) for k, symbol in enumerate(symbols)]
-    tile = {bound[symbol]: place for symbol, place in names}
-    inside: dict = {}
-    values: list[Value] = []
-    for dim, entry in zip(memory.dims, memory_side):
-        if isinstance(entry, Value) and entry.symbol is None:
-            inside[dim] = _native.dynamic_val(len(values))
-            values.append(entry)
-        else:
-            inside[dim] = to_expr(entry)._substitute(names)
-    if len(tile) != len(symbols) or len(inside) != len(memory.dims):
-        return None
-    return IndexMapping(len(symbols), *((inside, tile) if is_read else (tile, inside))), tuple(values)
-
-
-def _in_order(memory: Handle, is_read: bool):
-    """The mapping of a memory whose extents are not those of its dimensions (`MemoryLayout`), and that is accessed in order."""
-    places = [_native.iterator(k) for k in range(len(memory.dims))]
-    tile = list(zip(memory.dims, places))
-    inside = [(memory.physical(dim), place) for dim, place in tile]
-    return _native.IndexMapping(len(places), *((inside, tile) if is_read else (tile, inside)), [])
-
-
-def _needs_mapping(memory: Handle) -> bool:
-    """Is it accessed elsewhere than where a tile's places are: by its layout, or because a loop moves them?"""
-    return bool(memory.layout) or any(dim in current().places for dim in memory.dims)
-
-
-def _moved(mapping: _native.IndexMapping, is_read: bool) -> _native.IndexMapping:
-    """The mapping with places along a dimension that a loop with a condition walks moved to where the loop is."""
-    places, own = current().places, mapping.outputs if is_read else mapping.inputs
-    names = [(place, place + places[dim]) for dim, place in own if dim in places]
-    inside = [(dim, index._substitute(names)) for dim, index in (mapping.inputs if is_read else mapping.outputs)]
-    return _native.IndexMapping(mapping.num_iterators, *((inside, own) if is_read else (own, inside)), [])
 
 
 def _access(memory: Handle, is_read, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag, tile_dims=None):
     trace = current()
     options: dict = {"tag": _name(tag)}
+    mapping, mapping_dynamic_vals = _with_set_symbols(mapping, mapping_dynamic_vals, is_read)
     if _needs_mapping(memory) and mapping is None and source is None and target is None:
         options["mapping"] = _in_order(memory, is_read)
     if elements_per_thread is not None:
@@ -182,6 +91,9 @@ def read(
     if mapping is None and (made := _from_places(memory, True, source, target)) is not None:
         (mapping, mapping_dynamic_vals), source, target = made, None, None
     options, place = _access(memory, True, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag), _places.here()
+    _note(handle, flags, is_read=True)
+    if handle.name in current().polled:
+        return _read_anew(memory, options, place)
 
     trace, before = current(), current().changes.get(handle.name, 0)
 
@@ -206,30 +118,38 @@ def read(
     return Value(_native.read(handle, options, place), without=without, read_at=read_at)
 
 
-def _elsewhere(memory: Handle, options: dict, at: dict, tile: list) -> dict:
-    """The options of a read of the same elements, where each dimension of its own tile is at an expression of another tile's
-    places: `tile` lists that one's dimensions and iterators."""
-    mapping = options.get("mapping") or _in_order(memory, is_read=True)
-    names = [(place, at[dim]) for dim, place in mapping.outputs]
-    order = [(place, _native.iterator(k)) for k, (_, place) in enumerate(tile)]
-    inside = [(dim, index._substitute(names)._substitute(order)) for dim, index in mapping.inputs]
-    outside = [(dim, _native.iterator(k)) for k, (dim, _) in enumerate(tile)]
-    made = {"tag": options["tag"], "mapping": _native.IndexMapping(len(tile), inside, outside, [])}
-    return made
+# ---- Memories that workgroups wait for -------------------------------------------------------------------------------------------
 
 
-def _without(memory: Handle, options: dict, dims) -> dict:
-    """The options of a read whose tile lacks dimensions of which it has one place: that of the workgroup or the iteration."""
+def _note(handle, flags, is_read: bool) -> None:
+    """Remembers how a memory is accessed; which of them are polled is known at the end of the text."""
     trace = current()
-    mapping = options.get("mapping") or _in_order(memory, is_read=True)
-    kept = [(dim, place) for dim, place in mapping.outputs if dim not in dims]
-    names = [(place, _native.iterator(k)) for k, (_, place) in enumerate(kept)]
-    names += [(place, trace.start_of(dim)) for dim, place in mapping.outputs if dim in dims]
-    inside = [(dim, at._substitute(names)) for dim, at in mapping.inputs]
-    made = {**options, "mapping": _native.IndexMapping(len(kept), inside, [(dim, place._substitute(names)) for dim, place in kept], [])}
-    if "bounds" in made:
-        made["bounds"] = [(dim, end) for dim, end in made["bounds"] if dim not in dims]
-    return made
+    if is_read:
+        trace.read.add(handle.name)
+    if flags is not None and getattr(flags, "value", flags) & MemoryAccessFlags.VOLATILE.value:
+        trace.volatile.add(handle.name)
+
+
+def _read_anew(memory: Handle, options: dict, place) -> Value:
+    """What a memory holds now, while others write it: an atomic that changes nothing."""
+    handle, trace = memory.handle, current()
+    if handle.type not in ("i32", "i64", "f32", "f64"):
+        raise error("not-supported-here", f"`VOLATILE` on `{handle.name}`, whose elements are `{handle.type}`", "wait for elements of 32 or 64 bits")
+    mapping = options.get("mapping")
+    dims = [dim for dim, _ in mapping.outputs] if mapping is not None else list(memory.dims)
+    nothing = trace.kernel.fill(dims, handle.type, -0.0 if handle.type.startswith("f") else 0, "", place)
+    return Value(_native.atomic("atomic_add", nothing, handle, options, place))
+
+
+def _write_for_others(value, memory: Handle, options: dict, mask, place) -> None:
+    """A write that others wait for: behind all that the waves of this workgroup have done, by an atomic."""
+    if mask is not None:
+        raise error("not-supported-here", f"a write to `{memory.handle.name}`, which workgroups wait for, in a branch that some elements take", "take a branch of the workgroup")
+    given = options.get("mapping")
+    if given is not None:  # atomics name places as reads do
+        options = {**options, "mapping": _native.IndexMapping(given.num_iterators, given.outputs, given.inputs, [])}
+    current().kernel.workgroup_barrier(place)
+    _native.atomic("atomic_exchange", value, memory.handle, options, place)
 
 
 def write(
@@ -257,7 +177,10 @@ def write(
     options = _access(memory, False, elements_per_thread, mapping, mapping_dynamic_vals, bounds, source, target, tag, value.dims)
     mask = current().mask_for(value.dims, place)
     current().changed(handle)
-    if mask is None:
+    _note(handle, flags, is_read=False)
+    if handle.name in current().polled:
+        _write_for_others(value, memory, options, mask, place)
+    elif mask is None:
         _native.write(value, handle, options, place)
     else:
         _change_some("write", mask, value, memory, options, False, place)
@@ -311,14 +234,6 @@ def _place_of(trace, index, names, values, place):
     return _native.apply_expr(operands, lambda _: wanted, "", place)
 
 
-def _written_dims(mapping, memory: Handle) -> list:
-    """The dimensions that a tile has to have."""
-    if mapping is None:
-        return memory.dims
-    named = [current().dim(dim) for dim in mapping.input_mapping]
-    return [dim if (known := _key(dim, memory.dims)) is None else known for dim in named]
-
-
 def _as_named(tile, wanted: list, is_mapped: bool, place):
     """Dimensions go by their names: a tile that lists them in another order is the same tile. Those of one place may be
     missing."""
@@ -358,6 +273,7 @@ def _define_atomic(name: str, doc: str):
         if isinstance(rhs, Element):
             return _lanes.lane_atomic(name, lhs, rhs, tag)
         handle = _memory(rhs, name)
+        lhs, mapping = _along_its_values(lhs, mapping, mapping_dynamic_vals)
         options = _access(rhs, True, elements_per_thread, mapping, mapping_dynamic_vals, None, None, None, tag)
         tile, place = _tile(lhs, name), _places.here()
         mask = current().mask_for(tile.dims, place)

@@ -11,7 +11,8 @@ from .._symbols import to_expr
 from .._trace import Handle, Value, current
 from .._types import IndexMapping
 from ._given import _name, _tile
-from .memory import _change_some, _indices_of, _mapping
+from .mappings import _indices_of, _mapping
+from .memory import _change_some
 
 
 def _all_come(what: str):

@@ -7,7 +7,7 @@ import numbers
 from .. import _native, _places, _threads
 from .._errors import error
 from .._symbols import is_expression, is_sympy, to_expr
-from .._trace import Value, current
+from .._trace import Handle, Value, current
 from .._types import TYPES, dtype_name
 from ._given import _also, _name, _one_number, _tile
 
@@ -29,6 +29,10 @@ def register(shape, dtype, value, tag=None):
         return Value(trace.kernel.fill(dims, kind, number, _name(tag), place), scalar=lambda: trace.kernel.fill([], kind, number, "", place))
     if _threads.speaks_of_threads(expr := to_expr(value)):
         return Value(_threads.tile(trace, expr, dims, kind, _name(tag), place))
+    if own := trace.set_for_elements(expr):
+        made = _of_elements([], lambda _: expr, own, "", place)
+        made = made if made.type == kind else _native.cast(made, kind, "", place)
+        return Value(_native.rearrange("broadcast", made, dims, _name(tag), place) if dims and dims != made.dims else made)
     scalar_ = _from_expr(value, kind, place)
     return Value(_spread(scalar_, dims, _name(tag), place), scalar=lambda: scalar_)
 
@@ -97,20 +101,45 @@ def apply_expr(register_, expr, tag=None):
     symbols = [_native.symbol(f"$APPLY_EXPR_ARG_{k}") for k in range(len(tiles))]
     if _threads.speaks_of_threads(call(symbols)):
         return Value(_threads.applied(trace, tiles, call, _name(tag), place))
+    if own := trace.set_for_elements(call(symbols)):
+        return Value(_of_elements(tiles, call, own, _name(tag), place))
     scalar_ = None
     if all(each.scalar is not None or not each.handle.dims for each in values):
         scalar_ = lambda: _native.apply_expr([_one_number(each, "apply_expr") for each in values], call, "", place)  # noqa: E731
     return Value(_native.apply_expr(tiles, call, _name(tag), place), scalar=scalar_)
 
 
+def _of_elements(tiles, call, own, tag: str, place):
+    """An expression of tiles, and of symbols that each element has its own number for: those are tiles as well."""
+    kind = tiles[0].type if tiles else own[0][1].handle.type
+    operands = list(tiles)
+    for _, value in own:
+        operands.append(value.handle if value.handle.type == kind else _native.cast(value.handle, kind, "", place))
+    widest = max(operands, key=lambda each: len(each.dims))
+    operands = [each if each.dims == widest.dims else _native.rearrange("broadcast", each, widest.dims, "", place) for each in operands]
+
+    def applied(symbols):
+        names = [(symbol, symbols[len(tiles) + k]) for k, (symbol, _) in enumerate(own)]
+        return call(symbols[: len(tiles)])._substitute(names)
+
+    return _native.apply_expr(operands, applied, tag, place)
+
+
 @_also(value="register_")
 def set_symbol(symbol, register_, tag=None):
-    """From here on, to the end of the region, expressions mean by `symbol` the one integer of the value.
+    """From here on, to the end of the region, expressions mean by `symbol` the one integer of the value. Of a tile with several places
+    each element means its own; mappings, `apply_expr` and registers may then speak of it.
 
     >>> tkw.set_symbol(SEQ_LEN, tkw.read(lengths))
     """
     trace, place = current(), _places.here()
     axis, value = to_expr(symbol), _one_number(register_, "set_symbol")
+    trace.of_elements.pop(axis, None)
+    is_of_loop = any(loop.symbol == axis for loop in trace.loops)
+    is_dim = any(axis in each.dims for each in trace.arguments if isinstance(each, Handle))
+    if value.dims and not value.is_poisoned and not is_of_loop and not is_dim:
+        trace.of_elements[axis] = Value(value)
+        return
     for loop in reversed(trace.loops):
         if loop.symbol == axis:
             loop.next = value

@@ -27,7 +27,8 @@ from .._constraints import (
     WaveConstraint,
     WorkgroupConstraint,
 )
-from .._kernel import LaunchableWave, WaveKernel, wave, wave_compile, wave_trace_only
+from .._define import LaunchableWave, wave, wave_trace_only
+from .._kernel import WaveKernel, wave_compile
 from .._ops import *  # noqa: F403
 from .._options import CoalescingType, KernelLaunchInfo, SchedulingType, WaveCompileOptions
 from .._schedule import *  # noqa: F403

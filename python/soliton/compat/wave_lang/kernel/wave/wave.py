@@ -1,5 +1,5 @@
 """The decorators of kernels."""
 
-from soliton._kernel import LaunchableWave, wave, wave_trace_only
+from soliton._define import LaunchableWave, wave, wave_trace_only
 
 __all__ = ["LaunchableWave", "wave", "wave_trace_only"]

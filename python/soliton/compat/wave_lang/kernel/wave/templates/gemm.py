@@ -223,17 +223,108 @@ def get_gemm_kernel_transpose_a_b(shape, dynamic_dims, mfma_variant, dtype=float
 
 # ---- Workgroups that wait for each other -------------------------------------------------------------------------------------
 
-
-def _define_stream_k(name):
-    def missing(*_, **__):
-        hint = "take `get_splitk_gemm_kernel` or `get_persistent_gemm_kernel`"
-        raise error("not-supported-here", f"`{name}`: a workgroup waits for what others store, and only atomics are ordered between them", hint)
-
-    missing.__name__ = missing.__qualname__ = name
-    missing.__doc__ = "Not supported here: a workgroup waits for what others store, and only atomics are ordered between them."
-    missing.is_missing = True
-    return missing
+NUM_CTAS_SK_TILES, LOCK_DIM = tkl.sym.NUM_CTAS_SK_TILES, tkl.sym.LOCK_DIM
+PEER, SEEN, FIRST_STEP, NUM_STEPS = tkl.sym.PEER, tkl.sym.SEEN, tkl.sym.FIRST_STEP, tkl.sym.NUM_STEPS
+VOLATILE = tkw.MemoryAccessFlags.VOLATILE
 
 
-get_streamk_gemm_kernel = _define_stream_k("get_streamk_gemm_kernel")
-get_hybrid_streamk_gemm_kernel = _define_stream_k("get_hybrid_streamk_gemm_kernel")
+def _get_stream_k(name, shape, mfma_variant, threads_per_wave, block_shape, num_ctas, whole_tiles):
+    """Workgroups share the steps along K of all tiles evenly, behind the first `whole_tiles(count, workgroups)`, which they take in turn
+    and compute alone. Who has the first step of a tile waits for those that have the others, and adds what they left in
+    `partial_buffer`; `lock_buffer` says that it is there, and has to be 0 before. Nobody waits for a lower number."""
+    subs, _ = _bindings(shape, block_shape or (128, 256, 64), False)
+    tiles = ceildiv(shape[0], subs[BLOCK_M]), ceildiv(shape[1], subs[BLOCK_N])
+    workgroups, depth = num_ctas or 304, ceildiv(shape[2], subs[BLOCK_K])
+    alone = whole_tiles(tiles[0] * tiles[1], workgroups)
+    steps = (tiles[0] * tiles[1] - alone) * depth
+    share = max(ceildiv(steps, workgroups), 1)
+    subs |= {NUM_CTAS: workgroups, NUM_TILES: tiles[0] * tiles[1], NUM_CTAS_SK_TILES: workgroups, LOCK_DIM: 1}
+    constraints = _constraints(mfma_variant, threads_per_wave)
+    constraints += [tkw.TilingConstraint(K, BLOCK_K, iters=NUM_STEPS, start=FIRST_STEP * BLOCK_K), tkw.GridConstraint(NUM_CTAS)]
+    constraints += [tkw.TilingConstraint(axis) for axis in (TILE, PEER, SEEN)]
+    # The workgroup's part of all steps, and where its tile lies.
+    first = sympy.Min(WORKGROUP_0 * share, steps)
+    last = sympy.Min(first + share, steps)
+    row, column = TILE // tiles[1] * BLOCK_M, TILE % tiles[1] * BLOCK_N
+    i, j = tkw.IndexMapping.iterator(0), tkw.IndexMapping.iterator(1)
+    rows_of_a = tkw.IndexMapping(2, inputs={M: i + row, K: j}, outputs={M: i, K: j})
+    rows_of_b = tkw.IndexMapping(2, inputs={N: i + column, K: j}, outputs={N: i, K: j})
+    tile_of_c = tkw.IndexMapping(2, inputs={M: i, N: j}, outputs={M: i + row, N: j + column})
+    to_others = tkw.IndexMapping(2, inputs={M: i, N: j}, outputs={NUM_CTAS_SK_TILES: WORKGROUP_0, M: i, N: j})
+    of_peer = tkw.IndexMapping(2, inputs={NUM_CTAS_SK_TILES: PEER, M: i, N: j}, outputs={M: i, N: j})
+    own_lock = tkw.IndexMapping(1, inputs={LOCK_DIM: i}, outputs={NUM_CTAS_SK_TILES: WORKGROUP_0, LOCK_DIM: i})
+    lock_of_peer = tkw.IndexMapping(1, inputs={NUM_CTAS_SK_TILES: PEER, LOCK_DIM: i}, outputs={LOCK_DIM: i})
+
+    def number(value):
+        return tkw.scalar(value, tkl.i32)
+
+    def streamk_gemm(
+        a: tkl.Memory[M, K, ADDRESS_SPACE, tkl.f16],
+        b: tkl.Memory[N, K, ADDRESS_SPACE, tkl.f16],
+        partial_buffer: tkl.Memory[
+            NUM_CTAS_SK_TILES, M, N, GLOBAL_ADDRESS_SPACE, tkl.f32, tkl.MemoryLayout(shape=(NUM_CTAS_SK_TILES, BLOCK_M, BLOCK_N))
+        ],
+        lock_buffer: tkl.Memory[NUM_CTAS_SK_TILES, LOCK_DIM, GLOBAL_ADDRESS_SPACE, tkl.f32],
+        c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        def product(begin, end):
+            tkw.set_symbol(FIRST_STEP, number(begin))
+            tkw.set_symbol(NUM_STEPS, number(end - begin))
+
+            @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+            def repeat(acc):
+                return tkw.mma(tkw.read(a, mapping=rows_of_a), tkw.read(b, mapping=rows_of_b), acc)
+
+            return repeat
+
+        if alone:
+
+            @tkw.iterate(TILE, start=number(WORKGROUP_0), condition=TILE < alone, init_args=[])
+            def whole():
+                tkw.write(product(0, depth), c, mapping=tile_of_c)
+                tkw.set_symbol(TILE, number(TILE + NUM_CTAS))
+
+        @tkw.iterate(TILE, start=number(alone + first // depth), condition=(TILE - alone) * depth < last, init_args=[])
+        def shared():
+            begin = sympy.Max(first - (TILE - alone) * depth, 0)
+            part = product(begin, sympy.Min(last - (TILE - alone) * depth, depth))
+
+            @tkw.conditional(begin > 0)
+            def helps():
+                tkw.write(part, partial_buffer, mapping=to_others, flags=VOLATILE)
+                tkw.write(tkl.Register[LOCK_DIM, tkl.f32](1.0), lock_buffer, mapping=own_lock, flags=VOLATILE)
+
+            @tkw.conditional(sympy.Eq(begin, 0))
+            def owns():
+                behind = sympy.Min((TILE - alone + 1) * depth, steps)  # the first step that is not the tile's
+
+                @tkw.iterate(PEER, start=number(WORKGROUP_0 + 1), condition=PEER * share < behind, init_args=[part])
+                def gathered(acc):
+                    @tkw.iterate(SEEN, start=number(0), condition=SEEN < 1, init_args=[])
+                    def wait():
+                        tkw.set_symbol(SEEN, tkw.cast(tkw.read(lock_buffer, mapping=lock_of_peer, flags=VOLATILE), tkl.i32))
+
+                    acc += tkw.read(partial_buffer, mapping=of_peer, flags=VOLATILE)
+                    tkw.set_symbol(PEER, number(PEER + 1))
+                    return acc
+
+                tkw.write(gathered, c, mapping=tile_of_c)
+
+            tkw.set_symbol(TILE, number(TILE + 1))
+
+    streamk_gemm.__name__ = name
+    return tkw.wave(constraints)(streamk_gemm), subs
+
+
+def get_streamk_gemm_kernel(shape, mfma_variant, threads_per_wave=64, block_shape=None, num_ctas=None):
+    """All tiles by steps: streamk_gemm(a, b, partial_buffer, lock_buffer, c). On the emulator."""
+    return _get_stream_k("streamk_gemm", shape, mfma_variant, threads_per_wave, block_shape, num_ctas, lambda count, _: 0)
+
+
+def get_hybrid_streamk_gemm_kernel(shape, mfma_variant, threads_per_wave=64, block_shape=None, num_ctas=None, streamk_tiles=None):
+    """The last `streamk_tiles` tiles by steps, by default those that would not fill all workgroups; the others whole. On the emulator."""
+
+    def whole_tiles(count, workgroups):
+        return max(count - streamk_tiles, 0) if streamk_tiles is not None else count // workgroups * workgroups
+
+    return _get_stream_k("hybrid_streamk_gemm", shape, mfma_variant, threads_per_wave, block_shape, num_ctas, whole_tiles)
