@@ -4,6 +4,7 @@
 #
 # Plain, PlainTest    the standard library and JSON; with GoogleTest
 # Mlir, MlirTest      MLIR, LLVM and our dialects; with GoogleTest
+# DriverTest          the compiler's door, the library's kernels and GoogleTest, for tests that look no further inside
 #
 # Tests run once: compiling them takes half the time without optimisation, which is more than it saves. So the headers of
 # tests are compiled without it too; what uses one calls soliton_compile_quickly(), and what computes more than it is
@@ -31,8 +32,10 @@ function(soliton_make_pch kind)
   set(target Soliton${kind}Pch)
   add_library(${target} STATIC ${CMAKE_SOURCE_DIR}/cmake/Pch.cpp)
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR} ${CMAKE_BINARY_DIR})
-  if(kind MATCHES "Mlir")
+  if(kind MATCHES "Mlir|Driver") # What links the compiler has MLIR's definitions, too.
     soliton_mlir_includes(${target})
+  endif()
+  if(kind MATCHES "Mlir")
     add_dependencies(${target} SolitonIrTables)
   endif()
   if(kind MATCHES "Test")
@@ -57,6 +60,17 @@ function(soliton_use_pch target kind)
   endif()
   target_precompile_headers(${target} REUSE_FROM Soliton${kind}Pch)
   soliton_ignore_pch_time(${target})
+endfunction()
+
+# What a test consists of beside its tests, or what is run as one: compiled like tests, with GoogleTest where there is one.
+function(soliton_use_test_pch target kind)
+  if(SOLITON_TESTS)
+    target_link_libraries(${target} PRIVATE GTest::gtest)
+    soliton_compile_quickly(${target})
+    soliton_use_pch(${target} ${kind}Test)
+  elseif(NOT kind STREQUAL "Driver")
+    soliton_use_pch(${target} ${kind})
+  endif()
 endfunction()
 
 # A header that all files of one target begin with.

@@ -328,6 +328,52 @@ void Evaluation::settleStagger() {
   plan.problem.stagger = {barriersBefore[0] - least, barriersBefore[1] - least};
 }
 
+//===- Programs that are said whole --------------------------------------------------===//
+
+std::vector<Entry> Evaluation::entriesOf(const std::vector<SaidStep> &steps, const Place &place) {
+  std::vector<Entry> entries;
+  auto put = [&](Entry entry) {
+    entry.position = static_cast<int>(entries.size());
+    entries.push_back(entry);
+  };
+  for (const SaidStep &step : steps) {
+    if (const Nodes *nodes = std::get_if<Nodes>(&step.what)) {
+      for (int op : checkNodes(*nodes, place) ? nodes->ops() : std::vector<int>())
+        put({.op = op, .iteration = step.iteration});
+      continue;
+    }
+    size_t known = plan.insertions.size();
+    insertOutside(Phase::Prologue, true, std::get<AddedOp>(step.what), place, -1, step.groups);
+    for (size_t i = known; i < plan.insertions.size(); ++i) {
+      const Insertion &made = plan.insertions[i];
+      put({.kind = made.kind,
+           .groups = made.groups,
+           .counter = made.counter,
+           .value = made.value,
+           .stagger = made.groups != kAllGroups,
+           .said = true});
+    }
+    plan.insertions.resize(known);
+  }
+  return entries;
+}
+
+void Evaluation::sayAround(const std::vector<SaidStep> &before, const std::vector<SaidStep> &behind,
+                           const Place &place) {
+  spoken = true;
+  if (!pipeline.begun || plan.around)
+    return error(DiagId::ScheduleArgument, place,
+                 plan.around ? "prologue and epilogue are said twice"
+                             : "a loop that is not pipelined has no prologue or epilogue",
+                 plan.around ? "say them once" : "call `pipeline` and set its stages first");
+  plan.around = {entriesOf(before, place), entriesOf(behind, place)};
+  // What such programs leave to latency they leave to that of memory. Where a copy finds its rows in the nearest cache
+  // it may be faster than that, which is one more reason to want a waiver.
+  for (Operation &op : plan.problem.operations)
+    if (op.kind == OpKind::CopyAsync)
+      op.firstEffect = std::max(op.firstEffect, op.latency);
+}
+
 void Evaluation::waive(const Nodes &from, const Nodes &to, std::string_view reason, const Place &place) {
   if (!checkNodes(from, place) || !checkNodes(to, place))
     return;

@@ -127,6 +127,13 @@ Synchronized synchronize(const LoopPlan &plan, SyncOptions options) {
   options.peel.eliminateEpilogue = plan.eliminateEpilogue;
   Schedule decided = plan.schedule;
   assignBuffers(plan.problem, decided);
+  if (plan.around) {
+    Synchronized said;
+    said.program = peel(plan.problem, decided, options.peel);
+    said.program.prologue = plan.around->prologue;
+    said.program.epilogue = plan.around->epilogue;
+    return said;
+  }
   bool tooShort = options.tripCount && *options.tripCount < decided.stages() - 1 && !plan.eliminateEpilogue;
   Program program = tooShort ? peelExact(plan.problem, decided, *options.tripCount, options.peel)
                              : peel(plan.problem, decided, options.peel);

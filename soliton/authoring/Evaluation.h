@@ -55,6 +55,7 @@ public:
   void insertIn(Subgraph::Kind part, bool atStart, const AddedOp &op, const Place &place);
   void conditionalBarrier(WaveCondition condition, const Nodes &target, bool before, const Place &place);
   void stagger(const Place &place);
+  void sayAround(const std::vector<SaidStep> &prologue, const std::vector<SaidStep> &epilogue, const Place &place);
   void waive(const Nodes &from, const Nodes &to, std::string_view reason, const Place &place);
 
   //===- Ends (EvaluateSchedule.cpp) --------------------------------------------------===//
@@ -121,6 +122,7 @@ private:
   void insertOutside(Phase phase, bool atStart, const AddedOp &op, const Place &place, int rank = -1,
                      GroupMask groups = kAllGroups);
   void settleStagger();
+  std::vector<Entry> entriesOf(const std::vector<SaidStep> &steps, const Place &place);
   int numSource() const { return source.numOps(); }
 
   const WaveSchedule &schedule;

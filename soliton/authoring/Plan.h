@@ -27,6 +27,11 @@ struct Insertion {
   int rank = -1;
 };
 
+/// What stands around a kernel, to the last barrier and wait.
+struct SaidAround {
+  std::vector<Entry> prologue, epilogue;
+};
+
 struct LoopPlan {
   /// With what the author put in as further operations (pinned = false, origin.op = -1) and its wave groups.
   Problem problem;
@@ -46,6 +51,8 @@ struct LoopPlan {
   /// Order of the ops in prologue and epilogue by rank; empty: that of the kernel.
   std::vector<int> prologueRank, epilogueRank;
   std::vector<Waiver> waivers;
+  /// There: the author says the whole program, the kernel's barriers and waits too. Nothing is derived or added to it.
+  std::optional<SaidAround> around;
   std::vector<Diagnostic> diagnostics;
 
   /// No errors.

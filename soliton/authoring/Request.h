@@ -44,6 +44,16 @@ struct LoopReport : LoopPlan {
   double problemMs = 0, scheduleMs = 0, verifyMs = 0;
 };
 
+/// What is asked of the steps in front of scheduling, where shared tiles get their rows.
+struct Placement {
+  /// Chunks of rows may change places so that accesses have no bank conflicts; off: rows are padded, or plain.
+  bool swizzle = true;
+  /// Direct copies bring a tile from its first row to its last; off: in the order in which its waves read.
+  bool copiesInOrder = false;
+
+  bool operator==(const Placement &) const = default;
+};
+
 struct ScheduleRequest {
   /// An algorithm: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `list`, `modulo`, `exact`.
   std::string name = "none";
@@ -53,6 +63,7 @@ struct ScheduleRequest {
   std::string fileName = "schedule";
   /// A schedule written in C++; replaces `name`.
   std::shared_ptr<const WaveSchedule> written = {};
+  Placement placement = {};
   /// What the author did not write is an error: barriers and waits that have to be added.
   bool strict = false;
   /// Where reports go, if anybody wants them.

@@ -247,6 +247,11 @@ void ScheduleContext::unroll(Subgraph kernel, int factor, Place place) {
               "pass the `KERNEL` of the pipeline; prologue and epilogue are straight code already");
 }
 
+void ScheduleContext::say_around(const std::vector<SaidStep> &prologue, const std::vector<SaidStep> &epilogue,
+                                 Place place) {
+  owner.sayAround(prologue, epilogue, place);
+}
+
 void ScheduleContext::waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason, Place place) {
   owner.waive(from, to, reason, place);
 }

@@ -198,6 +198,15 @@ struct ScheduleCluster {
   std::vector<ScheduleItem> items;
 };
 
+/// A step of a prologue or epilogue that is said whole: instructions of one iteration, or a barrier or wait.
+struct SaidStep {
+  std::variant<Nodes, AddedOp> what;
+  /// Of instructions: from the first iteration in front of the loop, from its end behind it (-1 is the last one).
+  int iteration = 0;
+  /// Of a barrier: those who pass it, where it puts one group of waves behind the other.
+  sched::GroupMask groups = sched::kAllGroups;
+};
+
 //===- Pipelines ---------------------------------------------------------------------===//
 
 /// A part of a pipelined loop, or the body of one that is not.
@@ -320,6 +329,12 @@ public:
   /// `base` with ops of the groups between them; what is left over follows.
   ScheduleCluster interleave_ops(const Nodes &base, const std::vector<Nodes> &groups,
                                  const InterleaveOptions &options = {}, Place place = std::source_location::current());
+
+  /// Prologue and epilogue, step by step; with it the kernel's barriers and waits are those of its order too. Nothing
+  /// is derived any more: the program runs as it is said, if the verifier accepts it. Latency protects there while
+  /// direct copies take as long as memory does.
+  void say_around(const std::vector<SaidStep> &prologue, const std::vector<SaidStep> &epilogue,
+                  Place place = std::source_location::current());
 
   /// Says that hazards between these (all, if empty) which only latency protects are accepted, and why.
   void waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason,

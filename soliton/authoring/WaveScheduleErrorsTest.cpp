@@ -239,4 +239,40 @@ TEST(WaveScheduleErrors, NothingEscapes) {
   EXPECT_EQ(plan.diagnostics[0].id, DiagId::ScheduleProblemInvalid);
 }
 
+TEST(WaveScheduleErrors, ProloguesThatAreSaidWhole) {
+  EXPECT_WRONG(
+      {
+        Parts parts(s);
+        s.reorder_graph(parts.loop, {parts.loads, parts.writes, parts.reads, parts.mma});
+        s.say_around({}, {});
+      },
+      DiagId::ScheduleArgument, "a loop that is not pipelined has no prologue or epilogue");
+  EXPECT_WRONG(
+      {
+        Parts parts(s);
+        prefetch(s, parts);
+        s.say_around({{parts.loads}}, {{parts.mma, -1}});
+        s.say_around({}, {});
+      },
+      DiagId::ScheduleArgument, "prologue and epilogue are said twice");
+  EXPECT_WRONG(
+      {
+        Parts parts(s);
+        prefetch(s, parts);
+        s.say_around({{SetWavePrio(1)}}, {});
+      },
+      DiagId::ScheduleArgument, "a hint stands outside of the kernel");
+}
+
+/// What is left out of it is found by the verifier, not put back.
+TEST(WaveScheduleErrors, WhatAProgramThatIsSaidWholeLacks) {
+  LoopPlan plan = run([](ScheduleContext &s) {
+    Parts parts(s);
+    prefetch(s, parts);
+    s.say_around({{parts.loads}, {parts.writes}}, {{parts.reads, -1}});
+  });
+  ASSERT_TRUE(plan.ok()) << format(plan.diagnostics);
+  EXPECT_NE(judge(plan).find("[schedule-missing-op]"), std::string::npos) << judge(plan);
+}
+
 } // namespace

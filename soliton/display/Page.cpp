@@ -88,6 +88,9 @@ std::string printPage(const Picture &picture) {
       "<section class=\"card wide\"><h2>Timeline <small>modelled: in-order issue with the latencies of the target's "
       "table, nothing is measured</small></h2>\n";
   html += legend(picture) + kTimeline + "</section>\n";
+  for (const auto &[heading, text] : picture.further)
+    html += "<section class=\"card wide\"><h2>" + escapeHtml(heading) + "</h2>\n<pre>" + escapeHtml(text) +
+            "</pre></section>\n";
   html += pageTables(picture, summary);
   html += "</main>\n<script type=\"application/json\" id=\"data\">" + pageData(picture, summary) +
           "</script>\n<script>\n" + kPageScript + "</script>\n</body>\n</html>\n";

@@ -30,6 +30,8 @@ struct Picture {
   std::string certificate;
   /// Trips of the kernel that are drawn. Every further one repeats the last.
   int trips = 2;
+  /// Further cards of the page: a heading and its text, line by line.
+  std::vector<std::pair<std::string, std::string>> further = {};
 };
 
 /// The op's key without what tells its pieces apart.

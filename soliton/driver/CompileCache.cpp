@@ -96,6 +96,8 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("schedule file", schedule.file)
       .add("schedule file name", schedule.fileName)
       .add("strict", schedule.strict)
+      .add("swizzle", schedule.placement.swizzle)
+      .add("copies in order", schedule.placement.copiesInOrder)
       .add("direct copies", options.directCopies)
       .add("mma", options.mma)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))

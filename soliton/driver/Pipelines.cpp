@@ -39,8 +39,8 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
   kernel.addPass(createCombineLatePass());
   kernel.addPass(createPlanMovementPass());
   kernel.addPass(mlir::createCSEPass());
-  kernel.addPass(createUseDirectCopiesPass());
-  kernel.addPass(createPlaceSharedPass()); // `Placed`
+  kernel.addPass(createUseDirectCopiesPass({.inOrder = schedule.placement.copiesInOrder}));
+  kernel.addPass(createPlaceSharedPass({.noSwizzle = !schedule.placement.swizzle})); // `Placed`
 
   // The one expansion into instructions: `Expanded`. Pieces that nobody uses are no instructions.
   kernel.addPass(createExpandTilesPass({.keepOutside = !schedule.file.empty()}));

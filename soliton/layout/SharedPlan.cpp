@@ -35,6 +35,10 @@ bool suitsRuns(const SharedMap &map, const std::vector<int64_t> &runs) {
 }
 
 SharedMap chooseMap(const MapRequest &request) {
+  if (!request.mayBeSwizzled) {
+    SharedMap padded = choosePadding(request.plain, request.elementBits, request.accesses).map;
+    return suitsRuns(padded, request.runs) ? padded : request.plain;
+  }
   std::vector<SharedAccessPattern> first;
   for (const SharedAccessPattern &pattern : request.accesses)
     first.push_back(firstAccess(pattern));

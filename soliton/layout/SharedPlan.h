@@ -28,13 +28,14 @@ struct MapRequest {
   /// Elements that instructions write without a gap, whatever the map: rows that such a run crosses have no padding,
   /// and what a swizzle exchanges belongs to one run.
   std::vector<int64_t> runs;
+  bool mayBeSwizzled = true;
 };
 
 /// Whether all runs can write the tile as the map stores it.
 bool suitsRuns(const SharedMap &map, const std::vector<int64_t> &runs);
 
 /// A swizzle where one frees all accesses of conflicts, otherwise the smallest padding, if runs can skip it; the plain
-/// map where neither suits them.
+/// map where neither suits them. Without swizzles the padding, conflicts or not.
 SharedMap chooseMap(const MapRequest &request);
 
 //===----------------------------------------------------------------------===//

@@ -132,4 +132,32 @@ TEST(SharedPlan, MapsFreeAllAccessesOfConflicts) {
   request.runs = {8};
   EXPECT_TRUE(suitsRuns(chooseMap(request), request.runs));
 }
+
+TEST(SharedPlan, WithoutSwizzlesRowsArePaddedOrPlain) {
+  Dim m("M"), k("K");
+  BankModel model{32, {}};
+  for (int first = 0; first < 64; first += 8)
+    model.phases.push_back({first, first + 1, first + 2, first + 3, first + 4, first + 5, first + 6, first + 7});
+  MapRequest request{
+      .plain = {{{m, 64}, {k, 64}}}, .elementBits = 16, .accesses = {}, .runs = {}, .mayBeSwizzled = false};
+  request.accesses.push_back({Layout::parse("reg = (8 K 1), lane = (16 M 1)(4 K 8)").value(), 8, model});
+  SharedMap padded = chooseMap(request);
+  EXPECT_FALSE(padded.isSwizzled());
+  EXPECT_GT(padded.padding, 0);
+  EXPECT_EQ(countConflicts(padded, 16, request.accesses[0]), 0);
+  // A copy writes eight rows in one run and skips no padding: conflicts are left.
+  request.runs = {512};
+  EXPECT_EQ(chooseMap(request), request.plain);
+}
+
+/// A swizzle is recomputed for every instruction of a copy (the framework once did so for the first only): what it
+/// exchanges belongs to one run, wherever in the tile that begins.
+TEST(SharedPlan, ASwizzleThatLeavesARunIsNoMapForIt) {
+  Dim m("M"), k("K");
+  SharedMap rows{{{m, 64}, {k, 64}}};
+  rows.swizzle = {8, 1, 8};
+  ASSERT_FALSE(rows.verify());
+  EXPECT_TRUE(suitsRuns(rows, {512}));
+  EXPECT_FALSE(suitsRuns(rows, {32})) << "half a row: its chunks go to places that another instruction writes";
+}
 } // namespace

@@ -1,12 +1,13 @@
 // Judges the lists of a faithful program by the core's verifier: every hazard proven, left to latency, or violated.
 //
 // Ops of the lists are the operations of the body; their waits and barriers stand as they are. The instance of an op is
-// counted: the prologue runs iterations 0, 1, … of it, the epilogue those that are left. What runs beyond the last one
-// reads a tile that nobody loads; it is listed and left out.
+// counted: the prologue runs iterations 0, 1, … of it, the epilogue those that are left. A fragment that is read beyond
+// the last one is of a tile that nobody loads: it is listed and left out, if nobody uses it.
 #include "soliton/pipeline/Compile.h"
 #include "soliton/pipeline/ToCore.h"
 
 #include <algorithm>
+#include <map>
 
 namespace soliton::pipe {
 namespace {
@@ -56,6 +57,7 @@ private:
         found = static_cast<int>(i);
     if (found >= 0)
       ++taken[found];
+    lastTaken = found;
     return found;
   }
 
@@ -79,12 +81,15 @@ private:
     std::fill(taken.begin(), taken.end(), 0);
     std::vector<sched::Entry> list;
     int position = 0, cluster = 0;
+    stale.clear();
     for (const ScheduleEntry &entry : entries) {
       sched::Entry converted = entry.op.tag < kFirstFrameworkTag ? operation(entry.op, phase) : mark(entry.op);
       bool hint = entry.op.role == OpRole::Fence;
       bool dead = converted.kind == sched::EntryKind::Op && phase == Phase::Epilogue && converted.iteration >= 0;
       if (dead)
         result.proof.deadReads.push_back(result.text(entry.op));
+      if (converted.kind == sched::EntryKind::Op && !hint)
+        checkBehindEnd(entry.op, dead);
       if (hint || dead)
         continue;
       converted.position = position++;
@@ -93,6 +98,28 @@ private:
       list.push_back(converted);
     }
     return list;
+  }
+
+  /// Beyond the last tile only fragments are read, and what they leave in registers is used by nobody.
+  void checkBehindEnd(const OpDesc &op, bool dead) {
+    int index = lastTaken, half = index / (static_cast<int>(result.body.size()) / result.config.numPartitions);
+    auto report = [&](const std::string &message, const std::string &hint) {
+      result.diagnostics.push_back({Severity::error, DiagId::PipelineTile, op.where.place(), message, hint, {}});
+    };
+    if (dead && op.role != OpRole::FragmentLoad)
+      return report("`" + result.text(op) + "` runs behind the loop for a tile more than there are",
+                    "leave it out of the epilogue");
+    for (const Touch &touch : pipeline.touches(result.body[index], half)) {
+      auto found = stale.find(touch.name);
+      if (!touch.write && found != stale.end())
+        report("`" + result.text(op) + "` finds in `" + touch.name + "` what `" + found->second +
+                   "` read behind the loop, of a tile that nobody loads",
+               "leave that read out of the epilogue, or put it behind");
+      if (touch.write && !touch.shared && dead)
+        stale[touch.name] = result.text(op);
+      else if (touch.write)
+        stale.erase(touch.name);
+    }
   }
 
   /// A load fetches the tile of its stage: as declared, and in front of the loop counted from the first tile.
@@ -150,6 +177,10 @@ private:
   CoreLoop loop;
   /// By index in the body: how often the list has it so far.
   std::vector<int> taken;
+  /// The op of the body that was counted last.
+  int lastTaken = -1;
+  /// Registers that hold a tile that nobody loads, and by which op.
+  std::map<std::string, std::string> stale;
 };
 } // namespace
 

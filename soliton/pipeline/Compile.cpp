@@ -10,6 +10,13 @@ std::string_view nameOf(Mode mode) {
   return mode == Mode::Exact ? "exact" : "faithful";
 }
 
+PipelineOptions faithful(std::string waiver) {
+  PipelineOptions options{Mode::Faithful, {}};
+  if (!waiver.empty())
+    options.waivers.push_back({"", "", "", std::move(waiver)});
+  return options;
+}
+
 static bool hasErrors(const std::vector<Diagnostic> &diagnostics) {
   return std::any_of(diagnostics.begin(), diagnostics.end(),
                      [](const Diagnostic &diagnostic) { return diagnostic.severity == Severity::error; });

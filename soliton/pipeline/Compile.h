@@ -29,6 +29,9 @@ struct PipelineOptions {
   std::vector<sched::Waiver> waivers;
 };
 
+/// The framework's own program; hazards that only latency protects are accepted for this reason, or, without one, not.
+PipelineOptions faithful(std::string waiver = {});
+
 /// What the core made of the pipeline, or found about it.
 struct Proof {
   sched::Problem problem;

@@ -2,11 +2,11 @@
 // every K tile once, in order, from operands of that very tile. Then mutants: a wrong declaration that is accepted must
 // still compute the right thing, and what breaks a proven program must be reported.
 #include "TestPipelines.h"
+#include "TestTileRun.h"
 
 #include "soliton/schedule/Verify.h"
 
 #include <functional>
-#include <map>
 #include <random>
 
 using namespace soliton;
@@ -14,74 +14,6 @@ using namespace soliton::pipe;
 using namespace soliton::pipe::testing;
 
 namespace {
-constexpr int kUnset = -1000;
-
-/// Which K tile lies where, for one wave of a double-buffer program of `trips` trips.
-class TileRun {
-public:
-  TileRun(const CompiledPipeline &made, int trips, bool wholeStage) : wholeStage(wholeStage) {
-    run(made.prologue, 0);
-    for (int trip = 0; trip < trips; ++trip)
-      run(made.kernel, 2 * (trip + 1));
-    run(made.epilogue, 2 * (trips + 1));
-    for (int row : {0, 1})
-      for (int column : {0, 1}) {
-        std::vector<int> expected;
-        for (int tile = 0; tile < 2 * (trips + 1); ++tile)
-          expected.push_back(tile);
-        right &= sums[{row, column}] == expected;
-      }
-  }
-
-  bool right = true;
-
-private:
-  using Key = std::tuple<int, int, int>;
-
-  void run(const std::vector<ScheduleEntry> &entries, int base) {
-    for (const ScheduleEntry &entry : entries)
-      step(entry.op, base);
-  }
-
-  void step(const OpDesc &op, int base) {
-    int channel = op.tag == kLoadA || op.tag == kMmaLoadA ? 0 : 1;
-    if (op.role == OpRole::GlobalLoad)
-      tiles[{channel, op.stage, op.subtile}] = base + tilesFromLoop(op.k);
-    if (op.role == OpRole::FragmentLoad)
-      fragments[{channel, op.subtile}] = read(channel, op);
-    if (op.role != OpRole::Compute)
-      return;
-    int a = value({0, op.stage}), b = value({1, op.subtile});
-    sums[{op.stage, op.subtile}].push_back(a == b ? a : kUnset);
-  }
-
-  int tileAt(const Key &key) const {
-    auto found = tiles.find(key);
-    return found == tiles.end() ? kUnset : found->second;
-  }
-  int value(std::pair<int, int> fragment) const {
-    auto found = fragments.find(fragment);
-    return found == fragments.end() ? kUnset : found->second;
-  }
-  /// Ping-pong: rows and columns of a quadrant may lie in either half-tile.
-  int read(int channel, const OpDesc &op) const {
-    int first = tileAt({channel, op.stage, 0}), second = tileAt({channel, op.stage, 1});
-    return !wholeStage ? tileAt({channel, op.stage, op.subtile}) : first == second ? first : kUnset;
-  }
-
-  bool wholeStage;
-  std::map<Key, int> tiles;
-  std::map<std::pair<int, int>, int> fragments;
-  std::map<std::pair<int, int>, std::vector<int>> sums;
-};
-
-bool computesRight(const CompiledPipeline &made) {
-  for (int trips : {0, 1, 2, 5})
-    if (!TileRun(made, trips, made.name == "ping_pong").right)
-      return false;
-  return true;
-}
-
 /// A pipeline with a declaration that a test changes.
 template <typename Base>
 class Mutant : public Base {
@@ -322,71 +254,4 @@ TEST(Mutants, GoodDeclarationsAreAccepted) {
     ++good;
   }
   EXPECT_GE(good, 100);
-}
-
-// ---- Incidents of the framework (section 8.7) ---------------------------------------------------------------------
-
-namespace {
-/// A faithful program whose lists a test changes, judged again with what ships waived.
-CompiledPipeline rejudged(const PipelineSchedule &pipeline, const std::function<void(CompiledPipeline &)> &change) {
-  PipelineOptions options{Mode::Faithful, {{"", "", "", "as shipped"}}};
-  CompiledPipeline made = compilePipeline(pipeline, options);
-  EXPECT_TRUE(made.ok()) << format(made.diagnostics);
-  change(made);
-  made.proof = {};
-  made.diagnostics.clear();
-  options.waivers.clear();
-  auditProgram(pipeline, options, made);
-  return made;
-}
-
-bool hasHazard(const CompiledPipeline &made, const std::string &kind, const std::string &region) {
-  return std::any_of(made.proof.report.hazards.begin(), made.proof.report.hazards.end(), [&](const sched::Hazard &h) {
-    return h.value != sched::HazardClass::Proven && nameOf(h.dependence.kind) == kind &&
-           made.proof.problem.regions[h.dependence.region].name == region;
-  });
-}
-} // namespace
-
-TEST(Incidents, PrologueOfTheWrongTile) {
-  CompiledPipeline made =
-      rejudged(PingPong(pingFp8()), [](CompiledPipeline &program) { program.prologue[6].op.k = KOffset::K0; });
-  EXPECT_TRUE(std::any_of(made.diagnostics.begin(), made.diagnostics.end(), [](const Diagnostic &diagnostic) {
-    return diagnostic.id == DiagId::PipelineStage;
-  })) << format(made.diagnostics);
-  EXPECT_FALSE(computesRight(made));
-}
-
-TEST(Incidents, CompletionLoadTakenForAPrefetch) {
-  // Classified by its K offset, the load that completes stage 0 may stay in flight: one load too many at b7.
-  CompiledPipeline made = rejudged(PingPong(pingBf16()), [](CompiledPipeline &program) {
-    for (ScheduleEntry &entry : program.kernel)
-      if (entry.op.tag == kWaitVm && entry.timeSlot > 35)
-        entry.op.waitValue = 8;
-  });
-  EXPECT_TRUE(hasHazard(made, "RAW", "A01"));
-  EXPECT_FALSE(hasHazard(rejudged(PingPong(pingBf16()), [](CompiledPipeline &) {}), "RAW", "A01"));
-}
-
-TEST(Incidents, NoBarrierBehindTheEntryWait) {
-  // The flake of small fp8 tiles: vm is one wave's own counter.
-  for (int at : {2, 26}) {
-    CompiledPipeline made = rejudged(Pipeline4Wave(four(1, 64, 64, 128)), [&](CompiledPipeline &program) {
-      ASSERT_EQ(program.kernel[at].op.tag, kBarrier);
-      program.kernel.erase(program.kernel.begin() + at);
-    });
-    EXPECT_TRUE(hasHazard(made, "RAW", at == 2 ? "B01" : "B11"));
-    EXPECT_TRUE(hasHazard(made, "WAR", at == 2 ? "A00" : "A10"));
-  }
-}
-
-TEST(Incidents, OneIterationRunsIntoTheEpilogue) {
-  // K = 2 BK: no trip of the loop, the epilogue follows the prologue at once and reads what no barrier has ordered.
-  CompiledPipeline made = faithful(Pipeline4Wave(four(1, 64, 64, 128)));
-  sched::VerifyOptions once;
-  once.tripCount = 1;
-  sched::Report report = sched::verify(made.proof.problem, made.proof.schedule, made.proof.program, once);
-  EXPECT_FALSE(report.ok());
-  CompiledPipeline exact = compilePipeline(Pipeline4Wave(four(1, 64, 64, 128)));
-  EXPECT_TRUE(sched::verify(exact.proof.problem, exact.proof.schedule, exact.proof.program, once).ok());
 }

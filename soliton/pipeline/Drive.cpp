@@ -1,6 +1,6 @@
 #include "soliton/pipeline/Drive.h"
 
-#include "soliton/pipeline/Compile.h"
+#include "soliton/pipeline/TileProgram.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,9 +9,10 @@ namespace soliton::pipe {
 namespace {
 /// One step of the loop of a kernel: an op of the body, or a barrier or hint that stands between.
 struct Step {
-  /// Index in the body; -1: `mark`.
+  /// Index in the body; -1: `mark`, or in a program as shipped `said`.
   int op = -1;
   const sched::Operation *mark = nullptr;
+  const OpDesc *said = nullptr;
 };
 
 /// The instructions of an op. Through registers, loads work one tile further ahead than the stores they follow.
@@ -22,8 +23,8 @@ struct Instructions {
 
 class Driver {
 public:
-  Driver(const PipelineSchedule &pipeline, ScheduleContext &context)
-      : pipeline(pipeline), s(context), made(compilePipeline(pipeline)) {}
+  Driver(const PipelineSchedule &pipeline, ScheduleContext &context, const PipelineOptions &options)
+      : pipeline(pipeline), s(context), options(options), made(compilePipeline(pipeline, options)) {}
 
   void run() {
     Nodes loop = s.get_node_by_tag(pipeline.loopTag());
@@ -31,13 +32,14 @@ public:
       return;
     if (!made.ok())
       return passOn();
-    if (!findTile() || !selectAll())
-      return;
-    checkGeometry();
-    build(loop);
+    if ((isShipped() ? findShipped() : findTile()) && selectAll()) {
+      checkGeometry();
+      build(loop);
+    }
   }
 
 private:
+  bool isShipped() const { return made.mode == Mode::Faithful; }
   std::string quoted(const OpDesc &op) const { return "`" + pipeline.text(op) + "`"; }
   void error(DiagId id, const OpDesc &op, std::string message, std::string hint, std::vector<Note> notes = {}) {
     s.error({Severity::error, id, op.where.place(), std::move(message), std::move(hint), std::move(notes)});
@@ -80,14 +82,33 @@ private:
       halves[half].push_back({index, &proof.problem.operations[operation]});
     }
     for (const std::vector<Step> &other : halves)
-      if (!apart || !std::ranges::equal(halves[0], other, [&](const Step &a, const Step &b) { return isSame(a, b); })) {
-        error(DiagId::PipelineHalvesDiffer, made.body.front(),
-              "the halves of `" + pipeline.name() +
-                  "` are ordered differently, and one iteration of the kernel's loop is one half",
-              "keep the declared order (`Strategy::Identity`), and declare the halves by one function: `halves`");
-        return false;
-      }
+      if (!apart || !std::ranges::equal(halves[0], other, [&](const Step &a, const Step &b) { return isSame(a, b); }))
+        return reportHalves();
     tile = std::move(halves[0]);
+    return true;
+  }
+
+  bool reportHalves() {
+    error(DiagId::PipelineHalvesDiffer, made.body.front(),
+          "the halves of `" + pipeline.name() +
+              "` are ordered differently, and one iteration of the kernel's loop is one half",
+          "keep the declared order (`Strategy::Identity`), and declare the halves by one function: `halves`");
+    return false;
+  }
+
+  /// The same of the framework's own program, whose waits are those of one geometry.
+  bool findShipped() {
+    if (!pipeline.geometry()) {
+      error(DiagId::PipelineGeometry, made.body.front(),
+            "the waits of `" + pipeline.name() + "` as shipped are those of one geometry, and it was given none",
+            "make it from the kernel's own tile, element type and waves");
+      return false;
+    }
+    shipped = byTiles(pipeline, made);
+    if (!shipped)
+      return reportHalves();
+    for (const TileEntry &entry : shipped->kernel)
+      tile.push_back({entry.op, nullptr, &entry.mark});
     return true;
   }
 
@@ -197,11 +218,14 @@ private:
     const OpDesc &op = made.body[index];
     Place place = op.where.place();
     Instructions &all = instructions[index];
-    for (const Selection &what : pipeline.selects(op)) {
+    for (const Selection &what : isShipped() ? pipeline.selectsShipped(op) : pipeline.selects(op)) {
       if (what.tag.empty() == named || (named && !s.has_tag(what.tag)))
         continue;
       Instructions found;
-      if (goesThroughRegisters(op, what)) {
+      bool throughRegisters = goesThroughRegisters(op, what);
+      if (throughRegisters && isShipped())
+        return reportRegisters(op, what.tag);
+      if (throughRegisters) {
         found.main = select(what, OpRole::SharedStore, place);
         found.loadsAhead = s.partition_by_use(select({what.tag}, OpRole::GlobalLoad, place), found.main, place).first;
       } else {
@@ -212,6 +236,14 @@ private:
       all.main = all.main + found.main;
       all.loadsAhead = all.loadsAhead + found.loadsAhead;
     }
+  }
+
+  void reportRegisters(const OpDesc &op, const std::string &tag) {
+    if (failed)
+      return;
+    error(DiagId::PipelineCounterpart, op,
+          quoted(op) + " as shipped copies past the registers, and the tile of `" + tag + "` goes through them",
+          "ask for direct copies and give the kernel rows of whole 16 bytes, or take the pipeline in exact mode");
   }
 
   void reportMissing(const OpDesc &op) {
@@ -225,10 +257,10 @@ private:
   }
 
   /// The numbers of the geometry that the declaration was made for are those of its own chip, with direct copies. How
-  /// many matrix instructions multiply a quadrant is the kernel's choice.
+  /// many matrix instructions multiply a quadrant is the kernel's choice. A program as shipped waits by these numbers.
   void checkGeometry() {
     const KernelGeometry *geometry = pipeline.geometry();
-    if (!geometry || s.get_hardware_constraint().target != mi355xName())
+    if (!geometry || (s.get_hardware_constraint().target != mi355xName() && !isShipped()))
       return;
     for (const auto &[index, found] : instructions) {
       const OpDesc &op = made.body[index];
@@ -275,6 +307,33 @@ private:
     if (pipeline.waveGroups() > 1)
       s.stagger(p.KERNEL, place);
     s.unroll(p.KERNEL, pipeline.copiesPerTrip(), place);
+    if (shipped)
+      sayAround(place);
+  }
+
+  /// Prologue and epilogue as shipped. Order is kept there without fences, and priorities matter in the loop.
+  void sayAround(const Place &place) {
+    auto steps = [&](const std::vector<TileEntry> &entries) {
+      std::vector<SaidStep> list;
+      for (const TileEntry &entry : entries)
+        if (entry.op >= 0)
+          list.push_back({instructionsFor(entry.op), entry.tile});
+        else if (entry.mark.role == OpRole::Sync)
+          list.push_back({addedFor(entry.mark, place), 0, entry.groups});
+      return list;
+    };
+    s.say_around(steps(shipped->prologue), steps(shipped->epilogue), place);
+    for (const sched::Waiver &waiver : options.waivers)
+      s.waive_latency_only(Nodes(), Nodes(), waiver.reason, place);
+  }
+
+  /// Those of an op, whichever half it was found in: the other one has the same.
+  const Nodes &instructionsFor(int index) const {
+    auto known = instructions.find(index);
+    for (auto other = instructions.begin(); known == instructions.end() && other != instructions.end(); ++other)
+      if (index % tileLength() == other->first % tileLength())
+        known = other;
+    return known->second.main;
   }
 
   std::vector<ScheduleItem> order() {
@@ -360,6 +419,10 @@ private:
       }
       closed |= role == OpRole::Compute;
       pending |= role == OpRole::FragmentLoad;
+      if (step.said && step.op < 0) {
+        items.emplace_back(addedFor(*step.said, made.body.front().where.place()));
+        continue;
+      }
       if (step.op < 0) {
         items.push_back(marked(*step.mark, pending));
         pending &= step.mark->kind != sched::OpKind::Barrier;
@@ -387,7 +450,10 @@ private:
 
   const PipelineSchedule &pipeline;
   ScheduleContext &s;
+  PipelineOptions options;
   CompiledPipeline made;
+  /// Faithful mode: the framework's own program.
+  std::optional<TileProgram> shipped;
   std::vector<Step> tile;
   /// By index in the body.
   std::map<int, Instructions> instructions;
@@ -397,19 +463,22 @@ private:
 };
 } // namespace
 
-void drive(const PipelineSchedule &pipeline, ScheduleContext &context) {
-  Driver(pipeline, context).run();
+void drive(const PipelineSchedule &pipeline, ScheduleContext &context, const PipelineOptions &options) {
+  Driver(pipeline, context, options).run();
 }
 
-WaveSchedule toSchedule(std::shared_ptr<const PipelineSchedule> pipeline) {
+WaveSchedule toSchedule(std::shared_ptr<const PipelineSchedule> pipeline, const PipelineOptions &options) {
   std::string name = pipeline->name();
-  return {std::move(name), [pipeline = std::move(pipeline)](ScheduleContext &s) { drive(*pipeline, s); }};
+  return {std::move(name),
+          [pipeline = std::move(pipeline), options](ScheduleContext &s) { drive(*pipeline, s, options); }};
 }
 
-sched::ScheduleRequest pipeline(std::shared_ptr<const PipelineSchedule> declared) {
+sched::ScheduleRequest pipeline(std::shared_ptr<const PipelineSchedule> declared, const PipelineOptions &options) {
   sched::ScheduleRequest request;
   request.name = declared->name();
-  request.written = std::make_shared<WaveSchedule>(toSchedule(std::move(declared)));
+  request.placement.swizzle = !declared->geometry() || declared->geometry()->swizzle;
+  request.placement.copiesInOrder = options.mode == Mode::Faithful && declared->halvesAreRows();
+  request.written = std::make_shared<WaveSchedule>(toSchedule(std::move(declared), options));
   return request;
 }
 

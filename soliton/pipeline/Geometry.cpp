@@ -58,6 +58,7 @@ private:
     g.simdWidth = kAccessBytes / shape.elemBytes;
     g.isFp8 = shape.elemBytes == 1;
     g.mmaM = g.mmaN = shape.mma;
+    g.swizzle = shape.swizzle;
     // 16x16x32 and 32x32x16 for two bytes, 16x16x128 and 32x32x64 for one.
     g.mmaK = (g.isFp8 ? 128 : 32) * 16 / shape.mma;
     divides("a wave's rows", waveM, "two matrix instructions", 2 * g.mmaM);

@@ -28,6 +28,8 @@ struct KernelGeometry {
   int mmasPerOp = 0, kMmas = 0;
   /// Bytes of all stages.
   int64_t sharedBytes = 0;
+  /// Chunks of shared rows change places; off: they are plain.
+  bool swizzle = true;
 
   /// Loads per block, so that a block's matrix instructions cover them; 0: no cap.
   int maxGlobals() const;
@@ -42,6 +44,7 @@ struct TileShape {
   int mma = 16;
   /// Rows and columns of a wave's own tile (ping-pong); 0: half of the workgroup's.
   int wm = 0, wn = 0;
+  bool swizzle = true;
 };
 
 struct GeometryResult {

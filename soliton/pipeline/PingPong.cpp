@@ -53,4 +53,16 @@ std::vector<Touch> PingPong::touches(const OpDesc &op, int half) const {
           readsShared(tileName(op.channel, op.stage, 1), byGroup ? 2 : sched::kAllGroups), touches.back()};
 }
 
+std::vector<Selection> PingPong::selectsShipped(const OpDesc &op) const {
+  std::vector<Selection> selections = selects(op);
+  if (op.role != OpRole::GlobalLoad)
+    return selections;
+  bool isRow = op.channel == 0;
+  for (Selection &selection : selections) {
+    selection.feeds.clear();
+    selection.parts = {{isRow ? "M" : "N", op.subtile, 2}};
+  }
+  return selections;
+}
+
 } // namespace soliton::pipe

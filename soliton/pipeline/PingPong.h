@@ -31,6 +31,9 @@ public:
   /// Blocks are interleaved: fragments where they are first needed, loads where there is room.
   std::vector<OpDesc> buildBody() const override;
   std::vector<Touch> touches(const OpDesc &op, int half) const override;
+  /// A half of A is the rows of one group of waves, a half of B half of the columns.
+  std::vector<Selection> selectsShipped(const OpDesc &op) const override;
+  bool halvesAreRows() const override { return true; }
   const KernelGeometry *geometry() const override { return madeFor ? &*madeFor : nullptr; }
   std::string tagName(int tag) const override { return tileTagName(tag); }
 

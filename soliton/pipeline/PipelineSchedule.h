@@ -70,6 +70,10 @@ public:
   virtual std::string loopTag() const { return "k_loop"; }
   /// Driving a kernel: the instructions that an op stands for.
   virtual std::vector<Selection> selects(const OpDesc &op) const { return tileSelections(op, config()); }
+  /// Driving a kernel in faithful mode: the same for the framework's own half-tiles.
+  virtual std::vector<Selection> selectsShipped(const OpDesc &op) const { return selects(op); }
+  /// Whether those half-tiles are halves of the rows, whichever wave reads them.
+  virtual bool halvesAreRows() const { return false; }
   /// Driving a kernel: how instructions of one tile are spread among each other, as group hints. They are carried out:
   /// each takes the next instructions of its class, in the order of the body. None: one op after the other.
   virtual std::vector<OpDesc> spread(std::span<const OpDesc> body, const HintCounts &counts) const { return {}; }

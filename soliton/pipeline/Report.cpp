@@ -143,8 +143,8 @@ private:
       text += "  " + padded(number(row.op), 4) + padded(p.text(p.body[row.op]), 22) + padded(number(row.asap), 6) +
               padded(number(row.alap), 6) + number(row.slack()) + "\n";
     text += "critical path";
-    for (int op : report.criticalPath)
-      text += " " + number(op);
+    for (size_t i = 0; i < report.criticalPath.size(); ++i)
+      text += (i == 0 ? " " : " > ") + p.text(p.body[report.criticalPath[i]]);
     text += "\n";
   }
 

@@ -49,6 +49,13 @@ int CoreLoop::halfOfIndex(size_t index) const {
   return std::min(static_cast<int>(index / length), config.numPartitions - 1);
 }
 
+/// Of the half-tile that an op fills or reads; 1 where no geometry says.
+int64_t CoreLoop::bytesOf(const OpDesc &op) const {
+  const KernelGeometry *geometry = pipeline.geometry();
+  int rows = !geometry || op.channel < 0 ? 0 : op.channel == 0 ? geometry->bm / 2 : geometry->bn / 2;
+  return rows > 0 ? int64_t{rows} * geometry->bk * geometry->elemBytes : 1;
+}
+
 void CoreLoop::addStorage(std::span<const OpDesc> body) {
   for (size_t i = 0; i < body.size(); ++i)
     for (const Touch &touch : pipeline.touches(body[i], halfOfIndex(i))) {
@@ -57,7 +64,7 @@ void CoreLoop::addStorage(std::span<const OpDesc> body) {
       sched::Region region;
       region.name = touch.name;
       region.space = touch.shared ? sched::Space::Shared : sched::Space::Register;
-      region.size = touch.shared ? 1 : std::max(body[i].vgprDef, 1);
+      region.size = touch.shared ? bytesOf(body[i]) : std::max(body[i].vgprDef, 1);
       region.buffers = 1;
       // The body names its buffers itself: storage of one name is one piece.
       region.rotating = false;
@@ -106,6 +113,7 @@ sched::Operation CoreLoop::operation(const OpDesc &op, int half) const {
   std::vector<Touch> touches = pipeline.touches(op, half);
   sched::Operation result;
   result.key = pipeline.text(op);
+  result.origin.tags = {pipeline.tagName(op.tag)};
   result.place = op.where.place();
   result.kind = kindOf(op, touches);
   result.latency = std::max(op.latency, 1);

@@ -47,6 +47,7 @@ public:
   sched::Schedule schedule(const std::vector<std::vector<int>> &clusters) const;
 
 private:
+  int64_t bytesOf(const OpDesc &op) const;
   void addStorage(std::span<const OpDesc> body);
   void addOperations(std::span<const OpDesc> body);
   sched::Operation operation(const OpDesc &op, int half) const;

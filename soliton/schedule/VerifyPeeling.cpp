@@ -156,7 +156,9 @@ std::optional<Diagnostic> findLostInstance(const PathContext &context, const Pro
   for (int i = 0; i < problem.numOps(); ++i) {
     OpKind kind = problem.operations[i].kind;
     bool sync = kind == OpKind::Barrier || kind == OpKind::Wait || kind == OpKind::Commit;
-    if (sync || !context.schedule.slots[i].scheduled())
+    // What a schedule asks of the machine for its kernel changes nothing where it is not asked.
+    bool asked = kind == OpKind::Hint && !problem.operations[i].pinned;
+    if (sync || asked || !context.schedule.slots[i].scheduled())
       continue;
     for (int group = 0; group < problem.groups; ++group) {
       if (!(problem.operations[i].groups >> group & 1) || !stray[group][i])

@@ -40,6 +40,7 @@ private:
   void dropUnrolled();
   sched::ScheduleInput scheduleInput();
   void orderBarriers(sched::SyncOptions &options) const;
+  LogicalResult checkWritten();
   LogicalResult prove(std::optional<int> tripCount);
   void handOut();
   sym::Expr guard();

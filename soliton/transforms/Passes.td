@@ -111,20 +111,22 @@ def UseDirectCopiesPass : WavePass<"wave-use-direct-copies"> {
   let summary = "copy tiles from global to shared memory past the registers";
   let description = [{
     In a kernel with `direct_copies`, a global read whose tile goes to shared memory becomes a `wave.copy`, if the target can move it;
-    a remark says why not.
+    a remark says why not. Instructions bring the rows in the order in which waves read them or, with `in-order`, from the first to the last.
 
     Requires: `Indexed`, with explicit bounds. Ensures: `Indexed`.
   }];
+  let options = [Option<"inOrder", "in-order", "bool", "false", "rows from the first to the last, whoever reads them">];
 }
 
 def PlaceSharedPass : WavePass<"wave-place-shared"> {
   let summary = "give every shared tile its address map and its place";
   let description = [{
     Rows are swizzled or padded so that the accesses of all waves are free of bank conflicts by the target's model. A kernel that needs more
-    shared memory than the target has is refused.
+    shared memory than the target has is refused. With `no-swizzle` rows are padded, where copies past the registers can skip that, or plain.
 
     Requires: `Indexed`. Ensures: `Placed`.
   }];
+  let options = [Option<"noSwizzle", "no-swizzle", "bool", "false", "rows are padded or plain, never swizzled">];
 }
 
 def ExpandTilesPass : WavePass<"wave-expand-tiles"> {

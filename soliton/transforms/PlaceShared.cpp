@@ -3,7 +3,8 @@
 // Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank
 // conflict by the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory),
 // or, where that is not enough, rows are made longer by the smallest padding, if copies past the registers can skip it.
-// A tile that matrix instructions read by themselves lies as those expect it.
+// A tile that matrix instructions read by themselves lies as those expect it, whatever is asked for. Where no swizzle
+// is wanted, rows are padded or plain.
 // Tiles follow each other in the one shared block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
@@ -111,11 +112,12 @@ static LogicalResult checkFactors(KernelOp kernel, const Geometry &geometry) {
   return mlir::success(ok);
 }
 
-static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry) {
+static SharedMap conflictFreeMap(AllocateOp allocation, const Geometry &geometry, bool mayBeSwizzled) {
   MapRequest request{.plain = plainMap(allocation, geometry),
                      .elementBits = static_cast<int>(memoryBits(allocation.getResult().getType().getElementType())),
                      .accesses = {},
-                     .runs = {}};
+                     .runs = {},
+                     .mayBeSwizzled = mayBeSwizzled};
   if (std::optional<SharedMap> map = mapInPlace(allocation, geometry))
     return *map;
   for (Operation *user : allocation.getResult().getUsers()) {
@@ -137,7 +139,7 @@ struct PlaceSharedPass final : impl::PlaceSharedPassBase<PlaceSharedPass> {
       return signalPassFailure();
     kernel.walk([&](AllocateOp allocation) {
       MemoryType type = allocation.getResult().getType();
-      SharedMap map = conflictFreeMap(allocation, *geometry);
+      SharedMap map = conflictFreeMap(allocation, *geometry, !noSwizzle);
       allocation.getResult().setType(MemoryType::get(type.getContext(), type.getShape(), type.getElementType(),
                                                      type.getSpace(), SharedMapAttr::get(type.getContext(), map)));
     });

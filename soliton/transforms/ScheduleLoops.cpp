@@ -103,11 +103,32 @@ void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
       options.barriers.slotCost[i] = 0;
 }
 
+/// An algorithm finds another schedule where registers do not suffice; what an author wrote would be spilled, if its
+/// values alone take all that a wave of the workgroup has. Where there is one register file, the assembler says so.
+LogicalResult LoopScheduler::checkWritten() {
+  const Target &target = geometry.target();
+  int64_t simds = target.simdsPerComputeUnit, waves = (geometry.waveCount() + simds - 1) / simds;
+  int64_t own = target.registerFilePerSimdLane / std::max<int64_t>(waves, 1);
+  if (!request.written || !target.accumulatorRegistersPerLane || report.verified.registers < own)
+    return success();
+  return soliton::report(loop.getLoc(), DiagId::ScheduleRegisters)
+             .hint("take a smaller tile or fewer stages; rows that are aligned or padded go past the registers")
+         << "`" << plan.schedule.algorithm << "` keeps " << report.verified.registers
+         << " registers live, a wave of a workgroup of " << geometry.waveCount() << " has " << own
+         << ", and addresses need some of them";
+}
+
 /// Peels the schedule, adds what is missing, and has all of it verified.
 LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
   sched::assignBuffers(plan.problem, plan.schedule);
   if (request.hooks && request.hooks->afterSchedule)
     request.hooks->afterSchedule(plan.problem, plan.schedule);
+  if (plan.around && tripCount && *tripCount < plan.schedule.stages() - 1)
+    return soliton::report(loop.getLoc(), DiagId::ScheduleTrips)
+               .hint(
+                   "take the schedule without its own prologue and epilogue (a pipeline: exact mode), or a longer loop")
+           << "the loop has " << *tripCount << (*tripCount == 1 ? " iteration" : " iterations")
+           << ", the program that its schedule says is for at least " << plan.schedule.stages() - 1;
   sched::SyncOptions options;
   options.tripCount = tripCount;
   orderBarriers(options);
@@ -123,6 +144,8 @@ LogicalResult LoopScheduler::prove(std::optional<int> tripCount) {
   for (Diagnostic &diagnostic : report.verified.diagnostics)
     if (isAboutRegisters(diagnostic))
       diagnostic.severity = Severity::warning;
+  if (failed(checkWritten()))
+    return failure();
   bool strict = request.strict || plan.strict;
   if (strict)
     for (Diagnostic &remark : report.remarks)

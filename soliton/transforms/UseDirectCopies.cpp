@@ -9,8 +9,8 @@
 // The widest copy that the target has and that is contiguous in both memories is taken; each instruction of a wave
 // writes one run of the shared tile, lane after lane, which every target can. Copies come in the order in which waves
 // read: where two rows of waves read 64 rows each, the first copy brings rows 0 to 15 and 64 to 79, not 0 to 31, so
-// that who needs the first rows of its part waits for no others. What cannot be copied stays as it is, and a remark
-// says why.
+// that who needs the first rows of its part waits for no others (but not where rows are asked for in order). What
+// cannot be copied stays as it is, and a remark says why.
 //
 //===----------------------------------------------------------------------===//
 
@@ -106,7 +106,7 @@ static std::optional<std::string> obstacle(ReadOp read, WriteOp write, const Geo
   return std::nullopt;
 }
 
-static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
+static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry, bool inOrder) {
   if (std::optional<std::string> reason = obstacle(read, write, geometry))
     return {std::nullopt, 0, *reason};
   std::optional<std::vector<DimExtent>> tile = geometry.extents(read.getResult().getType());
@@ -121,7 +121,9 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry) {
     if (elements < 1 || !llvm::isPowerOf2_64(elements) || width % bytes != 0 || width > geometry.maxBytesPerAccess())
       continue;
     reason = "a wave cannot write " + std::to_string(width) + " bytes a lane in one run of the tile";
-    std::optional<Layout> layout = byReaders(*tile, write.getMemory(), geometry, elements);
+    std::optional<Layout> layout;
+    if (!inOrder)
+      layout = byReaders(*tile, write.getMemory(), geometry, elements);
     if (!layout)
       layout = coalesced(*tile, geometry.waveSize(), geometry.waveCount(), elements).layout;
     if (!layout || !writesRuns(*layout, *tile, elements))
@@ -178,7 +180,7 @@ struct UseDirectCopiesPass final : impl::UseDirectCopiesPassBase<UseDirectCopies
       ReadOp read = sourceOf(write);
       if (!read)
         continue;
-      if (Plan plan = planCopy(read, write, *geometry); plan.layout)
+      if (Plan plan = planCopy(read, write, *geometry, inOrder); plan.layout)
         useCopy(read, write, plan);
       else
         reportRemark(read.getLoc(), DiagId::DirectCopyImpossible)

@@ -22,6 +22,12 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
   command.add_option("--dtype", choice.dtype, "element types; see `soliton kernels`");
   command.add_option("--schedule", choice.schedule,
                      "none, prefetch, modulo, …, a shipped schedule, or a schedule file");
+  command.add_flag(
+      "--faithful", choice.faithful,
+      "of a declared pipeline (`soliton pipeline`): the program of its framework as it is, not a derived one");
+  command.add_option("--waive", choice.waive, "accept what only latency protects in it, for this reason");
+  command.add_option("--swizzle", choice.swizzle,
+                     "on or off: chunks of shared rows change places against bank conflicts");
   command.add_option("--direct-copies", choice.directCopies,
                      "on or off: tiles go from global to shared memory past the registers");
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");

@@ -34,6 +34,10 @@ struct KernelChoice {
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "none";
+  /// Of a declared pipeline: the framework's own program, and why what only latency protects there is accepted.
+  bool faithful = false;
+  std::string waive;
+  std::string swizzle = "on";
   /// For launches of any size.
   bool wideOffsets = false;
   bool json = false;
@@ -146,6 +150,10 @@ RowPadding paddingOf(const std::string &value);
 /// What `option` says, on or off; throws UsageError for anything else.
 bool isOn(const std::string &option, const std::string &value);
 
+/// Of the elements that a pipeline moves.
+int elementBytes(const std::string &dtype);
+/// Where `--faithful` asks for it: the declared pipeline of a resolved kernel as its framework ships it.
+void useShipped(Resolved &resolved, const KernelChoice &choice);
 /// What `--schedule` means; throws UsageError with the legal choices.
 sched::ScheduleRequest resolveSchedule(const std::string &said, const std::vector<WaveSchedule> &own = {});
 

@@ -111,7 +111,10 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
     throw UsageError(unknown("target", choice.target, targetNames()));
   if (choice.targetGiven)
     options.target = choice.target;
+  if (choice.faithful || !choice.waive.empty())
+    throw UsageError("`--faithful` is for kernels of the library, whose tile it knows; found the text of a module");
   options.schedule = resolveSchedule(choice.schedule);
+  options.schedule.placement.swizzle = isOn("--swizzle", choice.swizzle);
   return options;
 }
 

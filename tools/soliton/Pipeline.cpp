@@ -16,6 +16,15 @@
 #include <charconv>
 
 namespace soliton::cli {
+
+int elementBytes(const std::string &dtype) {
+  if (dtype == "fp8" || dtype == "f8")
+    return 1;
+  if (dtype == "bf16" || dtype == "f16")
+    return 2;
+  throw UsageError(withChoices("a pipeline has no elements of type `" + dtype + "`", dtype, {"bf16", "f16", "fp8"}));
+}
+
 namespace {
 
 /// `128x128x64`.
@@ -38,14 +47,6 @@ pipe::TileShape parseShape(const std::string &text) {
   shape.bn = numbers[1];
   shape.bk = numbers[2];
   return shape;
-}
-
-int elementBytes(const std::string &dtype) {
-  if (dtype == "fp8" || dtype == "f8")
-    return 1;
-  if (dtype == "bf16" || dtype == "f16")
-    return 2;
-  throw UsageError(withChoices("a pipeline has no elements of type `" + dtype + "`", dtype, {"bf16", "f16", "fp8"}));
 }
 
 pipe::PipelineChoice choiceOf(const PipelineCommand &command) {
@@ -118,6 +119,8 @@ Json pipelineJson(const pipe::CompiledPipeline &made) {
 std::vector<std::string> writePictures(const PipelineCommand &command, const pipe::CompiledPipeline &made) {
   const pipe::Proof &proof = made.proof;
   sched::Picture picture{proof.problem, proof.schedule, proof.program, proof.report, made.name, "", ""};
+  picture.further = {{"Blocks, waits, what is in flight, slack and critical path",
+                      pipe::toText(made, {command.edges, /*costs=*/true})}};
   std::vector<std::string> written;
   auto write = [&](const std::string &path, auto print) {
     if (path.empty() || proof.problem.operations.empty())

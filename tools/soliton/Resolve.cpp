@@ -236,6 +236,8 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolveSymbols(resolved, choice, given);
   const std::vector<WaveSchedule> own = resolved.own ? resolved.own->kernel.schedules : std::vector<WaveSchedule>();
   resolved.options.schedule = resolveSchedule(choice.schedule, own);
+  useShipped(resolved, choice);
+  resolved.options.schedule.placement.swizzle = isOn("--swizzle", choice.swizzle);
   resolved.options.wideOffsets = choice.wideOffsets;
   resolved.options.mma = choice.mma;
   resolved.options.directCopies = choice.directCopies.empty()

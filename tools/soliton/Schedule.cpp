@@ -9,6 +9,7 @@
 #include "soliton/display/Trace.h"
 #include "soliton/schedule/Certificate.h"
 
+#include <algorithm>
 #include <filesystem>
 
 namespace soliton::cli {
@@ -156,6 +157,11 @@ int showSchedule(const ScheduleCommand &command, std::ostream &out, std::ostream
     throw UsageError("`" + command.choice.kernel + "` has no loop that `" + command.choice.schedule + "` schedules");
   if (!command.check.empty())
     return checkProof(command, loops.front(), out);
+  bool asFile = !command.output.empty() || !command.diff.empty();
+  if (asFile && std::ranges::any_of(loops, [](const sched::LoopReport &loop) { return loop.around.has_value(); }))
+    throw UsageError(
+        "a program that is said whole has a prologue and epilogue of its own, which a schedule file cannot "
+        "say; leave `--output` and `--diff` out");
   std::string target = attempt ? attempt.result->image.target : command.choice.target;
   LoopPrinter printer(command, loops, target);
   // Files first: nothing is printed if one of them cannot be written.
