@@ -281,6 +281,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("installed-package", script("check_install.sh"), str(build)),
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
+        check("tuner-attack", python, script("attack_tuner.py"), "--soliton", str(build / "bin" / "soliton")),
         Suite("python", [python, script("python_package.py"), "--build", str(build)], parse_pytest),
         generated(build),
         pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),

@@ -182,7 +182,8 @@ void LoopCost::time(Modelled &result, const Program &program, int64_t interval) 
 }
 
 double LoopCost::microseconds(int64_t cycles) const {
-  return static_cast<double>(cycles) / static_cast<double>(target.clockMHz);
+  // A cycle of a problem is an issue slot of a wave.
+  return static_cast<double>(cycles * target.costs.valuIssue) / static_cast<double>(target.clockMHz);
 }
 
 } // namespace soliton::tune

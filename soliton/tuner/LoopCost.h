@@ -64,7 +64,7 @@ public:
   int64_t bound() const { return lowest; }
   /// The same for the interval alone.
   int64_t intervalBound() const { return bounds.lower(); }
-  /// Microseconds of so many cycles at the target's clock.
+  /// Microseconds of so many cycles (issue slots of a wave: some clocks on AMD) at the target's clock.
   double microseconds(int64_t cycles) const;
 
 private:
