@@ -129,9 +129,15 @@ Database::~Database() {
 
 //===- Results -----------------------------------------------------------------------===//
 
-std::optional<Result> Database::find(const Subject &subject, const std::string &hash, Stage stage) {
+/// What a row is called by its stage: `model`, or `duel 3fa2…`.
+static std::string rowName(Stage stage, const std::string &other) {
+  return std::string(nameOf(stage)) + (other.empty() ? "" : " " + other);
+}
+
+std::optional<Result> Database::find(const Subject &subject, const std::string &hash, Stage stage,
+                                     const std::string &other) {
   Statement statement(*this, "SELECT result FROM results WHERE subject=? AND hash=? AND stage=?");
-  if (!statement.bind(subject.key()).bind(hash).bind(nameOf(stage)).step())
+  if (!statement.bind(subject.key()).bind(hash).bind(rowName(stage, other)).step())
     return std::nullopt;
   return resultFromJson(statement.text(0));
 }
@@ -159,12 +165,13 @@ bool Database::storeAs(const std::string &subject, const Candidate &candidate, s
   return sqlite3_changes(file) > 0;
 }
 
-bool Database::store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result) {
+bool Database::store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
+                     const std::string &other) {
   execute("BEGIN IMMEDIATE");
   bool isNew = false;
   try {
     storeSubject(subject);
-    isNew = storeAs(subject.key(), candidate, nameOf(stage), toJson(result));
+    isNew = storeAs(subject.key(), candidate, rowName(stage, other), toJson(result));
     execute("COMMIT");
   } catch (...) {
     sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
@@ -280,7 +287,7 @@ int64_t Database::import(std::string_view lines) {
         return line.is_object() && line.contains(name) && line[name].is_string() ? line[name].get<std::string>() : "";
       };
       bool isResult = line.is_object() && line.contains("result") && resultFromJson(line["result"].dump()) &&
-                      parseStage(field("stage"));
+                      parseStage(field("stage").substr(0, field("stage").find(' ')));
       if (!isResult)
         throw TuneError("line " + std::to_string(number) + " is no result; expected what `soliton tune export` prints");
       Subject subject{field("kernel"), field("device"), field("driver"), field("build")};

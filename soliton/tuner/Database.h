@@ -66,9 +66,12 @@ public:
   Database(const Database &) = delete;
   Database &operator=(const Database &) = delete;
 
-  std::optional<Result> find(const Subject &subject, const std::string &hash, Stage stage);
+  /// `other` is the hash of whom a duel was with.
+  std::optional<Result> find(const Subject &subject, const std::string &hash, Stage stage,
+                             const std::string &other = {});
   /// False if there was one already, which stays.
-  bool store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result);
+  bool store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
+             const std::string &other = {});
   std::optional<Candidate> candidate(const std::string &hash);
 
   /// The run of these settings: a new one, or the one that there is.

@@ -7,7 +7,7 @@
 namespace soliton::tune {
 using Json = nlohmann::ordered_json;
 
-static constexpr std::array<std::string_view, 3> kStages = {"model", "answer", "device"};
+static constexpr std::array<std::string_view, 4> kStages = {"model", "answer", "device", "duel"};
 
 std::string_view nameOf(Stage stage) {
   return kStages[static_cast<size_t>(stage)];
@@ -40,6 +40,7 @@ std::string toJson(const Result &r) {
                {"shared_bytes", r.sharedBytes},
                {"measured_us", r.measuredMicroseconds},
                {"spread_us", r.spread},
+               {"other_us", r.otherMicroseconds},
                {"seconds", r.seconds}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -64,6 +65,7 @@ std::optional<Result> resultFromJson(std::string_view text) {
     r.sharedBytes = json.at("shared_bytes").get<int64_t>();
     r.measuredMicroseconds = json.at("measured_us").get<double>();
     r.spread = json.at("spread_us").get<double>();
+    r.otherMicroseconds = json.at("other_us").get<double>();
     r.seconds = json.at("seconds").get<double>();
     return r;
   } catch (const Json::exception &) {

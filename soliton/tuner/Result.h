@@ -27,7 +27,8 @@ namespace soliton::tune {
 enum class Stage : uint8_t {
   Model,  ///< verifier, resources, modelled time, code object
   Answer, ///< the emulator's
-  Device, ///< measured
+  Device, ///< measured alone
+  Duel,   ///< measured in turn with the best so far
 };
 std::string_view nameOf(Stage stage);
 std::optional<Stage> parseStage(std::string_view text);
@@ -46,6 +47,8 @@ struct Result {
   int64_t sharedBytes = 0;
   /// Median of what was measured, and the distance of its quartiles; 0: nothing was.
   double measuredMicroseconds = 0, spread = 0;
+  /// Of a duel: the median of the other, in the same turns.
+  double otherMicroseconds = 0;
   /// How long it took to find out.
   double seconds = 0;
 

@@ -39,9 +39,9 @@ public:
 
   bool isOver() {
     int64_t tried = static_cast<int64_t>(tuned.trials.size());
-    const Trial *best = tuned.best ? &tuned.trials[*tuned.best] : nullptr;
-    bool isAtBound = best && best->result.measuredMicroseconds == 0 && best->result.bound > 0 &&
-                     best->result.cycles <= best->result.bound && options.search.generation > 0 && endsAtBound;
+    const Trial *least = tuned.best ? &tuned.trials[*tuned.best] : nullptr;
+    bool isAtBound = endsAtBound && least && !options.measures && least->result.bound > 0 &&
+                     least->result.cycles <= least->result.bound;
     bool isPatient = options.patience == 0 || tried - lastBest < options.patience;
     tuned.ended = isAtBound                        ? "bound"
                   : tried >= options.search.budget ? "budget"
@@ -70,41 +70,80 @@ private:
     }
     if (unknown.empty())
       return;
-    std::vector<Result> results = context.judge(unknown, Stage::Model);
+    std::vector<Result> results = context.judge(unknown, {Stage::Model});
     for (size_t i = 0; i < unknown.size(); ++i) {
       keep(unknown[i], Stage::Model, results[i]);
       known[unknown[i].hash()].first = results[i];
     }
   }
 
-  void keep(const Candidate &candidate, Stage stage, const Result &result) {
+  void keep(const Candidate &candidate, Stage stage, const Result &result, const std::string &other = {}) {
     if (context.database)
-      context.database->store(context.subject, candidate, stage, result);
+      context.database->store(context.subject, candidate, stage, result, other);
   }
 
-  /// A winner must be right; a loser may be anything.
-  void checkAnswer(Trial &trial) {
-    std::optional<Result> answer =
-        context.database ? context.database->find(context.subject, trial.hash, Stage::Answer) : std::nullopt;
-    if (!answer) {
-      answer = context.judge({trial.candidate}, Stage::Answer).front();
-      keep(trial.candidate, Stage::Answer, *answer);
+  /// What was found out before, or is now.
+  Result ask(const Trial &trial, Stage stage, const Trial *other = nullptr) {
+    std::string otherHash = other ? other->hash : "";
+    std::optional<Result> found =
+        context.database ? context.database->find(context.subject, trial.hash, stage, otherHash) : std::nullopt;
+    if (!found) {
+      found = context.judge({trial.candidate}, {stage, other ? &other->candidate : nullptr}).front();
+      keep(trial.candidate, stage, *found, otherHash);
     }
-    if (!answer->isRefused()) {
-      trial.result.why = answer->why;
-      return;
-    }
-    trial.result.refusedBy = answer->refusedBy;
-    trial.result.why = answer->why;
+    return *found;
+  }
+
+  static void refuse(Trial &trial, const Result &by) {
+    trial.result.refusedBy = by.refusedBy;
+    trial.result.why = by.why;
     trial.cost = kRefused;
   }
+
+  /// Not where the model is sure enough: a measurement takes longer than all that came before it.
+  void measure(Trial &trial) {
+    constexpr double kHopeless = 1.6;
+    double modelled = trial.result.modelledMicroseconds;
+    if (leastModelled > 0 && modelled > kHopeless * leastModelled) {
+      refuse(trial, Result::refused("model", std::to_string(modelled) + " us modelled, the least are " +
+                                                 std::to_string(leastModelled)));
+      return;
+    }
+    leastModelled = leastModelled > 0 ? std::min(leastModelled, modelled) : modelled;
+    Result measured = ask(trial, Stage::Device);
+    if (measured.isRefused())
+      return refuse(trial, measured);
+    trial.result.measuredMicroseconds = measured.measuredMicroseconds;
+    trial.result.spread = measured.spread;
+    trial.cost = measured.measuredMicroseconds;
+  }
+
+  /// A winner must be right, and where times were measured win again; a loser may be anything.
+  void checkWinner(Trial &trial) {
+    Result answer = ask(trial, Stage::Answer);
+    if (answer.isRefused())
+      return refuse(trial, answer);
+    trial.result.why = answer.why;
+    const Trial *champion = best();
+    if (!options.measures || !champion)
+      return;
+    Result duel = ask(trial, Stage::Duel, champion);
+    if (duel.isRefused())
+      return refuse(trial, duel);
+    // Side by side: what one of them got from a cooler chip before does not count.
+    trial.cost = champion->cost * duel.measuredMicroseconds / duel.otherMicroseconds;
+  }
+
+  const Trial *best() const { return tuned.best ? &tuned.trials[*tuned.best] : options.champion; }
 
   void decide(const Candidate &candidate, const std::string &hash) {
     Trial trial{candidate, hash, known.at(hash).first, kRefused, false, known.at(hash).second};
     trial.cost = trial.result.cost();
-    double least = tuned.best ? tuned.trials[*tuned.best].cost : kRefused;
+    if (options.measures && !trial.result.isRefused())
+      measure(trial);
+    double least = best() ? best()->cost : kRefused;
     if (trial.cost < least)
-      checkAnswer(trial);
+      checkWinner(trial);
     trial.isBest = trial.cost < least;
     int64_t number = static_cast<int64_t>(tuned.trials.size());
     if (context.database)
@@ -126,6 +165,7 @@ private:
   std::unordered_map<std::string, std::pair<Result, bool>> known;
   std::unordered_map<std::string, size_t> numberOf;
   int64_t lastBest = 0;
+  double leastModelled = 0;
 };
 
 } // namespace

@@ -1,8 +1,8 @@
 //===- Tune.h - Search, judge, remember ------------------------------------===//
 //
 // Where domain, strategy, judges and database meet. Each generation of a search is judged as far as it is not known;
-// what would be the best so far must also give the right answer; then the search learns the costs in the order in which
-// it proposed them.
+// what would be the best so far must also give the right answer, and win again where it was measured; then the search
+// learns the costs in the order in which it proposed them.
 //
 //   Tuned tuned = tune(domain, candidateOf, {.strategy = Strategy::Evolution, .search = {.seed = 1, .budget = 200}},
 //                      {.judge = judge, .database = &database, .subject = subject});
@@ -33,8 +33,12 @@ struct Trial {
   bool wasKnown = false;
 };
 
-/// What candidates are judged by: one result for each, in their order.
-using Judges = std::function<std::vector<Result>(const std::vector<Candidate> &, Stage)>;
+/// What candidates are judged by: one result for each, in their order. A duel is with `other`.
+struct Question {
+  Stage stage = Stage::Model;
+  const Candidate *other = nullptr;
+};
+using Judges = std::function<std::vector<Result>(const std::vector<Candidate> &, const Question &)>;
 
 struct TuneOptions {
   Strategy strategy = Strategy::Evolution;
@@ -44,6 +48,11 @@ struct TuneOptions {
   int64_t patience = 0;
   /// The first decision of this search has this number in its run.
   int64_t firstDecision = 0;
+  /// Candidates are measured, one at a time, unless the model finds them hopeless; who measures best must also win a
+  /// duel with the best so far.
+  bool measures = false;
+  /// Whom the first best must beat: that of an earlier search.
+  const Trial *champion = nullptr;
 };
 
 struct TuneContext {

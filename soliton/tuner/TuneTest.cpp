@@ -1,6 +1,6 @@
 // The loop of the tuner: what it learns does not depend on who judges, when it was stopped, or who died.
 #include "soliton/tuner/Tune.h"
-#include "soliton/symbolic/Expr.h"
+#include "soliton/driver/Compile.h"
 #include "soliton/tuner/Space.h"
 #include "soliton/tuner/Workers.h"
 
@@ -26,9 +26,9 @@ Space tiles() {
 }
 
 /// Recorded timings: a number for each candidate that its hash decides, lower towards M = N = 128; some are refused.
-Result recorded(const Candidate &candidate, Stage stage) {
+Result recorded(const Candidate &candidate, const Question &question) {
   uint64_t noise = std::stoull(candidate.hash().substr(0, 8), nullptr, 16);
-  if (stage == Stage::Answer)
+  if (question.stage == Stage::Answer)
     return noise % 11 == 0 ? Result::refused("answer", "wrong") : Result();
   if (noise % 7 == 0)
     return Result::refused("resources", "too much");
@@ -41,7 +41,7 @@ Result recorded(const Candidate &candidate, Stage stage) {
 
 /// Judges with so many threads, each finishing when it likes.
 Judges judgesOf(int workers, int &judged) {
-  return [workers, &judged](const std::vector<Candidate> &candidates, Stage stage) {
+  return [workers, &judged](const std::vector<Candidate> &candidates, const Question &question) {
     std::vector<Result> results(candidates.size());
     judged += static_cast<int>(candidates.size());
     std::vector<std::thread> threads;
@@ -49,7 +49,7 @@ Judges judgesOf(int workers, int &judged) {
       threads.emplace_back([&, w] {
         for (size_t i = static_cast<size_t>(w); i < candidates.size(); i += static_cast<size_t>(workers)) {
           std::this_thread::sleep_for(std::chrono::microseconds((i * 7919) % 300));
-          results[i] = recorded(candidates[i], stage);
+          results[i] = recorded(candidates[i], question);
         }
       });
     for (std::thread &thread : threads)
@@ -127,6 +127,51 @@ TEST(Tune, AStoppedRunGoesOnWithTheSameDecisions) {
   }
   for (const char *suffix : {"", "-wal", "-shm"})
     std::filesystem::remove(path + suffix);
+}
+
+/// What alone is lucky loses the duel; what the model finds hopeless is never measured.
+TEST(Tune, WhoMeasuresBestMustWinAgain) {
+  std::vector<Candidate> candidates;
+  for (const char *name : {"steady", "lucky", "hopeless", "better", "broken"})
+    candidates.push_back({{{"name", name}}, ""});
+  std::map<std::string, double> modelled = {
+      {"steady", 10}, {"lucky", 10}, {"hopeless", 100}, {"better", 9}, {"broken", 9}};
+  std::map<std::string, double> alone = {{"steady", 20}, {"lucky", 15}, {"better", 18}},
+                                inTurn = {{"lucky", 21}, {"better", 17}};
+  std::vector<std::string> measured, duels;
+  TuneContext context;
+  context.judge = [&](const std::vector<Candidate> &asked, const Question &question) {
+    std::vector<Result> results;
+    for (const Candidate &candidate : asked) {
+      std::string name = candidate.choices.at("name");
+      Result result;
+      result.modelledMicroseconds = modelled[name];
+      if (question.stage == Stage::Device) {
+        measured.push_back(name);
+        result.measuredMicroseconds = alone[name];
+        if (name == "broken")
+          result = Result::refused("device", "an illegal access");
+      }
+      if (question.stage == Stage::Duel) {
+        duels.push_back(name + " with " + question.other->choices.at("name"));
+        result.measuredMicroseconds = inTurn[name];
+        result.otherMicroseconds = 20;
+      }
+      results.push_back(result);
+    }
+    return results;
+  };
+  TuneOptions options;
+  options.measures = true;
+  Tuned tuned = tuneAll(candidates, options, context);
+  EXPECT_EQ(measured, (std::vector<std::string>{"steady", "lucky", "better", "broken"}));
+  EXPECT_EQ(duels, (std::vector<std::string>{"lucky with steady", "better with steady"}));
+  ASSERT_TRUE(tuned.best);
+  EXPECT_EQ(tuned.trials[*tuned.best].candidate.choices.at("name"), "better");
+  EXPECT_EQ(tuned.trials[*tuned.best].cost, 17);
+  EXPECT_EQ(tuned.trials[1].cost, 21);
+  EXPECT_EQ(tuned.trials[2].result.refusedBy, "model");
+  EXPECT_EQ(tuned.trials[4].result.refusedBy, "device");
 }
 
 TEST(Space, SaysWhatIsWrong) {

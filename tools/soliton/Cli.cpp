@@ -52,12 +52,13 @@ CLI::App *addTune(CLI::App &app, TuneCommand &tuning) {
       ->check(CLI::Range(0, 256));
   tuneApp->add_option("--timeout", tuning.timeout, "seconds that a candidate may take")
       ->check(CLI::Range(0.1, 86400.0));
+  tuneApp->add_option("--device", tuning.device, "cuda, hip, emulator: measure there; otherwise times are modelled");
   tuneApp->add_option("--database", tuning.database, "where results are kept; else SOLITON_TUNE_DB, else in the cache");
   tuneApp->add_flag("--resume", tuning.resume, "go on with a run of these settings, which must be there");
   tuneApp->add_option("--html", tuning.html, "write a page: the best so far, all choices, what was refused");
   tuneApp->add_option("-o,--output", tuning.output, "write the winner's schedules, for --schedule");
   tuneApp->add_flag("--worker", tuning.isWorker, "judge candidates from standard input")->group("");
-  tuneApp->footer("Times are modelled; every text says so.\n\n"
+  tuneApp->footer("Without --device times are modelled; every text says so.\n\n"
                   "Examples:\n  soliton tune attention --target gfx942 --size Q=512,KV=512,D=64 --html attention.html\n"
                   "  soliton tune gemm --space BLOCK_M=64,128 --space BLOCK_N=64,128 --strategy model --budget 20\n"
                   "  soliton tune best attention --json");

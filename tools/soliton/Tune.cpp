@@ -1,8 +1,8 @@
 //===- Tune.cpp - soliton tune ------------------------------------------------------------------------===//
 //
 // First the space (tiles, instructions, schedules by name), then, from the best of it, the schedule of its longest loop
-// by moves; the best of those are compiled and checked like any candidate. Nothing here is measured: times are those of
-// the model, and every line says so.
+// by moves; the best of those are compiled and checked like any candidate. Without `--device` nothing is measured:
+// times are those of the model, and every line says so.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,16 +22,17 @@ namespace soliton::cli {
 
 namespace {
 
-std::string shown(double microseconds) {
+std::string shown(double microseconds, bool isMeasured) {
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << microseconds << " us modelled";
+  text << std::fixed << std::setprecision(2) << microseconds << (isMeasured ? " us measured" : " us modelled");
   return text.str();
 }
 
 /// One line that is written over and over, for who looks at it; improvements for who reads it later.
 class Progress {
 public:
-  Progress(std::ostream &err, int64_t budget) : err(err), budget(budget), isLive(isatty(STDERR_FILENO) != 0) {}
+  Progress(std::ostream &err, int64_t budget, bool isMeasured)
+      : err(err), budget(budget), isMeasured(isMeasured), isLive(isatty(STDERR_FILENO) != 0) {}
 
   void see(const tune::Trial &trial) {
     ++tried;
@@ -56,7 +57,7 @@ private:
     line << tried << " of " << budget << " candidates, " << std::fixed << std::setprecision(1) << rate << " a second, ";
     if (known > 0)
       line << known << " known before, ";
-    line << "best " << (best > 0 ? shown(best) : "none yet");
+    line << "best " << (best > 0 ? shown(best, isMeasured) : "none yet");
     if (rate > 0 && budget > tried)
       line << ", " << std::setprecision(0) << static_cast<double>(budget - tried) / rate << " s left";
     return line.str();
@@ -65,7 +66,7 @@ private:
   std::ostream &err;
   int64_t budget, tried = 0, known = 0;
   double best = 0;
-  bool isLive;
+  bool isMeasured, isLive;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
@@ -81,7 +82,11 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
   if (resolved.own)
     kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
   std::optional<std::string> build = buildIdAt(reinterpret_cast<const void *>(&compileKey));
-  return {kernel.dump(), "modelled " + choice.target, "", build ? tune::hashOf(*build) : "unknown"};
+  std::string made = build ? tune::hashOf(*build) : "unknown";
+  if (command.device.empty())
+    return {kernel.dump(), "modelled " + choice.target, "", made};
+  rt::Device &device = rt::device(command.device);
+  return {kernel.dump(), device.info().name + " " + choice.target, driverOf(device), made};
 }
 
 /// What decides the run, in one line; who judges it does not.
@@ -101,7 +106,8 @@ std::string settingsOf(const TuneCommand &command, const tune::Space &space) {
 }
 
 /// The words of this command that a worker needs: which kernel, and how it is compiled.
-std::vector<std::string> workerArguments(const KernelChoice &choice) {
+std::vector<std::string> workerArguments(const TuneCommand &command) {
+  const KernelChoice &choice = command.choice;
   std::vector<std::string> words = {"tune", choice.kernel, "--target", choice.target};
   auto add = [&](const std::string &option, const std::vector<std::string> &values) {
     for (const std::string &value : values)
@@ -116,6 +122,7 @@ std::vector<std::string> workerArguments(const KernelChoice &choice) {
   add("--direct-copies", {choice.directCopies});
   add("--mma", {choice.mma});
   add("--padded-rows", {choice.paddedRows});
+  add("--device", {command.device});
   if (choice.wideOffsets)
     words.push_back("--wide-offsets");
   return words;
@@ -157,8 +164,9 @@ Json movesJson(const Moves &moves) {
 class Tuning {
 public:
   Tuning(const TuneCommand &command, std::ostream &out, std::ostream &err)
-      : command(command), out(out), err(err), judge(command.choice), resolved(resolve(command.choice, err)),
-        space(makeSpace(command, resolved)), subject(subjectOf(command, resolved)), database(databasePath(command)) {
+      : command(command), out(out), err(err), judge(command.choice, command.device),
+        resolved(resolve(command.choice, err)), space(makeSpace(command, resolved)),
+        subject(subjectOf(command, resolved)), database(databasePath(command)) {
     if (resolved.options.dynamic.size() > 0 && !resolved.entry)
       throw UsageError("a module whose sizes are known only at launch is not tuned yet; bind them");
   }
@@ -169,7 +177,7 @@ public:
       throw UsageError("found `--resume`, expected a run of these settings in `" + databasePath(command) +
                        "`; leave `--resume` out to begin one");
     id = database.begin(subject, settings);
-    judges = makeJudges(command, workerArguments(command.choice), judge);
+    judges = makeJudges(command, workerArguments(command), judge);
     searchSpace();
     if (best && command.moves > 0)
       searchSchedules();
@@ -200,13 +208,16 @@ private:
     ended = tuned.ended;
   }
 
+  bool isMeasured() const { return !command.device.empty(); }
+
   void searchSpace() {
-    Progress progress(err, std::min(command.budget, space.size()));
+    Progress progress(err, std::min(command.budget, space.size()), isMeasured());
     tune::SpaceDomain domain(space, startOf(space, command.choice, resolved));
     tune::TuneOptions options;
     options.strategy = *tune::parseStrategy(command.strategy);
     options.search = {command.seed, std::min(command.budget, space.size()), command.generation};
     options.patience = command.patience;
+    options.measures = isMeasured();
     take(tune::tune(
         domain, [&](const tune::Point &point) { return tune::Candidate{domain.assignmentOf(point), ""}; }, options,
         contextFor(progress)));
@@ -216,10 +227,13 @@ private:
     moves = searchMoves(command, judge, trials[*best].candidate);
     if (!moves.whyNot.empty())
       return;
-    Progress progress(err, static_cast<int64_t>(moves.candidates.size()));
+    Progress progress(err, static_cast<int64_t>(moves.candidates.size()), isMeasured());
     tune::TuneOptions options;
     options.search = {command.seed, static_cast<int64_t>(moves.candidates.size()), command.generation};
     options.firstDecision = static_cast<int64_t>(trials.size());
+    options.measures = isMeasured();
+    tune::Trial champion = trials[*best];
+    options.champion = &champion;
     std::string before = ended;
     take(tune::tuneAll(moves.candidates, options, contextFor(progress)));
     ended = ended == "bound" || moves.best <= moves.bound ? "bound" : before;
@@ -250,7 +264,7 @@ private:
       Json json = {{"ok", best.has_value()},
                    {"kernel", command.choice.kernel},
                    {"target", command.choice.target},
-                   {"times", "modelled"},
+                   {"times", isMeasured() ? "measured" : "modelled"},
                    {"strategy", command.strategy},
                    {"seed", command.seed},
                    {"space", space.size()},
@@ -283,8 +297,9 @@ private:
       return;
     }
     const tune::Trial &winner = trials[*best];
-    out << "  start  " << (trials.front().result.isRefused() ? "refused" : shown(trials.front().cost)) << "\n";
-    out << "  best   " << shown(winner.cost) << ", " << winner.result.cycles
+    out << "  start  " << (trials.front().result.isRefused() ? "refused" : shown(trials.front().cost, isMeasured()))
+        << "\n";
+    out << "  best   " << shown(winner.cost, isMeasured()) << ", " << winner.result.cycles
         << " cycles, no schedule of these loops below " << winner.result.bound << ", " << winner.result.registers
         << " registers\n";
     for (const auto &[name, value] : winner.candidate.choices)
@@ -334,10 +349,13 @@ int tuneKernel(const TuneCommand &command, std::ostream &out, std::ostream &err)
     return manageTuning(command, out);
   if (!tune::parseStrategy(command.strategy))
     throw UsageError(unknown("strategy", command.strategy, tune::strategyNames()));
+  TuneCommand placed = command;
+  if (!command.device.empty())
+    placed.choice = choiceFor(command.choice, rt::device(command.device));
   if (command.isWorker)
-    return serveTuning(command);
+    return serveTuning(placed);
   try {
-    return Tuning(command, out, err).run();
+    return Tuning(placed, out, err).run();
   } catch (const tune::TuneError &error) {
     throw UsageError(error.what());
   }

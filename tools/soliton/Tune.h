@@ -1,6 +1,7 @@
 //===- Tune.h - soliton tune: what it takes, and its parts ------------------------------------------===//
 //
 //   TuneJudge.cpp      what a candidate of a kernel comes to: compiled, modelled, run on the emulator
+//   TuneDevice.cpp     how long it takes on a device
 //   TuneWorkers.cpp    the same in processes of their own
 //   TuneSpace.cpp      which choices a kernel has
 //   TuneMoves.cpp      schedules of its longest loop, by moves
@@ -54,27 +55,62 @@ std::string databasePath(const TuneCommand &command);
 /// The choice with what a candidate says in its place.
 KernelChoice chosen(const KernelChoice &choice, const tune::Candidate &candidate);
 
+class TuneBench;
+
 /// Judges candidates of one kernel in this process.
 class TuneJudge {
 public:
-  explicit TuneJudge(KernelChoice choice) : choice(std::move(choice)) {}
+  /// `device` measures; empty: nothing does.
+  explicit TuneJudge(KernelChoice choice, std::string device = {});
+  ~TuneJudge();
 
   /// Never throws: what cannot be judged is refused, and says why.
-  tune::Result judge(const tune::Candidate &candidate, tune::Stage stage) const;
+  tune::Result judge(const tune::Candidate &candidate, const tune::Question &question) const;
   /// Compiled for the emulator, with the reports of its loops. Throws UsageError.
   CompileAttempt compileLoops(const tune::Candidate &candidate) const;
   /// How a loop of it would be launched.
   tune::Launch launchOf(const tune::Candidate &candidate, const CompileResult &compiled,
                         const sched::LoopReport &loop) const;
+  /// With other sizes, if they are given.
+  Resolved resolvedFor(const tune::Candidate &candidate, const kernels::Sizes *sizes = nullptr) const;
+  /// Whether it computes what it must on a device, at small sizes. Throws CompileError where the device says so.
+  tune::Result answer(const tune::Candidate &candidate, rt::Device &device) const;
 
 private:
-  Resolved resolvedFor(const tune::Candidate &candidate, const kernels::Sizes *sizes = nullptr) const;
   tune::Result model(const tune::Candidate &candidate) const;
-  tune::Result answer(const tune::Candidate &candidate) const;
+  tune::Result answerOnEmulator(const tune::Candidate &candidate) const;
   kernels::Sizes smallSizes(const Resolved &resolved, int64_t more) const;
 
   KernelChoice choice;
+  std::string device;
+  /// Made when the first candidate is measured.
+  mutable std::unique_ptr<TuneBench> bench;
 };
+
+/// Measures candidates on a device: arguments are placed once, kernels one after the other.
+class TuneBench {
+public:
+  TuneBench(const TuneJudge &judge, const std::string &device);
+  ~TuneBench();
+
+  /// Right before and after it is timed; in turn with `other`, if there is one.
+  tune::Result measure(const tune::Candidate &candidate, const tune::Candidate *other);
+
+private:
+  struct Loaded;
+  std::unique_ptr<Loaded> load(const tune::Candidate &candidate);
+  void sample(Loaded &kernel, std::vector<double> &microseconds, bool isFirst);
+
+  const TuneJudge &judge;
+  rt::Device &device;
+  struct Arguments;
+  std::unique_ptr<Arguments> arguments;
+};
+
+/// The refusal that errors of the compiler come to.
+tune::Result refusedBy(const std::vector<Diagnostic> &diagnostics);
+/// What results of a device are true of: its driver, as far as the system tells.
+std::string driverOf(const rt::Device &device);
 
 /// Answers requests on standard input until it ends; returns the exit code.
 int serveTuning(const TuneCommand &command);

@@ -72,6 +72,18 @@ TEST_F(TuneCli, TheDatabaseIsListedShownExportedAndVerified) {
   EXPECT_GE(imported.parsed().at("imported").get<int64_t>(), 5);
 }
 
+TEST_F(TuneCli, ADeviceMeasuresAndTheTextsSaySo) {
+  Said said = soliton({"tune", "gemm", "--target", "gfx942", "--size", "M=64,N=128,K=128", "--workers", "0",
+                       "--database", path("measured.db"), "--device", "emulator", "--space", "schedule=none,prefetch",
+                       "--budget", "2", "--moves", "0", "--json"});
+  ASSERT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_EQ(said.parsed().at("times"), "measured");
+  EXPECT_GT(said.parsed().at("best").at("measured_us").get<double>(), 0);
+  EXPECT_NE(said.err.find("us measured"), std::string::npos) << said.err;
+  Said runs = soliton({"tune", "list", "--database", path("measured.db"), "--json"});
+  EXPECT_NE(runs.parsed().at("runs")[0].at("device"), "modelled gfx942");
+}
+
 TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
   Said said = soliton(
       words({"--space", "BLOCK_M=64,4096", "--space", "BLOCK_K=32,2048", "--moves", "0", "--budget", "4", "--json"}));

@@ -34,6 +34,9 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
   return result;
 }
 
+TuneJudge::TuneJudge(KernelChoice choice, std::string device) : choice(std::move(choice)), device(std::move(device)) {}
+TuneJudge::~TuneJudge() = default;
+
 Resolved TuneJudge::resolvedFor(const Candidate &candidate, const kernels::Sizes *sizes) const {
   KernelChoice said = chosen(choice, candidate);
   if (sizes) {
@@ -98,8 +101,7 @@ tune::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResult
   return launch;
 }
 
-/// Which filter an error belongs to.
-static Result refusedBy(const std::vector<Diagnostic> &diagnostics) {
+Result refusedBy(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics) {
     if (diagnostic.severity != Severity::error)
       continue;
@@ -180,16 +182,15 @@ kernels::Sizes TuneJudge::smallSizes(const Resolved &resolved, int64_t more) con
 }
 
 /// What is wrong with its results; empty if nothing. Throws CompileError where the emulator finds a mistake.
-static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &image) {
-  std::shared_ptr<rt::Device> device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = 1});
-  std::unique_ptr<rt::LoadedKernel> kernel = device->load(image);
+static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &image, rt::Device &device) {
+  std::unique_ptr<rt::LoadedKernel> kernel = device.load(image);
   const Target *target = findTarget(image.target);
   for (bool integers : {true, false}) {
     Trial trial = makeTrial(
         resolved, image, {.seed = 1, .integers = integers, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn}, {});
-    PlacedArguments placed(*device, trial);
+    PlacedArguments placed(device, trial);
     kernel->launch(placed.arguments(), {.symbols = trial.symbols});
-    device->synchronise();
+    device.synchronise();
     bool guardsIntact = true;
     Verdict verdict = judge(resolved, trial, placed.fetch(guardsIntact));
     if (!guardsIntact)
@@ -201,7 +202,11 @@ static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &
   return {};
 }
 
-Result TuneJudge::answer(const Candidate &candidate) const {
+Result TuneJudge::answerOnEmulator(const Candidate &candidate) const {
+  return answer(candidate, *rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = 1}));
+}
+
+Result TuneJudge::answer(const Candidate &candidate, rt::Device &device) const {
   constexpr int64_t kRagged = 13;
   std::string unchecked;
   for (int64_t more : {int64_t{0}, kRagged}) {
@@ -216,7 +221,7 @@ Result TuneJudge::answer(const Candidate &candidate) const {
     }
     if (!attempt)
       return Result::refused("answer", refusedBy(attempt.diagnostics).why);
-    if (std::string wrong = wrongResult(resolved, attempt.result->image); !wrong.empty())
+    if (std::string wrong = wrongResult(resolved, attempt.result->image, device); !wrong.empty())
       return Result::refused("answer", wrong);
   }
   Result result;
@@ -224,16 +229,22 @@ Result TuneJudge::answer(const Candidate &candidate) const {
   return result;
 }
 
-Result TuneJudge::judge(const Candidate &candidate, Stage stage) const {
+Result TuneJudge::judge(const Candidate &candidate, const tune::Question &question) const {
   auto start = std::chrono::steady_clock::now();
+  bool isMeasured = question.stage == Stage::Device || question.stage == Stage::Duel;
+  std::string filter = isMeasured ? "device" : question.stage == Stage::Answer ? "answer" : "";
   Result result;
   try {
-    result = stage == Stage::Model ? model(candidate) : answer(candidate);
+    if (isMeasured && !bench)
+      bench = std::make_unique<TuneBench>(*this, device);
+    result = isMeasured                        ? bench->measure(candidate, question.other)
+             : question.stage == Stage::Answer ? answerOnEmulator(candidate)
+                                               : model(candidate);
   } catch (const CompileError &error) {
-    Result why = refusedBy(error.diagnostics());
-    result = Result::refused(stage == Stage::Model ? why.refusedBy : "answer", why.why);
+    result = refusedBy(error.diagnostics());
+    result.refusedBy = filter.empty() ? result.refusedBy : filter;
   } catch (const std::exception &error) {
-    result = Result::refused(stage == Stage::Model ? "verifier" : "answer", error.what());
+    result = Result::refused(filter.empty() ? "verifier" : filter, error.what());
   }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;

@@ -62,6 +62,10 @@ iframe { width: 100%; height: 720px; border: 1px solid var(--soft); }
 code { font-size: .9em; }
 )";
 
+std::string unitOf(const TuneStory &story) {
+  return story.command.device.empty() ? "us modelled" : "us measured";
+}
+
 /// A curve that only falls, with dots for each candidate.
 struct Curve {
   std::vector<std::pair<double, double>> best, dots;
@@ -157,7 +161,7 @@ std::string parallel(const TuneStory &story) {
     auto text = [&](double at, double place, const std::string &what) {
       svg += "<text x=\"" + number(at) + "\" y=\"" + number(place) + "\">" + escaped(what) + "</text>\n";
     };
-    text(x(axis) - 20, 16, isCost ? "us modelled" : choices[axis].name);
+    text(x(axis) - 20, 16, isCost ? unitOf(story) : choices[axis].name);
     if (isCost) {
       text(x(axis) + 6, y(0), number(least));
       text(x(axis) + 6, y(1) + 8, number(most));
@@ -194,9 +198,9 @@ std::string bestTen(const TuneStory &story) {
       order.emplace_back(story.trials[i].cost, i);
   std::sort(order.begin(), order.end());
   order.resize(std::min(order.size(), kShown));
-  std::string table =
-      "<table><tr><th class=\"n\">us modelled</th><th class=\"n\">cycles</th><th class=\"n\">bound</th><th "
-      "class=\"n\">registers</th><th>choices</th></tr>\n";
+  std::string table = "<table><tr><th class=\"n\">" + unitOf(story) +
+                      "</th><th class=\"n\">cycles</th><th class=\"n\">bound</th><th "
+                      "class=\"n\">registers</th><th>choices</th></tr>\n";
   for (const auto &[cost, i] : order) {
     const tune::Trial &trial = story.trials[i];
     std::string choices;
@@ -213,7 +217,7 @@ std::string bestTen(const TuneStory &story) {
 
 Curve spaceCurve(const TuneStory &story) {
   Curve curve;
-  curve.unit = "us modelled";
+  curve.unit = unitOf(story);
   double least = tune::kRefused;
   for (size_t i = 0; i < story.trials.size(); ++i) {
     double cost = story.trials[i].cost;
@@ -251,7 +255,9 @@ std::string printTunePage(const TuneStory &story) {
                      "</title><style>" + kStyle + "</style></head><body>\n<h1>" + escaped(title) + "</h1>\n";
   page += "<p>" + std::to_string(story.trials.size()) + " candidates by <code>" + escaped(story.command.strategy) +
           "</code>, seed " + std::to_string(story.command.seed) + ", ended by " + escaped(story.ended) +
-          ". All times are <em>modelled</em>: nothing was measured on a device.</p>\n";
+          (story.command.device.empty()
+               ? ". All times are <em>modelled</em>: nothing was measured on a device.</p>\n"
+               : ". Times are <em>measured</em> on " + escaped(story.command.device) + "; cycles are modelled.</p>\n");
   page += "<h2>Best so far</h2>\n" + drawn(spaceCurve(story));
   page += "<h2>Choices</h2>\n" + parallel(story);
   page += "<h2>Refused</h2>\n" + refusals(story);

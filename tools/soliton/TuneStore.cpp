@@ -65,7 +65,12 @@ int show(tune::Database &database, const tune::Run &run, bool json, std::ostream
   for (const tune::Decision &decision : database.decisions(run.id)) {
     std::optional<tune::Result> result = database.find(run.subject, decision.hash, tune::Stage::Model);
     std::optional<tune::Result> answer = database.find(run.subject, decision.hash, tune::Stage::Answer);
-    const tune::Result &said = answer && answer->isRefused() ? *answer : result ? *result : tune::Result();
+    tune::Result said = answer && answer->isRefused() ? *answer : result.value_or(tune::Result());
+    if (std::optional<tune::Result> measured = database.find(run.subject, decision.hash, tune::Stage::Device);
+        measured && measured->isRefused())
+      said = *measured;
+    if (!said.isRefused() && !std::isfinite(decision.cost))
+      said = tune::Result::refused("model", "too slow by the model to be measured, or it lost its duel to a fault");
     decisions.push_back({{"number", decision.number},
                          {"hash", decision.hash},
                          {"cost_us", costJson(decision.cost)},

@@ -1,7 +1,7 @@
 //===- TuneWorkers.cpp - Judging in processes of their own ------------------------------------------===//
 //
-// A request is {"candidate": text, "stage": "model"}, an answer {"hash": …, "result": {…}}, a line each. A worker is
-// this very program with the same kernel and `--worker`.
+// A request is {"candidate": text, "stage": "model", "other": text of whom a duel is with}, an answer {"hash": …,
+// "result": {…}}, a line each. A worker is this very program with the same kernel and `--worker`.
 //
 // SOLITON_TUNE_FAULTS=PERCENT makes workers misbehave on so many candidates of a hundred, chosen by their hashes: they
 // hang, crash, run out of memory, or write nonsense. It is how the attack on the tuner (scripts/attack_tuner.py) knows
@@ -51,8 +51,11 @@ void misbehave(int fault) {
   }
 }
 
-std::string requestOf(const tune::Candidate &candidate, tune::Stage stage) {
-  return Json{{"candidate", candidate.text()}, {"stage", std::string(nameOf(stage))}}.dump();
+std::string requestOf(const tune::Candidate &candidate, const tune::Question &question) {
+  return Json{{"candidate", candidate.text()},
+              {"stage", std::string(nameOf(question.stage))},
+              {"other", question.other ? question.other->text() : ""}}
+      .dump();
 }
 
 /// The result in an answer to a request about `hash`.
@@ -70,15 +73,18 @@ std::string hashIn(const std::string &request) {
 } // namespace
 
 int serveTuning(const TuneCommand &command) {
-  TuneJudge judge(command.choice);
+  TuneJudge judge(command.choice, command.device);
   for (std::string line; std::getline(std::cin, line);) {
     Json request = Json::parse(line);
     tune::Candidate candidate = tune::parseCandidate(request.at("candidate").get<std::string>());
     std::optional<tune::Stage> stage = tune::parseStage(request.at("stage").get<std::string>());
+    std::string otherText = request.at("other").get<std::string>();
+    tune::Candidate other = otherText.empty() ? tune::Candidate() : tune::parseCandidate(otherText);
     std::string hash = candidate.hash();
     if (int fault = faultOf(hash); fault >= 0)
       misbehave(fault);
-    tune::Result result = judge.judge(candidate, stage.value_or(tune::Stage::Model));
+    tune::Result result =
+        judge.judge(candidate, {stage.value_or(tune::Stage::Model), otherText.empty() ? nullptr : &other});
     std::cout << Json{{"hash", hash}, {"result", Json::parse(toJson(result))}}.dump() << std::endl;
   }
   return 0;
@@ -86,10 +92,10 @@ int serveTuning(const TuneCommand &command) {
 
 tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::string> &arguments, const TuneJudge &here) {
   if (command.workers == 0)
-    return [&here](const std::vector<tune::Candidate> &candidates, tune::Stage stage) {
+    return [&here](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
       std::vector<tune::Result> results;
       for (const tune::Candidate &candidate : candidates)
-        results.push_back(here.judge(candidate, stage));
+        results.push_back(here.judge(candidate, question));
       return results;
     };
   tune::WorkerOptions options;
@@ -102,12 +108,17 @@ tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::strin
   options.isAnswer = [](const std::string &request, const std::string &line) {
     return resultIn(line, hashIn(request)).has_value();
   };
-  auto workers = std::make_shared<tune::Workers>(std::move(options));
-  return [workers](const std::vector<tune::Candidate> &candidates, tune::Stage stage) {
+  auto workers = std::make_shared<tune::Workers>(options);
+  // A device is asked by one process, one candidate at a time. What it reserves of addresses is the driver's matter.
+  options.count = 1;
+  options.bytes = 0;
+  auto device = std::make_shared<tune::Workers>(std::move(options));
+  return [workers, device](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
+    bool isMeasured = question.stage == tune::Stage::Device || question.stage == tune::Stage::Duel;
     std::vector<std::string> requests;
     for (const tune::Candidate &candidate : candidates)
-      requests.push_back(requestOf(candidate, stage));
-    std::vector<tune::Answer> answers = workers->run(requests);
+      requests.push_back(requestOf(candidate, question));
+    std::vector<tune::Answer> answers = (isMeasured ? device : workers)->run(requests);
     std::vector<tune::Result> results;
     for (size_t i = 0; i < candidates.size(); ++i) {
       std::optional<tune::Result> result = resultIn(answers[i].text, candidates[i].hash());
