@@ -33,7 +33,7 @@ class Attack:
     def command(self, database: str, budget: int, seed: int, *more: str, strategy: str = "evolution", rows: int = 512) -> list[str]:
         kernel = ["gemm", "--target", "gfx942", "--size", f"M={rows},N=512,K=512"]
         return [self.soliton, "tune", *kernel, *SPACE, "--moves", "0", "--budget", str(budget), "--seed", str(seed),
-                "--strategy", strategy, "--timeout", "2", "--database", str(self.folder / database), "--json", *more]  # fmt: skip
+                "--strategy", strategy, "--database", str(self.folder / database), "--json", *more]  # fmt: skip
 
     def run(self, command: list[str], faults: int = 0) -> dict:
         environment = {**os.environ, "SOLITON_CACHE": "off"}
@@ -45,6 +45,11 @@ class Attack:
             return {}
         return json.loads(done.stdout)
 
+    def begun(self, database: str) -> list:
+        """Runs that there are; a process that was killed at once has begun none."""
+        command = [self.soliton, "tune", "list", "--database", str(self.folder / database), "--json"]
+        return json.loads(subprocess.run(command, capture_output=True, text=True).stdout)["runs"]
+
     def decisions(self, database: str) -> list[tuple]:
         done = subprocess.run(
             [self.soliton, "tune", "show", "--database", str(self.folder / database), "--json"],
@@ -54,7 +59,8 @@ class Attack:
     def faults(self, round: int, budget: int) -> None:
         """Random search proposes the same whatever comes of it, so that both runs try the same candidates."""
         def command(name: str) -> list[str]:
-            more = ["--workers", "2"]
+            # A busy machine takes seconds for what it does in a tenth of one otherwise.
+            more = ["--workers", "2", "--timeout", "6" if name.startswith("faults") else "120"]
             return self.command(name, budget, round + 1, *more, strategy="random", rows=512 + 64 * round)
 
         clean_name, faulty_name = f"clean{round}.db", f"faults{round}.db"
@@ -74,24 +80,21 @@ class Attack:
         for trial in alive:
             if clean[trial[1]][2] != trial[2]:
                 self.wrong.append(f"{trial[1][:12]} costs {trial[2]} beside faults, {clean[trial[1]][2]} without")
-        if seconds > len(died) * (2 + 2) + 4 * budget:
+        if seconds > len(died) * (6 + 2) + 8 * budget:
             self.wrong.append(f"{len(died)} faults took {seconds:.0f} s")
 
     def kills(self, number: int, budget: int) -> None:
         name = f"killed{number}.db"
         self.run(self.command("whole.db", budget, 7, "--workers", "2")) if number == 0 else None
         whole = self.decisions("whole.db")
-        killed = 0
-        while killed < 40:
-            more = ["--resume"] if (self.folder / name).exists() and killed else []
+        killed, begun = 0, False
+        while True:
             process = subprocess.Popen(
-                self.command(name, budget, 7, "--workers", "2", *more), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                env={**os.environ, "SOLITON_CACHE": "off"}, text=True)  # fmt: skip
+                self.command(name, budget, 7, "--workers", "2", *(["--resume"] if begun else [])), text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "SOLITON_CACHE": "off"})  # fmt: skip
             try:
-                _, err = process.communicate(timeout=self.random.uniform(0.05, 1.2))
-                if process.returncode == 2 and "expected a run of these settings" in err:
-                    killed = 0  # it was killed before it had begun
-                    continue
+                # In the end it may go on undisturbed.
+                _, err = process.communicate(timeout=self.random.uniform(0.05, 1.2) if killed < 20 else None)
                 if process.returncode not in (0, 1):
                     self.wrong.append(f"exit code {process.returncode}: {err[-300:]}")
                 break
@@ -100,6 +103,7 @@ class Attack:
                 process.communicate()
                 killed += 1
                 self.counts["kills"] += 1
+                begun = begun or bool(self.begun(name))
         if self.decisions(name) != whole:
             self.wrong.append(f"{killed} kills: other decisions than those of a run that nobody disturbed")
         verify = subprocess.run([self.soliton, "tune", "verify", "--database", str(self.folder / name)],

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tunes GEMM on the GPU of this machine from a poor start, and compares the winner with what the library takes by itself.
 #
-#   bench/tuner/device.sh [soliton] [device]       in the bundle: bench/tuner/device.sh bin/soliton cuda
+#   bench/tuner/device.sh [soliton] [device] [sizes]       in the bundle: bench/tuner/device.sh bin/soliton cuda
 #
 # Prints the JSON of the run, then one line for each of three arms, timed by `soliton bench`: the poor start, the tuned
 # candidate, and the kernel's own tiles with `modulo` and direct copies. The bar: the second is at least 0.98 of the third.
@@ -10,7 +10,7 @@ soliton=${1:-build/bin/soliton}
 device=${2:-cuda}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-size="M=4096,N=4096,K=4096"
+size=${3:-M=4096,N=4096,K=4096}
 poor="--set BLOCK_M=64,BLOCK_N=64,BLOCK_K=32 --schedule none"
 
 "$soliton" tune gemm --device "$device" --size $size $poor --strategy model --budget 160 --moves 4000 --seed 1 \

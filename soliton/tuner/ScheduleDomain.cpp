@@ -267,10 +267,11 @@ std::vector<double> ScheduleDomain::features(const Point &point) const {
   int32_t last = 0;
   for (int op : movable) {
     Class kind = classOf(problem.operations[op].kind);
+    int32_t itsStage = point[op] / span;
     place[kind] += point[op] % span / whole;
-    stage[kind] += point[op] / span;
+    stage[kind] += itsStage;
     ++count[kind];
-    last = std::max(last, point[op] / span);
+    last = std::max(last, itsStage);
   }
   for (const Edge &edge : graph.edges()) {
     if (point[edge.from] == kNoTime || point[edge.to] == kNoTime || edge.from == edge.to)

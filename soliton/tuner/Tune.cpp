@@ -70,9 +70,15 @@ private:
     }
     if (unknown.empty())
       return;
-    std::vector<Result> results = context.judge(unknown, {Stage::Model});
+    std::vector<char> isKept(unknown.size(), 0);
+    auto found = [&](size_t i, const Result &result) {
+      if (!isKept[i])
+        keep(unknown[i], Stage::Model, result);
+      isKept[i] = 1;
+    };
+    std::vector<Result> results = context.judge(unknown, {Stage::Model, nullptr, found});
     for (size_t i = 0; i < unknown.size(); ++i) {
-      keep(unknown[i], Stage::Model, results[i]);
+      found(i, results[i]);
       known[unknown[i].hash()].first = results[i];
     }
   }
@@ -88,7 +94,7 @@ private:
     std::optional<Result> found =
         context.database ? context.database->find(context.subject, trial.hash, stage, otherHash) : std::nullopt;
     if (!found) {
-      found = context.judge({trial.candidate}, {stage, other ? &other->candidate : nullptr}).front();
+      found = context.judge({trial.candidate}, {stage, other ? &other->candidate : nullptr, {}}).front();
       keep(trial.candidate, stage, *found, otherHash);
     }
     return *found;

@@ -37,6 +37,8 @@ struct Trial {
 struct Question {
   Stage stage = Stage::Model;
   const Candidate *other = nullptr;
+  /// To be told of each result as it comes, so that it is kept whatever happens next; may be empty.
+  std::function<void(size_t, const Result &)> found = {};
 };
 using Judges = std::function<std::vector<Result>(const std::vector<Candidate> &, const Question &)>;
 

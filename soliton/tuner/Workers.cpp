@@ -166,7 +166,8 @@ bool Workers::take(Worker &worker, const std::string &request, Answer &answer) {
   return true;
 }
 
-std::vector<Answer> Workers::run(const std::vector<std::string> &requests) {
+std::vector<Answer> Workers::run(const std::vector<std::string> &requests,
+                                 const std::function<void(size_t, const Answer &)> &found) {
   std::vector<Answer> answers(requests.size());
   int64_t next = 0, open = static_cast<int64_t>(requests.size());
   while (open > 0) {
@@ -192,6 +193,8 @@ std::vector<Answer> Workers::run(const std::vector<std::string> &requests) {
           worker.request >= 0 && take(worker, requests[number], answers[number])) {
         worker.request = -1;
         --open;
+        if (found)
+          found(number, answers[number]);
       }
   }
   return answers;

@@ -46,8 +46,9 @@ public:
   Workers(const Workers &) = delete;
   Workers &operator=(const Workers &) = delete;
 
-  /// Requests must be single lines.
-  std::vector<Answer> run(const std::vector<std::string> &requests);
+  /// Requests must be single lines. `found` is told of each answer as it comes, with the number of its request.
+  std::vector<Answer> run(const std::vector<std::string> &requests,
+                          const std::function<void(size_t, const Answer &)> &found = {});
   /// Processes that were started so far.
   int started() const { return processes; }
 

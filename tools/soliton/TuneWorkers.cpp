@@ -84,7 +84,7 @@ int serveTuning(const TuneCommand &command) {
     if (int fault = faultOf(hash); fault >= 0)
       misbehave(fault);
     tune::Result result =
-        judge.judge(candidate, {stage.value_or(tune::Stage::Model), otherText.empty() ? nullptr : &other});
+        judge.judge(candidate, {stage.value_or(tune::Stage::Model), otherText.empty() ? nullptr : &other, {}});
     std::cout << Json{{"hash", hash}, {"result", Json::parse(toJson(result))}}.dump() << std::endl;
   }
   return 0;
@@ -94,8 +94,11 @@ tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::strin
   if (command.workers == 0)
     return [&here](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
       std::vector<tune::Result> results;
-      for (const tune::Candidate &candidate : candidates)
+      for (const tune::Candidate &candidate : candidates) {
         results.push_back(here.judge(candidate, question));
+        if (question.found)
+          question.found(results.size() - 1, results.back());
+      }
       return results;
     };
   tune::WorkerOptions options;
@@ -118,12 +121,13 @@ tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::strin
     std::vector<std::string> requests;
     for (const tune::Candidate &candidate : candidates)
       requests.push_back(requestOf(candidate, question));
-    std::vector<tune::Answer> answers = (isMeasured ? device : workers)->run(requests);
-    std::vector<tune::Result> results;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      std::optional<tune::Result> result = resultIn(answers[i].text, candidates[i].hash());
-      results.push_back(result ? *result : tune::Result::refused("worker", answers[i].fault));
-    }
+    std::vector<tune::Result> results(candidates.size());
+    (isMeasured ? device : workers)->run(requests, [&](size_t i, const tune::Answer &answer) {
+      std::optional<tune::Result> result = resultIn(answer.text, candidates[i].hash());
+      results[i] = result ? *result : tune::Result::refused("worker", answer.fault);
+      if (question.found)
+        question.found(i, results[i]);
+    });
     return results;
   };
 }
