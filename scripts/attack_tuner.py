@@ -94,7 +94,7 @@ class Attack:
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "SOLITON_CACHE": "off"})  # fmt: skip
             try:
                 # In the end it may go on undisturbed.
-                _, err = process.communicate(timeout=self.random.uniform(0.05, 1.2) if killed < 20 else None)
+                _, err = process.communicate(timeout=self.random.uniform(0.05, 1.2) if killed < 6 else None)
                 if process.returncode not in (0, 1):
                     self.wrong.append(f"exit code {process.returncode}: {err[-300:]}")
                 break
