@@ -59,12 +59,13 @@ check-wheel:
 	@python3 scripts/check_wheel.py $(ARGS)
 
 # What was judged is in build/soak.txt; remove it to begin anew. Before the random kernels: the same bytes from a hundred
-# processes, a cache under attack, and broken schedules and kernels, of which none may be accepted and wrong.
+# processes, a cache and a tuner under attack, and broken schedules and kernels, of which none may be accepted and wrong.
 soak: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonGenerate SolitonAttack soliton
 	@python3 scripts/check_determinism.py --soliton $(BUILD)/bin/soliton --processes 100
 	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared && python3 scripts/attack_cache.py --python --build $(BUILD) --processes 64 --runs 200
+	@python3 scripts/attack_tuner.py --soliton $(BUILD)/bin/soliton --fault-runs 40 --faults 60 --kills 200 --replays 50
 	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000,900000..920000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \

@@ -11,12 +11,12 @@ set -eu
 PACKAGES="
   clang-22 lld-22 cmake ninja-build ccache g++ git python3
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
-  libzstd-dev zlib1g-dev
+  libzstd-dev zlib1g-dev libsqlite3-dev
   nlohmann-json3-dev libcli11-dev
   libgtest-dev libgmock-dev libgmp-dev libz3-dev
   clang-format-22 clang-tidy-22 libclang-rt-22-dev xz-utils python3-pip
   python3-venv python3-dev"
-# compiler and build | LLVM, MLIR, lld | what LLVM's own packages link | files and command line | tests and their exact
+# compiler and build | LLVM, MLIR, lld | what LLVM's own packages link, and the tuner's database | files and command line | tests and their exact
 # oracles | style, fuzzers and sanitizers, the bundle, ptxas | the Python package
 
 if [ "${1:-}" = --list ]; then

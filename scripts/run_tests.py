@@ -287,6 +287,7 @@ def check_suites(build: Path) -> list[Suite]:
         check("determinism", python, script("check_determinism.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack", python, script("attack_cache.py"), "--soliton", str(build / "bin" / "soliton")),
         check("cache-attack-python", python, script("attack_cache.py"), "--python", "--build", str(build), "--processes", "6", "--runs", "16"),
+        check("tuner-attack", python, script("attack_tuner.py"), "--soliton", str(build / "bin" / "soliton")),
         Suite("python", [python, script("python_package.py"), "--build", str(build)], parse_pytest),
         generated(build),
         pages_suite("tutorial-schedules", build, "tutorial-schedules.md"),

@@ -91,6 +91,7 @@ Verdict Judge::judge(const Schedule &schedule) {
   for (size_t region = 0; region < open.size(); ++region)
     open[region] = current.buffers[region] <= 0;
   stale = !isSound(schedule);
+  proven.reset();
   if (stale)
     return fromScratch();
   start(schedule);
@@ -228,6 +229,7 @@ bool Judge::clustersContiguous() const {
 }
 
 Verdict Judge::decide() {
+  proven.reset();
   Verdict verdict;
   verdict.registers = storage.registerPressure(current, position, static_cast<int>(order.size()));
   verdict.sharedBytes = sharedBytes(problem, current);
@@ -265,7 +267,8 @@ std::optional<int64_t> Judge::modelledInterval() {
   Synchronized made = synchronize(*context, peel(problem, current, context->dependences, options.peel), options);
   if (made.open > 0)
     return std::nullopt;
-  return steadyInterval(rules, made.program, current.stages());
+  proven = std::move(made.program);
+  return steadyInterval(rules, *proven, current.stages());
 }
 
 Verdict Judge::fromScratch() const {

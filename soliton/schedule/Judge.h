@@ -62,6 +62,10 @@ public:
 
   /// What was judged last, with its buffers.
   const Schedule &schedule() const { return current; }
+  /// Of the last schedule, if it was accepted: the program with its barriers and waits, and what its times follow from.
+  /// Null where the schedule was judged from scratch.
+  const Program *program() const { return proven ? &*proven : nullptr; }
+  const IssueRules &issueRules() const { return rules; }
 
 private:
   bool isSound(const Schedule &schedule) const;
@@ -104,6 +108,8 @@ private:
   std::vector<std::vector<int>> used;
   int overfull = 0;
   std::optional<PathContext> context;
+  /// Of the last schedule, unless it was refused or judged from scratch.
+  std::optional<Program> proven;
 };
 
 } // namespace soliton::sched

@@ -2,7 +2,7 @@
 
 #include "tools/soliton/Cli.h"
 
-#include "tools/soliton/Commands.h"
+#include "tools/soliton/Tune.h"
 
 #include <CLI/CLI.hpp>
 
@@ -36,6 +36,39 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
   command.add_flag("--wide-offsets", choice.wideOffsets,
                    "dynamic sizes may place what a workgroup touches more than 2 GiB apart");
   command.add_flag("--json", choice.json, "one JSON object on standard output");
+}
+
+CLI::App *addTune(CLI::App &app, TuneCommand &tuning) {
+  CLI::App *tuneApp = app.add_subcommand(
+      "tune", "search tiles, instructions and schedules of a kernel; or list, show, best, export, import, verify");
+  tuning.choice.schedule = "modulo";
+  addChoice(*tuneApp, tuning.choice);
+  tuneApp->add_option("about", tuning.about, "of `show` and `best`: a run; of `export` and `import`: a file");
+  tuneApp->add_option("--space", tuning.space, "BLOCK_M=64,128, once for each name; auto (the default) or none");
+  tuneApp->add_option("--where", tuning.where, "a formula of the space's numbers that must hold: 'BLOCK_M <= BLOCK_N'");
+  tuneApp->add_option("--strategy", tuning.strategy, "random, hill_climbing, annealing, evolution or model");
+  tuneApp->add_option("--budget", tuning.budget, "candidates of the space")->check(CLI::Range(1, 1000000));
+  tuneApp->add_option("--moves", tuning.moves, "schedules of the best one's longest loop, by the model; 0: none")
+      ->check(CLI::Range(0, 100000000));
+  tuneApp->add_option("--patience", tuning.patience, "candidates without a better one after which it ends");
+  tuneApp->add_option("--seed", tuning.seed, "of the search; with the same results it decides the same");
+  tuneApp->add_option("--generation", tuning.generation, "candidates that are judged at once")
+      ->check(CLI::Range(1, 4096));
+  tuneApp->add_option("--workers", tuning.workers, "processes that judge; 0: this one alone")
+      ->check(CLI::Range(0, 256));
+  tuneApp->add_option("--timeout", tuning.timeout, "seconds that a candidate may take")
+      ->check(CLI::Range(0.1, 86400.0));
+  tuneApp->add_option("--device", tuning.device, "cuda, hip, emulator: measure there; otherwise times are modelled");
+  tuneApp->add_option("--database", tuning.database, "where results are kept; else SOLITON_TUNE_DB, else in the cache");
+  tuneApp->add_flag("--resume", tuning.resume, "go on with a run of these settings, which must be there");
+  tuneApp->add_option("--html", tuning.html, "write a page: the best so far, all choices, what was refused");
+  tuneApp->add_option("-o,--output", tuning.output, "write the winner's schedules, for --schedule");
+  tuneApp->add_flag("--worker", tuning.isWorker, "judge candidates from standard input")->group("");
+  tuneApp->footer("Without --device times are modelled; every text says so.\n\n"
+                  "Examples:\n  soliton tune attention --target gfx942 --size Q=512,KV=512,D=64 --html attention.html\n"
+                  "  soliton tune gemm --space BLOCK_M=64,128 --space BLOCK_N=64,128 --strategy model --budget 20\n"
+                  "  soliton tune best attention --json");
+  return tuneApp;
 }
 
 /// The message of the parser with the nearest legal word.
@@ -79,6 +112,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   RunCommand run;
   BenchCommand bench;
   CacheCommand cache;
+  TuneCommand tuning;
 
   CLI::App *targets = app.add_subcommand("targets", "what can be compiled for, and the devices of this machine");
   targets->add_flag("--json", targetsJson, "one JSON object on standard output");
@@ -168,6 +202,8 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   benchApp->footer(
       "Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
 
+  CLI::App *tuneApp = addTune(app, tuning);
+
   CLI::App *cacheApp = app.add_subcommand("cache", "the kernels that were compiled before");
   cacheApp->add_option("action", cache.action, "list, verify (what is damaged goes) or clear")
       ->required()
@@ -202,6 +238,8 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
     return showPipeline(pipeline, out, err);
   if (runApp->parsed())
     return runKernel(run, out, err);
+  if (tuneApp->parsed())
+    return tuneKernel(tuning, out, err);
   if (cacheApp->parsed())
     return manageCache(cache, out);
   return benchKernel(bench, out, err);

@@ -1,0 +1,47 @@
+//===- Candidate.h - One thing that is tried -------------------------------===//
+//
+// Choices by name, and the schedule of a loop where a search found one. Equal candidates have equal texts, and so equal
+// hashes, wherever they were made:
+//
+//   soliton-candidate 1
+//   BLOCK_M = 128
+//   schedule = modulo
+//
+// A schedule follows as it stands in a schedule file (authoring/ScheduleFile.h), after a line `--- schedule`.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace soliton::tune {
+
+/// What somebody who tunes can change: a choice that is none, a file that is no database. One sentence with what was
+/// found and what was expected.
+struct TuneError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+using Assignment = std::map<std::string, std::string>;
+
+struct Candidate {
+  Assignment choices;
+  /// The text of a schedule file; empty: as the choices say.
+  std::string schedule;
+
+  std::string text() const;
+  /// SHA-256 of the text, 64 hexadecimal digits.
+  std::string hash() const;
+  bool operator==(const Candidate &) const = default;
+};
+
+/// Reads the text of a candidate; throws TuneError.
+Candidate parseCandidate(std::string_view text);
+
+/// 64 hexadecimal digits of a SHA-256.
+std::string hashOf(std::string text);
+
+} // namespace soliton::tune

@@ -1,0 +1,327 @@
+#include "soliton/tuner/Database.h"
+
+#include <nlohmann/json.hpp>
+#include <sqlite3.h>
+
+#include <cmath>
+#include <map>
+
+namespace soliton::tune {
+using Json = nlohmann::ordered_json;
+
+namespace {
+/// By which SQLite's own header tells our files from others: "SlTn".
+constexpr int kApplication = 0x536c546e;
+constexpr int kVersion = 1;
+constexpr int kPatienceMs = 20'000;
+
+constexpr const char *kTables = R"sql(
+CREATE TABLE IF NOT EXISTS subjects(key TEXT PRIMARY KEY, kernel TEXT NOT NULL, device TEXT NOT NULL,
+  driver TEXT NOT NULL, build TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS candidates(hash TEXT PRIMARY KEY, text TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS results(subject TEXT NOT NULL, hash TEXT NOT NULL, stage TEXT NOT NULL, result TEXT NOT NULL,
+  PRIMARY KEY(subject, hash, stage)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS runs(id INTEGER PRIMARY KEY, subject TEXT NOT NULL, settings TEXT NOT NULL,
+  begun TEXT NOT NULL DEFAULT (datetime('now')), ended TEXT NOT NULL DEFAULT '', UNIQUE(subject, settings));
+CREATE TABLE IF NOT EXISTS decisions(run INTEGER NOT NULL, number INTEGER NOT NULL, hash TEXT NOT NULL,
+  cost REAL, PRIMARY KEY(run, number)) WITHOUT ROWID;
+)sql";
+} // namespace
+
+/// A prepared statement that is bound, stepped and read in order.
+class Database::Statement {
+public:
+  Statement(Database &database, const char *sql) : database(database) {
+    if (sqlite3_prepare_v2(database.file, sql, -1, &statement, nullptr) != SQLITE_OK)
+      database.fail("it can't be read");
+  }
+  ~Statement() { sqlite3_finalize(statement); }
+  Statement(const Statement &) = delete;
+  Statement &operator=(const Statement &) = delete;
+
+  Statement &bind(std::string_view text) {
+    sqlite3_bind_text(statement, ++bound, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT);
+    return *this;
+  }
+  Statement &bind(int64_t number) {
+    sqlite3_bind_int64(statement, ++bound, number);
+    return *this;
+  }
+  /// Infinity, the cost of what was refused, is null.
+  Statement &bindCost(double cost) {
+    if (std::isfinite(cost))
+      sqlite3_bind_double(statement, ++bound, cost);
+    else
+      sqlite3_bind_null(statement, ++bound);
+    return *this;
+  }
+  /// True if there is a row.
+  bool step() {
+    int code = sqlite3_step(statement);
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+      database.fail("it can't be read or written");
+    return code == SQLITE_ROW;
+  }
+  std::string text(int column) const {
+    const unsigned char *bytes = sqlite3_column_text(statement, column);
+    return bytes ? std::string(reinterpret_cast<const char *>(bytes),
+                               static_cast<size_t>(sqlite3_column_bytes(statement, column)))
+                 : std::string();
+  }
+  int64_t number(int column) const { return sqlite3_column_int64(statement, column); }
+  double cost(int column) const {
+    return sqlite3_column_type(statement, column) == SQLITE_NULL ? std::numeric_limits<double>::infinity()
+                                                                 : sqlite3_column_double(statement, column);
+  }
+
+private:
+  Database &database;
+  sqlite3_stmt *statement = nullptr;
+  int bound = 0;
+};
+
+std::string Subject::key() const {
+  return hashOf(Json({kernel, device, driver, build}).dump());
+}
+
+void Database::fail(const std::string &what) {
+  std::string reason = file ? sqlite3_errmsg(file) : "out of memory";
+  throw TuneError("the database `" + path + "`: " + what + " (" + reason +
+                  "); expected a file that `soliton tune` wrote, or none");
+}
+
+void Database::execute(const char *sql) {
+  if (sqlite3_exec(file, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
+    fail("it can't be written");
+}
+
+Database::Database(const std::string &path) : path(path) {
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  try {
+    if (sqlite3_open_v2(path.c_str(), &file, flags, nullptr) != SQLITE_OK)
+      fail("it can't be opened");
+    sqlite3_busy_timeout(file, kPatienceMs);
+    int64_t application = 0, version = 0, tables = 0;
+    auto ask = [&](const char *sql, int64_t &answer) {
+      Statement statement(*this, sql);
+      answer = statement.step() ? statement.number(0) : 0;
+    };
+    ask("PRAGMA application_id", application);
+    ask("PRAGMA user_version", version);
+    ask("SELECT count(*) FROM sqlite_master", tables);
+    if (tables > 0 && (application != kApplication || version != kVersion))
+      throw TuneError("the database `" + path + "` is one of other tables; expected a file that `soliton tune` wrote");
+    execute("PRAGMA journal_mode=WAL");
+    execute("PRAGMA synchronous=NORMAL");
+    std::string begin = "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(kApplication) +
+                        "; PRAGMA user_version=" + std::to_string(kVersion) + ";" + kTables + "COMMIT;";
+    if (tables == 0)
+      execute(begin.c_str());
+  } catch (...) {
+    sqlite3_close(file);
+    throw;
+  }
+}
+
+Database::~Database() {
+  sqlite3_close(file);
+}
+
+//===- Results -----------------------------------------------------------------------===//
+
+/// What a row is called by its stage: `model`, or `duel 3fa2…`.
+static std::string rowName(Stage stage, const std::string &other) {
+  return std::string(nameOf(stage)) + (other.empty() ? "" : " " + other);
+}
+
+std::optional<Result> Database::find(const Subject &subject, const std::string &hash, Stage stage,
+                                     const std::string &other) {
+  Statement statement(*this, "SELECT result FROM results WHERE subject=? AND hash=? AND stage=?");
+  if (!statement.bind(subject.key()).bind(hash).bind(rowName(stage, other)).step())
+    return std::nullopt;
+  return resultFromJson(statement.text(0));
+}
+
+void Database::storeSubject(const Subject &subject) {
+  Statement(*this, "INSERT OR IGNORE INTO subjects VALUES(?,?,?,?,?)")
+      .bind(subject.key())
+      .bind(subject.kernel)
+      .bind(subject.device)
+      .bind(subject.driver)
+      .bind(subject.build)
+      .step();
+}
+
+bool Database::storeAs(const std::string &subject, const Candidate &candidate, std::string_view stage,
+                       const std::string &json) {
+  std::string text = candidate.text(), hash = hashOf(text);
+  Statement(*this, "INSERT OR IGNORE INTO candidates VALUES(?,?)").bind(hash).bind(text).step();
+  Statement(*this, "INSERT OR IGNORE INTO results VALUES(?,?,?,?)")
+      .bind(subject)
+      .bind(hash)
+      .bind(stage)
+      .bind(json)
+      .step();
+  return sqlite3_changes(file) > 0;
+}
+
+bool Database::store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
+                     const std::string &other) {
+  execute("BEGIN IMMEDIATE");
+  bool isNew = false;
+  try {
+    storeSubject(subject);
+    isNew = storeAs(subject.key(), candidate, rowName(stage, other), toJson(result));
+    execute("COMMIT");
+  } catch (...) {
+    sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  return isNew;
+}
+
+std::optional<Candidate> Database::candidate(const std::string &hash) {
+  Statement statement(*this, "SELECT text FROM candidates WHERE hash=?");
+  if (!statement.bind(hash).step())
+    return std::nullopt;
+  return parseCandidate(statement.text(0));
+}
+
+//===- Runs --------------------------------------------------------------------------===//
+
+int64_t Database::begin(const Subject &subject, const std::string &settings) {
+  execute("BEGIN IMMEDIATE");
+  storeSubject(subject);
+  Statement(*this, "INSERT OR IGNORE INTO runs(subject, settings) VALUES(?,?)")
+      .bind(subject.key())
+      .bind(settings)
+      .step();
+  execute("COMMIT");
+  Statement statement(*this, "SELECT id FROM runs WHERE subject=? AND settings=?");
+  if (!statement.bind(subject.key()).bind(settings).step())
+    fail("a run that was written is not there");
+  return statement.number(0);
+}
+
+void Database::decide(int64_t run, int64_t number, const std::string &hash, double cost) {
+  Statement made(*this, "SELECT hash, cost FROM decisions WHERE run=? AND number=?");
+  if (made.bind(run).bind(number).step()) {
+    if (made.text(0) != hash || made.cost(1) != cost)
+      throw TuneError("decision " + std::to_string(number) + " of run " + std::to_string(run) + " is `" +
+                      hash.substr(0, 12) + "`, expected `" + made.text(0).substr(0, 12) +
+                      "` as it was made before: results were changed, or the compiler is not the same");
+    return;
+  }
+  Statement(*this, "INSERT INTO decisions VALUES(?,?,?,?)").bind(run).bind(number).bind(hash).bindCost(cost).step();
+}
+
+void Database::end(int64_t run, const std::string &how) {
+  Statement(*this, "UPDATE runs SET ended=? WHERE id=?").bind(how).bind(run).step();
+}
+
+std::vector<Run> Database::runs() {
+  Statement statement(*this, "SELECT r.id, s.kernel, s.device, s.driver, s.build, r.settings, r.begun, r.ended, "
+                             "(SELECT count(*) FROM decisions d WHERE d.run = r.id), "
+                             "(SELECT min(cost) FROM decisions d WHERE d.run = r.id), "
+                             "(SELECT hash FROM decisions d WHERE d.run = r.id AND cost IS NOT NULL "
+                             "ORDER BY cost, number LIMIT 1) "
+                             "FROM runs r JOIN subjects s ON s.key = r.subject ORDER BY r.id DESC");
+  std::vector<Run> list;
+  while (statement.step()) {
+    Run run;
+    run.id = statement.number(0);
+    run.subject = {statement.text(1), statement.text(2), statement.text(3), statement.text(4)};
+    run.settings = statement.text(5);
+    run.begun = statement.text(6);
+    run.ended = statement.text(7);
+    run.decisions = statement.number(8);
+    run.best = statement.cost(9);
+    run.bestHash = statement.text(10);
+    list.push_back(std::move(run));
+  }
+  return list;
+}
+
+std::vector<Decision> Database::decisions(int64_t run) {
+  Statement statement(*this, "SELECT number, hash, cost FROM decisions WHERE run=? ORDER BY number");
+  statement.bind(run);
+  std::vector<Decision> list;
+  while (statement.step())
+    list.push_back({statement.number(0), statement.text(1), statement.cost(2)});
+  return list;
+}
+
+//===- Elsewhere and back ------------------------------------------------------------===//
+
+std::string Database::exported() {
+  Statement statement(*this, "SELECT s.kernel, s.device, s.driver, s.build, c.text, r.stage, r.result FROM results r "
+                             "JOIN subjects s ON s.key = r.subject JOIN candidates c ON c.hash = r.hash "
+                             "ORDER BY r.subject, r.hash, r.stage");
+  std::string lines;
+  while (statement.step()) {
+    Json line = {{"kernel", statement.text(0)},
+                 {"device", statement.text(1)},
+                 {"driver", statement.text(2)},
+                 {"build", statement.text(3)},
+                 {"candidate", statement.text(4)},
+                 {"stage", statement.text(5)},
+                 {"result", Json::parse(statement.text(6), nullptr, false)}};
+    lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  }
+  return lines;
+}
+
+int64_t Database::import(std::string_view lines) {
+  execute("BEGIN IMMEDIATE");
+  int64_t taken = 0, number = 0;
+  try {
+    while (!lines.empty()) {
+      size_t end = std::min(lines.find('\n'), lines.size());
+      std::string_view text = lines.substr(0, end);
+      lines.remove_prefix(std::min(end + 1, lines.size()));
+      ++number;
+      if (text.empty())
+        continue;
+      Json line = Json::parse(text, nullptr, false);
+      auto field = [&](const char *name) {
+        return line.is_object() && line.contains(name) && line[name].is_string() ? line[name].get<std::string>() : "";
+      };
+      bool isResult = line.is_object() && line.contains("result") && resultFromJson(line["result"].dump()) &&
+                      parseStage(field("stage").substr(0, field("stage").find(' ')));
+      if (!isResult)
+        throw TuneError("line " + std::to_string(number) + " is no result; expected what `soliton tune export` prints");
+      Subject subject{field("kernel"), field("device"), field("driver"), field("build")};
+      storeSubject(subject);
+      taken += storeAs(subject.key(), parseCandidate(field("candidate")), field("stage"), line["result"].dump());
+    }
+    execute("COMMIT");
+  } catch (...) {
+    sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+  return taken;
+}
+
+std::vector<std::string> Database::flaws() {
+  std::vector<std::string> found;
+  Statement whole(*this, "PRAGMA integrity_check");
+  while (whole.step())
+    if (whole.text(0) != "ok")
+      found.push_back("the file is damaged: " + whole.text(0));
+  Statement candidates(*this, "SELECT hash, text FROM candidates");
+  while (candidates.step())
+    if (hashOf(candidates.text(1)) != candidates.text(0))
+      found.push_back("candidate `" + candidates.text(0).substr(0, 12) + "` is not what its hash says");
+  Statement results(*this, "SELECT r.hash, r.result, c.text IS NULL, s.key IS NULL FROM results r "
+                           "LEFT JOIN candidates c ON c.hash = r.hash LEFT JOIN subjects s ON s.key = r.subject");
+  while (results.step()) {
+    std::string name = "the result of `" + results.text(0).substr(0, 12) + "`";
+    if (!resultFromJson(results.text(1)))
+      found.push_back(name + " can't be read");
+    if (results.number(2) || results.number(3))
+      found.push_back(name + " belongs to nothing");
+  }
+  return found;
+}
+
+} // namespace soliton::tune

@@ -1,0 +1,70 @@
+//===- Result.h - What is known about a candidate --------------------------===//
+//
+// Candidates pass filters, the cheap ones first, and a result says how far one came and what was found:
+//
+//   verifier     the schedule is proven, the kernel can be said at all
+//   resources    shared memory, threads
+//   model        modelled time of its loops
+//   compiled     registers of the code object; spills refuse it
+//   answer       right on the emulator, at a small and at a ragged size
+//   device       right and measured on a GPU
+//   worker       the process that judged it hung, crashed, ran out of memory or wrote nonsense
+//
+// Results are values of JSON, for databases and for the pipes of workers.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace soliton::tune {
+
+/// What is asked about a candidate: results of different stages are kept apart.
+enum class Stage : uint8_t {
+  Model,  ///< verifier, resources, modelled time, code object
+  Answer, ///< the emulator's
+  Device, ///< measured alone
+  Duel,   ///< measured in turn with the best so far
+};
+std::string_view nameOf(Stage stage);
+std::optional<Stage> parseStage(std::string_view text);
+
+struct Result {
+  /// The filter that refused it; empty: none did.
+  std::string refusedBy;
+  /// What the filter said, or what could not be checked.
+  std::string why;
+  /// Modelled cycles of the launch, and of one iteration of its longest loop; no schedule of the same loops takes fewer
+  /// than `bound`.
+  int64_t cycles = 0, interval = 0, bound = 0;
+  double modelledMicroseconds = 0;
+  /// Of the code object; 0 where none was made.
+  int64_t registers = 0, spillBytes = 0;
+  int64_t sharedBytes = 0;
+  /// Median of what was measured, and the distance of its quartiles; 0: nothing was.
+  double measuredMicroseconds = 0, spread = 0;
+  /// Of a duel: the median of the other, in the same turns.
+  double otherMicroseconds = 0;
+  /// How long it took to find out.
+  double seconds = 0;
+
+  bool isRefused() const { return !refusedBy.empty(); }
+  /// Microseconds: measured where they are, else modelled; infinity where it was refused.
+  double cost() const {
+    if (isRefused())
+      return std::numeric_limits<double>::infinity();
+    return measuredMicroseconds > 0 ? measuredMicroseconds : modelledMicroseconds;
+  }
+  static Result refused(std::string by, std::string why);
+};
+
+/// One line.
+std::string toJson(const Result &result);
+/// Nothing for what `toJson` did not write.
+std::optional<Result> resultFromJson(std::string_view text);
+
+} // namespace soliton::tune

@@ -1,0 +1,203 @@
+#include "soliton/tuner/Workers.h"
+
+#include "soliton/tuner/Candidate.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace soliton::tune {
+namespace {
+
+/// An answer is a line of JSON; more than this is nonsense.
+constexpr size_t kLongestAnswer = 1 << 20;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// What a process that has ended leaves behind, in words.
+std::string describe(int status) {
+  if (WIFSIGNALED(status))
+    return "ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string seconds(double value) {
+  std::string text = std::to_string(value);
+  return text.substr(0, text.find('.') + 2) + " s";
+}
+
+} // namespace
+
+Workers::Workers(WorkerOptions said) : options(std::move(said)) {
+  // Who writes to a worker that has died wants an error, not a signal.
+  std::signal(SIGPIPE, SIG_IGN);
+  workers.resize(static_cast<size_t>(std::max(options.count, 1)));
+}
+
+Workers::~Workers() {
+  for (Worker &worker : workers)
+    stop(worker);
+}
+
+void Workers::start(Worker &worker) {
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0)
+    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]);
+    close(in[1]);
+    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
+  }
+  std::vector<char *> arguments;
+  for (std::string &word : options.command)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  pid_t process = fork();
+  if (process == 0) { // only what is safe between fork and exec
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); // a worker that hangs outlives nobody
+    dup2(in[0], STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    if (options.bytes > 0) {
+      rlimit limit{options.bytes, options.bytes};
+      setrlimit(RLIMIT_AS, &limit);
+    }
+    rlimit noCore{0, 0};
+    setrlimit(RLIMIT_CORE, &noCore);
+    execv(arguments[0], arguments.data());
+    _exit(127);
+  }
+  close(in[0]);
+  close(out[1]);
+  if (process < 0) {
+    close(in[1]);
+    close(out[0]);
+    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
+  }
+  fcntl(out[0], F_SETFL, O_NONBLOCK);
+  worker.process = process;
+  worker.in = in[1];
+  worker.out = out[0];
+  worker.text.clear();
+  ++processes;
+}
+
+std::string Workers::stop(Worker &worker) {
+  if (worker.process < 0)
+    return {};
+  close(worker.in);
+  close(worker.out);
+  int status = 0;
+  // It may have ended by itself, and then says how.
+  if (waitpid(worker.process, &status, WNOHANG) == 0) {
+    kill(-worker.process, SIGKILL);
+    kill(worker.process, SIGKILL);
+    waitpid(worker.process, &status, 0);
+  }
+  worker.process = -1;
+  worker.text.clear();
+  return describe(status);
+}
+
+void Workers::give(Worker &worker, int64_t request, const std::string &line) {
+  if (worker.process < 0)
+    start(worker);
+  std::string text = line + "\n";
+  worker.request = request;
+  worker.until = now() + options.seconds;
+  // A worker that died in the meantime is found out when its answer is taken.
+  for (size_t sent = 0; sent < text.size();) {
+    ssize_t count = write(worker.in, text.data() + sent, text.size() - sent);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      break;
+    sent += static_cast<size_t>(count);
+  }
+}
+
+bool Workers::take(Worker &worker, const std::string &request, Answer &answer) {
+  char bytes[4096];
+  while (true) {
+    ssize_t count = read(worker.out, bytes, sizeof bytes);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count < 0 && errno == EAGAIN)
+      break;
+    if (count <= 0) {
+      // The end of its output comes a moment before its own.
+      usleep(2000);
+      answer.fault = stop(worker);
+      return true;
+    }
+    worker.text.append(bytes, static_cast<size_t>(count));
+    if (worker.text.size() > kLongestAnswer) {
+      stop(worker);
+      answer.fault = "wrote more than " + std::to_string(kLongestAnswer) + " bytes and no answer";
+      return true;
+    }
+  }
+  size_t end = worker.text.find('\n');
+  if (end == std::string::npos) {
+    if (now() < worker.until)
+      return false;
+    stop(worker);
+    answer.fault = "hung for " + seconds(options.seconds);
+    return true;
+  }
+  std::string line = worker.text.substr(0, end);
+  worker.text.erase(0, end + 1);
+  if (options.isAnswer && !options.isAnswer(request, line)) {
+    stop(worker);
+    answer.fault = "wrote `" + line.substr(0, 60) + "`, which is no answer";
+    return true;
+  }
+  answer.text = std::move(line);
+  return true;
+}
+
+std::vector<Answer> Workers::run(const std::vector<std::string> &requests,
+                                 const std::function<void(size_t, const Answer &)> &found) {
+  std::vector<Answer> answers(requests.size());
+  int64_t next = 0, open = static_cast<int64_t>(requests.size());
+  while (open > 0) {
+    std::vector<pollfd> waiting;
+    for (Worker &worker : workers) {
+      if (worker.request < 0 && next < static_cast<int64_t>(requests.size())) {
+        // Lines that nobody asked for: the next answer could be the last one's.
+        if (!worker.text.empty())
+          stop(worker);
+        give(worker, next, requests[static_cast<size_t>(next)]);
+        ++next;
+      }
+      if (worker.request >= 0)
+        waiting.push_back({worker.out, POLLIN, 0});
+    }
+    double until = now() + 1;
+    for (const Worker &worker : workers)
+      if (worker.request >= 0)
+        until = std::min(until, worker.until);
+    poll(waiting.data(), waiting.size(), std::max(1, static_cast<int>((until - now()) * 1000)));
+    for (Worker &worker : workers)
+      if (size_t number = static_cast<size_t>(worker.request);
+          worker.request >= 0 && take(worker, requests[number], answers[number])) {
+        worker.request = -1;
+        --open;
+        if (found)
+          found(number, answers[number]);
+      }
+  }
+  return answers;
+}
+
+} // namespace soliton::tune

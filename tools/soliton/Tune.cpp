@@ -1,0 +1,364 @@
+//===- Tune.cpp - soliton tune ------------------------------------------------------------------------===//
+//
+// First the space (tiles, instructions, schedules by name), then, from the best of it, the schedule of its longest loop
+// by moves; the best of those are compiled and checked like any candidate. Without `--device` nothing is measured:
+// times are those of the model, and every line says so.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/soliton/Tune.h"
+
+#include "soliton/authoring/ScheduleFile.h"
+#include "soliton/display/Page.h"
+#include "soliton/driver/CompileCache.h"
+#include "soliton/runtime/Cache.h"
+
+#include <chrono>
+#include <filesystem>
+#include <iomanip>
+#include <unistd.h>
+
+namespace soliton::cli {
+
+namespace {
+
+std::string shown(double microseconds, bool isMeasured) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(2) << microseconds << (isMeasured ? " us measured" : " us modelled");
+  return text.str();
+}
+
+/// One line that is written over and over, for who looks at it; improvements for who reads it later.
+class Progress {
+public:
+  Progress(std::ostream &err, int64_t budget, bool isMeasured)
+      : err(err), budget(budget), isMeasured(isMeasured), isLive(isatty(STDERR_FILENO) != 0) {}
+
+  void see(const tune::Trial &trial) {
+    ++tried;
+    known += trial.wasKnown;
+    if (trial.isBest)
+      best = trial.cost;
+    if (isLive)
+      err << "\r\x1b[K" << text() << std::flush;
+    else if (trial.isBest)
+      err << text() << "\n";
+  }
+  ~Progress() {
+    if (isLive && tried > 0)
+      err << "\n";
+  }
+
+private:
+  std::string text() const {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    double rate = seconds > 0 ? static_cast<double>(tried) / seconds : 0;
+    std::ostringstream line;
+    line << tried << " of " << budget << " candidates, " << std::fixed << std::setprecision(1) << rate << " a second, ";
+    if (known > 0)
+      line << known << " known before, ";
+    line << "best " << (best > 0 ? shown(best, isMeasured) : "none yet");
+    if (rate > 0 && budget > tried)
+      line << ", " << std::setprecision(0) << static_cast<double>(budget - tried) / rate << " s left";
+    return line.str();
+  }
+
+  std::ostream &err;
+  int64_t budget, tried = 0, known = 0;
+  double best = 0;
+  bool isMeasured, isLive;
+  std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+};
+
+/// What the results are true of.
+tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
+  const KernelChoice &choice = command.choice;
+  Json kernel = {{"kernel", choice.kernel}, {"dtype", resolved.variant ? resolved.variant->name : ""}};
+  kernel["sizes"] = Json(resolved.sizes);
+  kernel["dynamic"] = choice.dynamic;
+  if (!resolved.text.empty())
+    kernel["text"] = tune::hashOf(resolved.text);
+  // A kernel of a user's file is what its text says now.
+  if (resolved.own)
+    kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
+  std::optional<std::string> build = buildIdAt(reinterpret_cast<const void *>(&compileKey));
+  std::string made = build ? tune::hashOf(*build) : "unknown";
+  if (command.device.empty())
+    return {kernel.dump(), "modelled " + choice.target, "", made};
+  rt::Device &device = rt::device(command.device);
+  return {kernel.dump(), device.info().name + " " + choice.target, driverOf(device), made};
+}
+
+/// What decides the run, in one line; who judges it does not.
+std::string settingsOf(const TuneCommand &command, const tune::Space &space) {
+  return Json{{"space", space.text()},
+              {"strategy", command.strategy},
+              {"budget", command.budget},
+              {"moves", command.moves},
+              {"patience", command.patience},
+              {"seed", command.seed},
+              {"generation", command.generation},
+              {"set", command.choice.settings},
+              {"schedule", command.choice.schedule},
+              {"direct_copies", command.choice.directCopies},
+              {"mma", command.choice.mma}}
+      .dump();
+}
+
+/// The words of this command that a worker needs: which kernel, and how it is compiled.
+std::vector<std::string> workerArguments(const TuneCommand &command) {
+  const KernelChoice &choice = command.choice;
+  std::vector<std::string> words = {"tune", choice.kernel, "--target", choice.target};
+  auto add = [&](const std::string &option, const std::vector<std::string> &values) {
+    for (const std::string &value : values)
+      if (!value.empty())
+        words.insert(words.end(), {option, value});
+  };
+  add("--size", choice.sizes);
+  add("--set", choice.settings);
+  add("--dynamic", choice.dynamic);
+  add("--dtype", {choice.dtype});
+  add("--schedule", {choice.schedule});
+  add("--direct-copies", {choice.directCopies});
+  add("--mma", {choice.mma});
+  add("--padded-rows", {choice.paddedRows});
+  add("--device", {command.device});
+  if (choice.wideOffsets)
+    words.push_back("--wide-offsets");
+  return words;
+}
+
+Json resultJson(const tune::Trial &trial) {
+  Json json = Json::parse(toJson(trial.result));
+  json.erase("soliton_result");
+  Json entry = {{"hash", trial.hash}, {"choices", Json(trial.candidate.choices)}};
+  entry["has_schedule"] = !trial.candidate.schedule.empty();
+  entry.update(json);
+  return entry;
+}
+
+Json rejections(const std::vector<tune::Trial> &trials) {
+  std::map<std::string, int64_t> counts;
+  for (const tune::Trial &trial : trials)
+    if (trial.result.isRefused())
+      ++counts[trial.result.refusedBy];
+  return Json(counts);
+}
+
+Json movesJson(const Moves &moves) {
+  if (!moves.whyNot.empty())
+    return {{"why_not", moves.whyNot}};
+  return {{"loop", moves.loop},
+          {"start", moves.start},
+          {"tried", moves.tried},
+          {"refused", moves.refused},
+          {"seconds", moves.seconds},
+          {"per_second", moves.seconds > 0 ? static_cast<double>(moves.tried) / moves.seconds : 0},
+          {"cycles_before", moves.before},
+          {"cycles_at_start", moves.began},
+          {"cycles_best", moves.best},
+          {"cycles_bound", moves.bound}};
+}
+
+/// One run of the command.
+class Tuning {
+public:
+  Tuning(const TuneCommand &command, std::ostream &out, std::ostream &err)
+      : command(command), out(out), err(err), judge(command.choice, command.device),
+        resolved(resolve(command.choice, err)), space(makeSpace(command, resolved)),
+        subject(subjectOf(command, resolved)), database(databasePath(command)) {
+    if (resolved.options.dynamic.size() > 0 && !resolved.entry)
+      throw UsageError("a module whose sizes are known only at launch is not tuned yet; bind them");
+  }
+
+  int run() {
+    std::string settings = settingsOf(command, space);
+    if (command.resume && !isBegun(settings))
+      throw UsageError("found `--resume`, expected a run of these settings in `" + databasePath(command) +
+                       "`; leave `--resume` out to begin one");
+    id = database.begin(subject, settings);
+    judges = makeJudges(command, workerArguments(command), judge);
+    searchSpace();
+    if (best && command.moves > 0)
+      searchSchedules();
+    database.end(id, ended);
+    writeFiles();
+    return report();
+  }
+
+private:
+  bool isBegun(const std::string &settings) {
+    for (const tune::Run &run : database.runs())
+      if (run.subject == subject && run.settings == settings)
+        return true;
+    return false;
+  }
+
+  tune::TuneContext contextFor(Progress &progress) {
+    return {judges, &database, subject, id, [&progress](const tune::Trial &trial) { progress.see(trial); }};
+  }
+
+  void take(tune::Tuned tuned) {
+    for (size_t i = 0; i < tuned.trials.size(); ++i) {
+      bool isBest = tuned.best == i && (!best || tuned.trials[i].cost < trials[*best].cost);
+      if (isBest)
+        best = trials.size();
+      trials.push_back(std::move(tuned.trials[i]));
+    }
+    ended = tuned.ended;
+  }
+
+  bool isMeasured() const { return !command.device.empty(); }
+
+  void searchSpace() {
+    Progress progress(err, std::min(command.budget, space.size()), isMeasured());
+    tune::SpaceDomain domain(space, startOf(space, command.choice, resolved));
+    tune::TuneOptions options;
+    options.strategy = *tune::parseStrategy(command.strategy);
+    options.search = {command.seed, std::min(command.budget, space.size()), command.generation};
+    options.patience = command.patience;
+    options.measures = isMeasured();
+    take(tune::tune(
+        domain, [&](const tune::Point &point) { return tune::Candidate{domain.assignmentOf(point), ""}; }, options,
+        contextFor(progress)));
+  }
+
+  void searchSchedules() {
+    moves = searchMoves(command, judge, trials[*best].candidate);
+    if (!moves.whyNot.empty())
+      return;
+    Progress progress(err, static_cast<int64_t>(moves.candidates.size()), isMeasured());
+    tune::TuneOptions options;
+    options.search = {command.seed, static_cast<int64_t>(moves.candidates.size()), command.generation};
+    options.firstDecision = static_cast<int64_t>(trials.size());
+    options.measures = isMeasured();
+    tune::Trial champion = trials[*best];
+    options.champion = &champion;
+    std::string before = ended;
+    take(tune::tuneAll(moves.candidates, options, contextFor(progress)));
+    ended = ended == "bound" || moves.best <= moves.bound ? "bound" : before;
+  }
+
+  void writeFiles() {
+    std::string page;
+    if (best && (!command.html.empty() || !command.output.empty())) {
+      CompileAttempt attempt = judge.compileLoops(trials[*best].candidate);
+      if (attempt && !attempt.result->loops.empty()) {
+        std::vector<sched::ScheduleFile> files;
+        for (const sched::LoopReport &loop : attempt.result->loops)
+          files.push_back(sched::toFile(loop));
+        if (!command.output.empty())
+          writeFile(command.output, sched::printText(files));
+        const sched::LoopReport &loop = attempt.result->loops.front();
+        page = sched::printPage({loop.problem, loop.schedule, loop.program, loop.verified, command.choice.kernel,
+                                 command.choice.target, ""});
+      }
+    }
+    if (!command.html.empty())
+      writeFile(command.html,
+                printTunePage({command, space, command.choice.target, trials, best, ended, moves, std::move(page)}));
+  }
+
+  int report() {
+    if (command.choice.json) {
+      Json json = {{"ok", best.has_value()},
+                   {"kernel", command.choice.kernel},
+                   {"target", command.choice.target},
+                   {"times", isMeasured() ? "measured" : "modelled"},
+                   {"strategy", command.strategy},
+                   {"seed", command.seed},
+                   {"space", space.size()},
+                   {"tried", trials.size()},
+                   {"known", std::ranges::count_if(trials, &tune::Trial::wasKnown)},
+                   {"ended", ended},
+                   {"rejected", rejections(trials)},
+                   {"run", id},
+                   {"database", databasePath(command)}};
+      if (!trials.empty())
+        json["start"] = resultJson(trials.front());
+      if (best)
+        json["best"] = resultJson(trials[*best]);
+      json["moves"] = movesJson(moves);
+      out << line(json);
+      return best ? 0 : 1;
+    }
+    printText();
+    return best ? 0 : 1;
+  }
+
+  void printText() {
+    out << command.choice.kernel << " on " << command.choice.target << ": " << trials.size() << " candidates, ended by "
+        << ended << "\n";
+    Json refused = rejections(trials);
+    for (const auto &[filter, count] : refused.items())
+      out << "  refused by " << filter << ": " << count << "\n";
+    if (!best) {
+      out << "  none was accepted; `soliton tune show " << id << "` says why\n";
+      return;
+    }
+    const tune::Trial &winner = trials[*best];
+    out << "  start  " << (trials.front().result.isRefused() ? "refused" : shown(trials.front().cost, isMeasured()))
+        << "\n";
+    out << "  best   " << shown(winner.cost, isMeasured()) << ", " << winner.result.cycles
+        << " cycles, no schedule of these loops below " << winner.result.bound << ", " << winner.result.registers
+        << " registers\n";
+    for (const auto &[name, value] : winner.candidate.choices)
+      out << "    " << name << " = " << value << "\n";
+    if (!moves.whyNot.empty())
+      out << "  moves  none: " << moves.whyNot << "\n";
+    else if (moves.tried > 0)
+      out << "  moves  " << moves.tried << " schedules of loop `" << moves.loop << "`, from `" << moves.start
+          << "`: " << moves.before << " cycles modelled before, " << moves.best << " after, bound " << moves.bound
+          << "\n";
+    for (const std::string &path : {command.output, command.html})
+      if (!path.empty())
+        out << "wrote " << path << "\n";
+  }
+
+  const TuneCommand &command;
+  std::ostream &out, &err;
+  TuneJudge judge;
+  Resolved resolved;
+  tune::Space space;
+  tune::Subject subject;
+  tune::Database database;
+  tune::Judges judges;
+  int64_t id = 0;
+  std::vector<tune::Trial> trials;
+  std::optional<size_t> best;
+  std::string ended;
+  Moves moves;
+};
+
+} // namespace
+
+std::string databasePath(const TuneCommand &command) {
+  if (!command.database.empty())
+    return command.database;
+  if (const char *said = std::getenv("SOLITON_TUNE_DB"); said && *said)
+    return said;
+  std::optional<std::filesystem::path> folder = rt::ImageCache::defaultFolder();
+  if (!folder)
+    throw UsageError("there is no folder for the database; say `--database FILE`, or set SOLITON_TUNE_DB");
+  std::filesystem::create_directories(*folder);
+  return (*folder / "tuning.db").string();
+}
+
+int tuneKernel(const TuneCommand &command, std::ostream &out, std::ostream &err) {
+  if (std::ranges::find(tuneActions(), command.choice.kernel) != tuneActions().end())
+    return manageTuning(command, out);
+  if (!tune::parseStrategy(command.strategy))
+    throw UsageError(unknown("strategy", command.strategy, tune::strategyNames()));
+  TuneCommand placed = command;
+  if (!command.device.empty())
+    placed.choice = choiceFor(command.choice, rt::device(command.device));
+  if (command.isWorker)
+    return serveTuning(placed);
+  try {
+    return Tuning(placed, out, err).run();
+  } catch (const tune::TuneError &error) {
+    throw UsageError(error.what());
+  }
+}
+
+} // namespace soliton::cli

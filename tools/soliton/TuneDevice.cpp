@@ -1,0 +1,119 @@
+//===- TuneDevice.cpp - How long a candidate takes on a device --------------------------------------===//
+//
+// One kernel at a time: right at small sizes, then warmed up, then timed by events, some launches a sample so that the
+// events do not count; then right again. In a duel both take turns, sample by sample, so that the chip's clock and heat
+// are the same for both. The figure is the median; its spread the distance of the quartiles. Inputs and outputs stay
+// where they are between launches: caches are warm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "tools/soliton/Placed.h"
+#include "tools/soliton/Tune.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+
+namespace soliton::cli {
+using tune::Candidate;
+using tune::Result;
+
+namespace {
+
+constexpr int kSamples = 21, kWarmUps = 5;
+/// A sample takes this long, if it can.
+constexpr double kSampleMicroseconds = 200;
+
+double quantile(std::vector<double> values, double part) {
+  std::sort(values.begin(), values.end());
+  return values[static_cast<size_t>(std::lround(part * static_cast<double>(values.size() - 1)))];
+}
+
+} // namespace
+
+std::string driverOf(const rt::Device &device) {
+  const char *path = device.info().kind == rt::DeviceKind::cuda  ? "/sys/module/nvidia/version"
+                     : device.info().kind == rt::DeviceKind::hip ? "/sys/module/amdgpu/version"
+                                                                 : "";
+  std::string version;
+  std::getline(std::ifstream(path) >> std::ws, version);
+  return version.empty() && *path ? "unknown" : version;
+}
+
+/// What kernels of the same sizes share.
+struct TuneBench::Arguments {
+  Arguments(const Resolved &resolved, const rt::KernelImage &image, rt::Device &device)
+      : trial(makeTrial(resolved, image, optionsFor(image), {})), placed(device, trial) {}
+
+  static kernels::ProblemOptions optionsFor(const rt::KernelImage &image) {
+    const Target *target = findTarget(image.target);
+    return {.seed = 1, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn};
+  }
+
+  Trial trial;
+  PlacedArguments placed;
+};
+
+struct TuneBench::Loaded {
+  std::unique_ptr<rt::LoadedKernel> kernel;
+  std::optional<rt::DeviceBuffer> workspace;
+  rt::TimingOptions timing;
+};
+
+TuneBench::TuneBench(const TuneJudge &judge, const std::string &device) : judge(judge), device(rt::device(device)) {}
+TuneBench::~TuneBench() = default;
+
+std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
+  Resolved resolved = judge.resolvedFor(candidate);
+  CompileAttempt attempt =
+      compileResolved(resolved, [&](const std::string &) { return imageFor(device); }, /*isKept=*/false);
+  if (!attempt)
+    throw CompileError(attempt.diagnostics);
+  if (!arguments)
+    arguments = std::make_unique<Arguments>(resolved, attempt.result->image, device);
+  auto loaded = std::make_unique<Loaded>();
+  loaded->kernel = device.load(attempt.result->image);
+  loaded->timing.warmup = 0;
+  loaded->timing.launch.symbols = arguments->trial.symbols;
+  std::span<const rt::Argument> list = arguments->placed.arguments();
+  if (uint64_t bytes = loaded->kernel->workspaceBytes(list, loaded->timing.launch); bytes > 0) {
+    loaded->workspace.emplace(device, bytes);
+    loaded->timing.launch.workspace = {loaded->workspace->data(), loaded->workspace->bytes()};
+  }
+  return loaded;
+}
+
+/// One sample more; the first decides how many launches make one.
+void TuneBench::sample(Loaded &loaded, std::vector<double> &microseconds, bool isFirst) {
+  if (isFirst) {
+    loaded.timing.warmup = kWarmUps;
+    loaded.timing.repetitions = 3;
+    double once = rt::measure(device, *loaded.kernel, arguments->placed.arguments(), loaded.timing).median;
+    loaded.timing.launchesPerSample = std::clamp(static_cast<int>(kSampleMicroseconds / std::max(once, 1.0)), 1, 100);
+    loaded.timing.warmup = 0;
+    loaded.timing.repetitions = 1;
+  }
+  microseconds.push_back(rt::measure(device, *loaded.kernel, arguments->placed.arguments(), loaded.timing).median);
+}
+
+Result TuneBench::measure(const Candidate &candidate, const Candidate *other) {
+  if (Result before = judge.answer(candidate, device); before.isRefused())
+    return Result::refused("device", before.why);
+  std::unique_ptr<Loaded> mine = load(candidate), its = other ? load(*other) : nullptr;
+  std::vector<double> own, others;
+  for (int i = 0; i < kSamples; ++i) {
+    sample(*mine, own, i == 0);
+    if (its)
+      sample(*its, others, i == 0);
+  }
+  if (Result after = judge.answer(candidate, device); after.isRefused())
+    return Result::refused("device", "after it was timed: " + after.why);
+  Result result;
+  result.measuredMicroseconds = quantile(own, 0.5);
+  result.spread = quantile(own, 0.75) - quantile(own, 0.25);
+  if (its)
+    result.otherMicroseconds = quantile(others, 0.5);
+  return result;
+}
+
+} // namespace soliton::cli

@@ -1,0 +1,253 @@
+//===- TuneJudge.cpp - What a candidate comes to ----------------------------------------------------===//
+
+#include "soliton/driver/Assembler.h"
+#include "soliton/frontend/Program.h"
+#include "soliton/runtime/EmulatorDevice.h"
+#include "soliton/tuner/LoopCost.h"
+#include "tools/soliton/Placed.h"
+#include "tools/soliton/Tune.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace soliton::cli {
+using tune::Candidate;
+using tune::Result;
+using tune::Stage;
+
+KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
+  KernelChoice result = choice;
+  for (const auto &[name, value] : candidate.choices) {
+    if (name == "schedule")
+      result.schedule = value;
+    else if (name == "direct_copies")
+      result.directCopies = value;
+    else if (name == "mma")
+      result.mma = value == "default" ? "" : value;
+    else if (name == "padded_rows")
+      result.paddedRows = value;
+    else {
+      std::erase_if(result.settings, [&](const std::string &said) { return said.starts_with(name + "="); });
+      result.settings.push_back(name + "=" + value);
+    }
+  }
+  return result;
+}
+
+TuneJudge::TuneJudge(KernelChoice choice, std::string device) : choice(std::move(choice)), device(std::move(device)) {}
+TuneJudge::~TuneJudge() = default;
+
+Resolved TuneJudge::resolvedFor(const Candidate &candidate, const kernels::Sizes *sizes) const {
+  KernelChoice said = chosen(choice, candidate);
+  if (sizes) {
+    said.sizes.clear();
+    for (const auto &[name, value] : *sizes)
+      said.sizes.push_back(name + "=" + std::to_string(value));
+  }
+  std::ostringstream unheard;
+  Resolved resolved = resolve(said, unheard);
+  if (!candidate.schedule.empty()) {
+    resolved.options.schedule = {};
+    resolved.options.schedule.file = candidate.schedule;
+    resolved.options.schedule.fileName = "tuned.schedule";
+  }
+  resolved.options.schedule.reportsNone = true;
+  return resolved;
+}
+
+CompileAttempt TuneJudge::compileLoops(const Candidate &candidate) const {
+  auto kind = [](const std::string &) { return rt::ImageKind::emulator; };
+  return compileResolved(resolvedFor(candidate), kind, /*isKept=*/false);
+}
+
+//===- Modelled ---------------------------------------------------------------------===//
+
+/// A number, where the symbols that are bound give one.
+static std::optional<int64_t> valueOf(sym::Expr formula, const Substitutions &subs) {
+  sym::Substitution bound;
+  for (const auto &[symbol, value] : subs)
+    bound.set(symbol, value);
+  constexpr int kDepth = 4; // derived sizes are formulas of others
+  for (int i = 0; i < kDepth && !formula.constantValue(); ++i)
+    formula = sym::substitute(formula, bound);
+  return formula.constantValue();
+}
+
+/// Iterations of the loop along the dimension of that name; 0 where that is not known now.
+static int64_t iterationsOf(const Kernel &kernel, const std::string &loop, const Substitutions &subs) {
+  const auto *tiling = kernel.program()->find<TilingConstraint>(
+      [&](const TilingConstraint &each) { return each.dim.isSymbol() && each.dim.symbolName() == loop; });
+  if (!tiling)
+    return 0;
+  sym::Expr count = tiling->options.iters ? *tiling->options.iters : sym::ceildiv(tiling->dim, tiling->tile);
+  return std::max<int64_t>(valueOf(count, subs).value_or(0), 0);
+}
+
+tune::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResult &compiled,
+                                 const sched::LoopReport &loop) const {
+  Resolved resolved = resolvedFor(candidate);
+  const rt::KernelImage &image = compiled.image;
+  const Target &target = *findTarget(image.target);
+  tune::Launch launch;
+  launch.workgroups = 1;
+  for (const rt::LaunchExpr &extent : image.grid)
+    launch.workgroups *= extent.constantValue().value_or(0);
+  int64_t threads = int64_t{image.threads[0]} * image.threads[1] * image.threads[2];
+  launch.waves = std::max<int64_t>(threads / target.waveSize, 1);
+  if (resolved.entry)
+    launch.iterations =
+        iterationsOf(resolved.entry->build(*resolved.variant), loop.problem.loop, resolved.options.subs) /
+        std::max(loop.unrollFirst, 1);
+  return launch;
+}
+
+Result refusedBy(const std::vector<Diagnostic> &diagnostics) {
+  for (const Diagnostic &diagnostic : diagnostics) {
+    if (diagnostic.severity != Severity::error)
+      continue;
+    std::string text = diagnostic.message + " [" + std::string(idText(diagnostic.id)) + "]";
+    switch (diagnostic.id) {
+    case DiagId::SharedMemoryExceeded:
+    case DiagId::ScheduleSharedBytes:
+    case DiagId::ScheduleRegisters:
+    case DiagId::TooManyThreads:
+      return Result::refused("resources", text);
+    case DiagId::RegisterSpill:
+      return Result::refused("compiled", text);
+    default:
+      return Result::refused("verifier", text);
+    }
+  }
+  return Result::refused("verifier", "it was not compiled, and nothing said why");
+}
+
+/// What the machine's compiler makes of it; nothing where none is at hand.
+static std::optional<rt::ImageKind> codeFor(const Target &target) {
+  if (!canAssemble(target))
+    return std::nullopt;
+  return target.vendor == Vendor::amd ? rt::ImageKind::hsaco : rt::ImageKind::cubin;
+}
+
+Result TuneJudge::model(const Candidate &candidate) const {
+  CompileAttempt attempt = compileLoops(candidate);
+  if (!attempt)
+    return refusedBy(attempt.diagnostics);
+  const CompileResult &compiled = *attempt.result;
+  if (compiled.loops.empty())
+    return Result::refused("model", "the kernel has no loop whose time could be modelled");
+  const Target &target = *findTarget(compiled.image.target);
+  Result result;
+  result.sharedBytes = compiled.image.staticSharedBytes + compiled.image.dynamicSharedBytes;
+  for (const sched::LoopReport &loop : compiled.loops) {
+    tune::LoopCost cost(loop.problem, target, launchOf(candidate, compiled, loop));
+    tune::Modelled modelled = cost.of(loop.schedule, loop.program);
+    result.cycles += modelled.cycles;
+    result.bound += cost.bound();
+    result.interval = std::max(result.interval, modelled.interval);
+    result.modelledMicroseconds += cost.microseconds(modelled.cycles);
+  }
+  if (std::optional<rt::ImageKind> code = codeFor(target)) {
+    CompileAttempt made =
+        compileResolved(resolvedFor(candidate), [&](const std::string &) { return *code; }, /*isKept=*/false);
+    if (!made)
+      return refusedBy(made.diagnostics);
+    result.registers = made.result->vgprs + made.result->agprs;
+    result.spillBytes = made.result->spillBytes;
+    if (result.spillBytes > 0)
+      return Result::refused("compiled", std::to_string(result.spillBytes) + " bytes of registers are spilled");
+  }
+  return result;
+}
+
+//===- The right answer -------------------------------------------------------------===//
+
+/// Six iterations of every loop and a bit more, one or two tiles of the rest, two of what there is few of.
+kernels::Sizes TuneJudge::smallSizes(const Resolved &resolved, int64_t more) const {
+  constexpr int64_t kTile = 64, kFew = 32, kIterations = 6;
+  kernels::Sizes sizes = resolved.sizes;
+  if (!resolved.entry)
+    return sizes;
+  const std::shared_ptr<frontend::Program> program = resolved.entry->build(*resolved.variant).program();
+  for (auto &[name, value] : sizes) {
+    const std::vector<std::string> &fixed = resolved.entry->fixedSizes;
+    if (std::ranges::find(fixed, name) != fixed.end())
+      continue;
+    const auto *tiling = program->find<TilingConstraint>(
+        [&](const TilingConstraint &each) { return each.dim.isSymbol() && each.dim.symbolName() == name; });
+    std::optional<int64_t> tile = tiling ? valueOf(tiling->tile, resolved.options.subs) : std::nullopt;
+    int64_t small = tile ? kIterations * *tile : value <= kFew ? 2 : kTile;
+    value = std::min(value, small + (value > kFew ? more : 0));
+  }
+  return sizes;
+}
+
+/// What is wrong with its results; empty if nothing. Throws CompileError where the emulator finds a mistake.
+static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &image, rt::Device &device) {
+  std::unique_ptr<rt::LoadedKernel> kernel = device.load(image);
+  const Target *target = findTarget(image.target);
+  for (bool integers : {true, false}) {
+    Trial trial = makeTrial(
+        resolved, image, {.seed = 1, .integers = integers, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn}, {});
+    PlacedArguments placed(device, trial);
+    kernel->launch(placed.arguments(), {.symbols = trial.symbols});
+    device.synchronise();
+    bool guardsIntact = true;
+    Verdict verdict = judge(resolved, trial, placed.fetch(guardsIntact));
+    if (!guardsIntact)
+      return "memory beside an argument was written";
+    if (!verdict.comparison.ok)
+      return "`" + verdict.argument + "` is wrong by " + std::to_string(verdict.comparison.maxAbsError) +
+             ", expected at most " + std::to_string(verdict.comparison.errorBound);
+  }
+  return {};
+}
+
+Result TuneJudge::answerOnEmulator(const Candidate &candidate) const {
+  return answer(candidate, *rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = 1}));
+}
+
+Result TuneJudge::answer(const Candidate &candidate, rt::Device &device) const {
+  constexpr int64_t kRagged = 13;
+  std::string unchecked;
+  for (int64_t more : {int64_t{0}, kRagged}) {
+    kernels::Sizes sizes = smallSizes(resolvedFor(candidate), more);
+    Resolved resolved = resolvedFor(candidate, &sizes);
+    CompileAttempt attempt =
+        compileResolved(resolved, [](const std::string &) { return rt::ImageKind::emulator; }, /*isKept=*/false);
+    // A schedule may be for aligned rows alone, or name instructions that masks make others of.
+    if (!attempt && more > 0) {
+      unchecked = "not for ragged sizes: " + refusedBy(attempt.diagnostics).why;
+      continue;
+    }
+    if (!attempt)
+      return Result::refused("answer", refusedBy(attempt.diagnostics).why);
+    if (std::string wrong = wrongResult(resolved, attempt.result->image, device); !wrong.empty())
+      return Result::refused("answer", wrong);
+  }
+  Result result;
+  result.why = unchecked;
+  return result;
+}
+
+Result TuneJudge::judge(const Candidate &candidate, const tune::Question &question) const {
+  auto start = std::chrono::steady_clock::now();
+  bool isMeasured = question.stage == Stage::Device || question.stage == Stage::Duel;
+  std::string filter = isMeasured ? "device" : question.stage == Stage::Answer ? "answer" : "";
+  Result result;
+  try {
+    if (isMeasured && !bench)
+      bench = std::make_unique<TuneBench>(*this, device);
+    result = isMeasured                        ? bench->measure(candidate, question.other)
+             : question.stage == Stage::Answer ? answerOnEmulator(candidate)
+                                               : model(candidate);
+  } catch (const CompileError &error) {
+    result = refusedBy(error.diagnostics());
+    result.refusedBy = filter.empty() ? result.refusedBy : filter;
+  } catch (const std::exception &error) {
+    result = Result::refused(filter.empty() ? "verifier" : filter, error.what());
+  }
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+} // namespace soliton::cli

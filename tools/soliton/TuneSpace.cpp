@@ -1,0 +1,149 @@
+//===- TuneSpace.cpp - Which choices a kernel has ---------------------------------------------------===//
+//
+// Said on the command line, `--space BLOCK_M=64,128 --space schedule=prefetch,modulo --where 'BLOCK_M*BLOCK_N <=
+// 16384'`, or derived (`--space auto`): tiles and waves around the kernel's own, schedules that its tags allow, direct
+// copies, and the matrix instructions of its element types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "kernels/Schedules.h"
+#include "soliton/frontend/Program.h"
+#include "tools/soliton/Tune.h"
+
+#include <algorithm>
+
+namespace soliton::cli {
+
+namespace {
+
+std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);)
+    parts.push_back(part);
+  return parts;
+}
+
+bool hasProduct(const Resolved &resolved) {
+  const std::shared_ptr<frontend::Program> program = resolved.entry->build(*resolved.variant).program();
+  return std::ranges::any_of(program->ops,
+                             [](const frontend::OpRecord &op) { return op.kind == frontend::OpKind::mma; });
+}
+
+/// Half, the same and double of a tile; of a number of waves, all that are near.
+std::vector<int64_t> around(const kernels::DefaultSize &tile) {
+  std::vector<int64_t> values;
+  for (int64_t value : {tile.value / 2, tile.value, tile.value * 2})
+    if (value >= std::max<int64_t>(tile.least, 1))
+      values.push_back(value);
+  return values;
+}
+
+/// Those of the library that are written for the tags of a plain product.
+std::vector<std::string> schedulesFor(const Resolved &resolved) {
+  std::vector<std::string> names = {"none", "prefetch", "four_stage", "modulo"};
+  bool isAttention = resolved.entry->family.find("attention") != std::string::npos;
+  if (isAttention)
+    names.push_back("prefetch_attention");
+  if (resolved.entry->name == "gemm")
+    for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
+      names.push_back(entry.name());
+  return names;
+}
+
+void derive(tune::Space &space, const TuneCommand &command, const Resolved &resolved) {
+  const Target &target = *findTarget(command.choice.target);
+  auto add = [&](const std::string &name, const std::vector<std::string> &values) {
+    if (!space.find(name) && values.size() > 1)
+      space.choice(name, values);
+  };
+  for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
+    if (std::vector<int64_t> values = around(tile); !space.find(tile.name) && values.size() > 1)
+      space.choice(tile.name, values);
+  add("schedule", schedulesFor(resolved));
+  add("direct_copies", {"off", "on"});
+  if (!hasProduct(resolved))
+    return;
+  std::vector<std::string> kinds = {"default"};
+  DType input = resolved.variant->input.resolve(target.fp8e4m3);
+  for (const MmaKind *kind : legalMmas(target, {input, input, DType::f32}))
+    if (std::ranges::find(kinds, kind->name) == kinds.end())
+      kinds.push_back(kind->name);
+  add("mma", kinds);
+}
+
+/// Words that are not names of symbols.
+bool isOption(const std::string &name) {
+  return name == "schedule" || name == "direct_copies" || name == "mma" || name == "padded_rows";
+}
+
+tune::Space::Condition conditionOf(const std::string &text) {
+  sym::Expr formula = [&] {
+    try {
+      return sym::parse(text);
+    } catch (const sym::ExprError &error) {
+      throw UsageError("found `--where " + text + "`, expected a formula of the space's numbers: " + error.what());
+    }
+  }();
+  return [formula](const tune::Assignment &assignment) {
+    sym::Environment values;
+    for (const auto &[name, value] : assignment)
+      if (!isOption(name))
+        values.set(sym::Expr::symbol(name), std::strtoll(value.c_str(), nullptr, 10));
+    return sym::evaluate(formula, values) != 0;
+  };
+}
+
+} // namespace
+
+tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved) {
+  tune::Space space;
+  bool isDerived = command.space.empty();
+  for (const std::string &said : command.space) {
+    if (said == "auto") {
+      isDerived = true;
+      continue;
+    }
+    if (said == "none")
+      continue;
+    size_t equals = said.find('=');
+    if (equals == std::string::npos)
+      throw UsageError("found `--space " + said + "`, expected `NAME=VALUE,VALUE`, `auto` or `none`");
+    space.choice(said.substr(0, equals), split(said.substr(equals + 1), ','));
+  }
+  if (isDerived && resolved.entry)
+    derive(space, command, resolved);
+  for (const std::string &text : command.where) {
+    tune::Space::Condition condition = conditionOf(text);
+    tune::Assignment any;
+    for (const tune::Choice &choice : space.choices())
+      any[choice.name] = choice.values.front();
+    try {
+      condition(any);
+    } catch (const sym::ExprError &error) {
+      throw UsageError("found `--where " + text + "`, expected a formula of the space's numbers: " + error.what());
+    }
+    space.where(text, std::move(condition));
+  }
+  return space;
+}
+
+tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, const Resolved &resolved) {
+  tune::Assignment start = {{"schedule", choice.schedule}, {"direct_copies", "off"}, {"mma", "default"}};
+  if (resolved.entry)
+    for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))
+      start[tile.name] = std::to_string(tile.value);
+  for (const std::string &said : choice.settings) {
+    auto [name, value] = assignment(said);
+    start[name] = std::to_string(value);
+  }
+  // A value that the space does not hold is no place to start at: its first one then.
+  for (auto it = start.begin(); it != start.end();) {
+    const tune::Choice *values = space.find(it->first);
+    bool isThere = values && std::ranges::find(values->values, it->second) != values->values.end();
+    it = isThere ? std::next(it) : start.erase(it);
+  }
+  return start;
+}
+
+} // namespace soliton::cli

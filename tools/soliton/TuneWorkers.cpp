@@ -1,0 +1,135 @@
+//===- TuneWorkers.cpp - Judging in processes of their own ------------------------------------------===//
+//
+// A request is {"candidate": text, "stage": "model", "other": text of whom a duel is with}, an answer {"hash": …,
+// "result": {…}}, a line each. A worker is this very program with the same kernel and `--worker`.
+//
+// SOLITON_TUNE_FAULTS=PERCENT makes workers misbehave on so many candidates of a hundred, chosen by their hashes: they
+// hang, crash, run out of memory, or write nonsense. It is how the attack on the tuner (scripts/attack_tuner.py) knows
+// that none of that matters.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/tuner/Workers.h"
+#include "tools/soliton/Tune.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+#include <unistd.h>
+
+namespace soliton::cli {
+
+namespace {
+
+/// What a candidate's hash says it does wrong; -1: nothing.
+int faultOf(const std::string &hash) {
+  const char *said = std::getenv("SOLITON_TUNE_FAULTS");
+  if (!said)
+    return -1;
+  uint64_t number = std::strtoull(hash.substr(0, 12).c_str(), nullptr, 16);
+  return number % 100 < std::strtoull(said, nullptr, 10) ? static_cast<int>(number / 100 % 5) : -1;
+}
+
+void misbehave(int fault) {
+  switch (fault) {
+  case 0:
+    while (true)
+      pause();
+  case 1:
+    std::raise(SIGSEGV);
+    break;
+  case 2: { // until somebody stops it
+    std::vector<std::unique_ptr<char[]>> memory;
+    while (true)
+      memory.push_back(std::make_unique<char[]>(size_t{64} << 20));
+  }
+  case 3:
+    std::cout << "\x01{ nonsense" << std::endl;
+    break;
+  default:
+    std::_Exit(3);
+  }
+}
+
+std::string requestOf(const tune::Candidate &candidate, const tune::Question &question) {
+  return Json{{"candidate", candidate.text()},
+              {"stage", std::string(nameOf(question.stage))},
+              {"other", question.other ? question.other->text() : ""}}
+      .dump();
+}
+
+/// The result in an answer to a request about `hash`.
+std::optional<tune::Result> resultIn(const std::string &line, const std::string &hash) {
+  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!answer.is_object() || answer.value("hash", "") != hash || !answer.contains("result"))
+    return std::nullopt;
+  return tune::resultFromJson(answer["result"].dump());
+}
+
+std::string hashIn(const std::string &request) {
+  return tune::hashOf(Json::parse(request).at("candidate").get<std::string>());
+}
+
+} // namespace
+
+int serveTuning(const TuneCommand &command) {
+  TuneJudge judge(command.choice, command.device);
+  for (std::string line; std::getline(std::cin, line);) {
+    Json request = Json::parse(line);
+    tune::Candidate candidate = tune::parseCandidate(request.at("candidate").get<std::string>());
+    std::optional<tune::Stage> stage = tune::parseStage(request.at("stage").get<std::string>());
+    std::string otherText = request.at("other").get<std::string>();
+    tune::Candidate other = otherText.empty() ? tune::Candidate() : tune::parseCandidate(otherText);
+    std::string hash = candidate.hash();
+    if (int fault = faultOf(hash); fault >= 0)
+      misbehave(fault);
+    tune::Result result =
+        judge.judge(candidate, {stage.value_or(tune::Stage::Model), otherText.empty() ? nullptr : &other, {}});
+    std::cout << Json{{"hash", hash}, {"result", Json::parse(toJson(result))}}.dump() << std::endl;
+  }
+  return 0;
+}
+
+tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::string> &arguments, const TuneJudge &here) {
+  if (command.workers == 0)
+    return [&here](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
+      std::vector<tune::Result> results;
+      for (const tune::Candidate &candidate : candidates) {
+        results.push_back(here.judge(candidate, question));
+        if (question.found)
+          question.found(results.size() - 1, results.back());
+      }
+      return results;
+    };
+  tune::WorkerOptions options;
+  options.command = {"/proc/self/exe"};
+  options.command.insert(options.command.end(), arguments.begin(), arguments.end());
+  options.command.push_back("--worker");
+  options.count = command.workers;
+  options.seconds = command.timeout;
+  options.bytes = uint64_t{8} << 30;
+  options.isAnswer = [](const std::string &request, const std::string &line) {
+    return resultIn(line, hashIn(request)).has_value();
+  };
+  auto workers = std::make_shared<tune::Workers>(options);
+  // A device is asked by one process, one candidate at a time. What it reserves of addresses is the driver's matter.
+  options.count = 1;
+  options.bytes = 0;
+  auto device = std::make_shared<tune::Workers>(std::move(options));
+  return [workers, device](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
+    bool isMeasured = question.stage == tune::Stage::Device || question.stage == tune::Stage::Duel;
+    std::vector<std::string> requests;
+    for (const tune::Candidate &candidate : candidates)
+      requests.push_back(requestOf(candidate, question));
+    std::vector<tune::Result> results(candidates.size());
+    (isMeasured ? device : workers)->run(requests, [&](size_t i, const tune::Answer &answer) {
+      std::optional<tune::Result> result = resultIn(answer.text, candidates[i].hash());
+      results[i] = result ? *result : tune::Result::refused("worker", answer.fault);
+      if (question.found)
+        question.found(i, results[i]);
+    });
+    return results;
+  };
+}
+
+} // namespace soliton::cli
