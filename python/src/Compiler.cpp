@@ -82,6 +82,10 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.keep = artefactsOf(nb::cast<std::vector<std::string>>(value));
   else if (name == "direct_copies")
     options.directCopies = nb::cast<bool>(value);
+  else if (name == "staged_writes")
+    options.stagedWrites = nb::cast<bool>(value);
+  else if (name == "raster")
+    options.raster = nb::cast<int64_t>(value);
   else if (name == "wide_offsets")
     options.wideOffsets = nb::cast<bool>(value);
   else if (name == "allow_spills")

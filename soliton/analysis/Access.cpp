@@ -103,7 +103,8 @@ void Access::read(Operation *op) {
     varying.push_back(varyingDims(value, tile));
   if (ArrayAttr conditions = access.getGuardsAttr())
     guards = geometry.named(conditions, symbols);
-  if (auto copy = dyn_cast<CopyOp>(op))
+  // The engine that copies boxes puts chunks where the map says; who asks for a box names its own coordinates.
+  if (auto copy = dyn_cast<CopyOp>(op); copy && !copy.getBoxed())
     if (SharedMapAttr map = copy.getDestination().getType().getMap(); map && map.getValue().isSwizzled())
       stored = map.getValue();
 }

@@ -51,6 +51,14 @@ std::optional<InPlaceTile> inPlaceTile(const SharedMap &map, int64_t elementByte
   return std::nullopt;
 }
 
+std::optional<InPlaceTile> inPlaceTile(ReadOp factor, const SharedMap &map, const Target &target) {
+  mlir::OpOperand &use = *factor->use_begin();
+  auto mma = cast<MmaOp>(use.getOwner());
+  bool alongK = map.dims.back().dim == Dim(mma.getContractedDim().getValue().str());
+  int64_t part = partOfRow(mmaKindOf(mma, target), static_cast<int>(use.getOperandNumber()), alongK);
+  return inPlaceTile(map, elementBytes(factor.getResult().getType().getElementType()), part);
+}
+
 SharedMap inPlaceMap(SharedMap plain, int64_t elementBytes, const InPlaceTile &tile) {
   int64_t perRow = tile.span / elementBytes;
   plain.padding = 0;

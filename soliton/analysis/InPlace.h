@@ -58,6 +58,8 @@ struct InPlaceTile {
 /// The widest span of which a row and the bytes of it that one instruction reads (`partOfRow`) are whole numbers;
 /// nothing where there is none.
 std::optional<InPlaceTile> inPlaceTile(const SharedMap &map, int64_t elementBytes, int64_t part);
+/// The same for the tile of that plain map which an `in_place` read stands for.
+std::optional<InPlaceTile> inPlaceTile(wave::ReadOp factor, const SharedMap &map, const Target &target);
 /// Rows in panels of the tile's span, chunks exchanged as the instruction expects it.
 SharedMap inPlaceMap(SharedMap plain, int64_t elementBytes, const InPlaceTile &tile);
 /// What a map that inPlaceMap has made says.

@@ -485,8 +485,10 @@ void Resolver::roundUpShared(TileType tile) {
   }
 }
 
-/// More than three dimensions, or one that is not known to fit what a launch takes.
+/// More than three dimensions, one that is not known to fit what a launch takes, or an order of its own.
 bool Resolver::needsLinearLaunch() const {
+  if (kernel->hasAttr("raster"))
+    return true;
   // The least that drivers promise beyond the first dimension.
   constexpr int64_t kMostWorkgroups = 65535;
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {

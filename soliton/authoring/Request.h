@@ -55,7 +55,8 @@ struct Placement {
 };
 
 struct ScheduleRequest {
-  /// An algorithm: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `list`, `modulo`, `exact`.
+  /// An algorithm: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `ring`, `list`, `modulo`, `exact`;
+  /// for kernels in C++ also `auto` (driver/Auto.h).
   std::string name = "none";
   /// A schedule file: its path, or its text; replaces `name`.
   std::string file = {};

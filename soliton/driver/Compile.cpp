@@ -7,6 +7,7 @@
 
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
+#include "soliton/driver/Auto.h"
 #include "soliton/driver/Compilation.h"
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/LaunchInfo.h"
@@ -268,6 +269,10 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
            << "the kernel names no target";
   if (options.directCopies)
     kernel.setDirectCopies(true);
+  if (options.stagedWrites)
+    kernel.setStagedWrites(true);
+  if (options.raster > 0)
+    kernel.setRaster(options.raster);
   if (!options.mma.empty())
     kernel.walk([&](wave::MmaOp mma) {
       if (!mma.getKind())
@@ -377,7 +382,8 @@ CompileOptions placed(CompileOptions options, const Place &call) {
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
   sym::ThrowMistakes scope; // the author's thread collects them
   CompileOptions complete = placed(options, place);
-  return Compilation(complete, kind).fromKernel(kernel);
+  auto compileWith = [&](const CompileOptions &chosen) { return Compilation(chosen, kind).fromKernel(kernel); };
+  return isAuto(complete) ? compileByChoice(kernel, complete, compileWith) : compileWith(complete);
 }
 
 CompileAttempt compileText(std::string_view text, std::string_view fileName, const CompileOptions &options,

@@ -30,6 +30,8 @@ struct CompileOptions {
   /// Empty: that of the device it is compiled for.
   std::string target = {};
   lang::Substitutions subs = {};
+  /// What symbols are that nobody binds, where `schedule = auto` does not choose them (driver/Auto.h).
+  lang::Substitutions defaults = {};
   /// Symbols that are known only at launch.
   std::vector<sym::Expr> dynamic = {};
   /// What loads it: `emulator`, `cuda`, `hip`, `cuda:1`; empty means the first GPU that can, otherwise the emulator.
@@ -40,6 +42,12 @@ struct CompileOptions {
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.
   bool directCopies = false;
+  /// Tiles whose lanes hold too little of a row, as those of matrix instructions do, go to global memory through shared
+  /// memory.
+  bool stagedWrites = false;
+  /// Workgroups take the tiles of the first two dimensions of the grid in bands of so many along the first; 0: row by
+  /// row.
+  int64_t raster = 0;
   /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
   std::string mma = {};
   /// Tensors whose rows are not aligned are copied before each launch, where that pays, so that tiles are read wide.

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/Backend.h"
+#include "soliton/driver/Auto.h"
 #include "soliton/driver/Compilation.h"
 
 #include <map>
@@ -64,8 +65,11 @@ CompileAttempt Compilation::findOrFinish(const std::optional<rt::CacheKey> &key)
 CompileAttempt compileOrFind(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
   sym::ThrowMistakes scope;
   CompileOptions complete = placed(options, place);
-  Compilation compilation(complete, kind);
-  return compilation.findOrFinish(compilation.traceForCache(kernel));
+  auto findWith = [&](const CompileOptions &chosen) {
+    Compilation compilation(chosen, kind);
+    return compilation.findOrFinish(compilation.traceForCache(kernel));
+  };
+  return isAuto(complete) ? compileByChoice(kernel, complete, findWith) : findWith(complete);
 }
 
 CompiledKernel::CompiledKernel(CompileResult compiled, rt::Device &device)
@@ -178,7 +182,8 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options, P
     CompileOptions complete = placed(options, place);
     if (complete.target.empty())
       complete.target = targetOf(device);
-    return compileFor(device, kernel, complete);
+    auto compileWith = [&](const CompileOptions &chosen) { return compileFor(device, kernel, chosen); };
+    return isAuto(complete) ? firstThatCompiles<CompileOutcome>(kernel, complete, compileWith) : compileWith(complete);
   } catch (const CompileError &error) {
     return {std::nullopt, error.diagnostics()};
   }

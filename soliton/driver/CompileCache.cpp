@@ -99,6 +99,8 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("swizzle", schedule.placement.swizzle)
       .add("copies in order", schedule.placement.copiesInOrder)
       .add("direct copies", options.directCopies)
+      .add("staged writes", options.stagedWrites)
+      .add("raster", options.raster)
       .add("mma", options.mma)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))
       .add("wide offsets", options.wideOffsets)

@@ -57,6 +57,10 @@ void Access::readStarts(bool isArgument, Geometry &geometry) {
 void Access::readBounds(bool isArgument, Geometry &geometry) {
   inside.resize(tile.rank());
   mlir::ArrayAttr bounds = listOf(op, "bounds"), conditions = listOf(op, "guards");
+  // A box ends where its source does, whatever the form.
+  auto copy = llvm::dyn_cast<CopyOp>(op);
+  if (copy && copy.getBoxed())
+    return;
   guarded = conditions || geometry.form() >= Form::Placed;
   if (guarded) {
     for (mlir::Attribute condition : conditions ? conditions : mlir::ArrayAttr::get(op->getContext(), {}))

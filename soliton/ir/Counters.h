@@ -22,7 +22,8 @@ static_assert(isSameCounter(CounterKind::vm, wave::Counter::Vm) &&
               isSameCounter(CounterKind::shared, wave::Counter::Shared) &&
               isSameCounter(CounterKind::cpAsync, wave::Counter::CpAsync) &&
               isSameCounter(CounterKind::bulk, wave::Counter::Bulk) &&
-              isSameCounter(CounterKind::mma, wave::Counter::Mma));
+              isSameCounter(CounterKind::mma, wave::Counter::Mma) &&
+              isSameCounter(CounterKind::boxes, wave::Counter::Boxes));
 static_assert(isSameCounter(CounterKind::vm, machine::Counter::vm) &&
               isSameCounter(CounterKind::shared, machine::Counter::shared) &&
               isSameCounter(CounterKind::cpAsync, machine::Counter::cp_async) &&
@@ -38,6 +39,7 @@ inline CounterKind kindOf(machine::Counter counter) {
 inline wave::Counter toWave(CounterKind kind) {
   return static_cast<wave::Counter>(kind);
 }
+/// `boxes` are no counter of the machine: barriers in memory say that they are there (CopyRing.h).
 inline machine::Counter toMachine(CounterKind kind) {
   return static_cast<machine::Counter>(kind);
 }

@@ -124,7 +124,8 @@ void Checker::checkPlaced(mlir::Operation *op) {
       .Case([&](CopyOp copy) {
         SharedMapAttr map = copy.getDestination().getType().getMap();
         auto elements = static_cast<int64_t>(copy.getElementsPerThread());
-        if (map && map.getValue().isSwizzled() && map.getValue().swizzle.chunk % elements != 0)
+        bool isTorn = !copy.getBoxed() && map && map.getValue().isSwizzled();
+        if (isTorn && map.getValue().swizzle.chunk % elements != 0)
           violation(op) << "its " << elements << " elements a lane are torn by a swizzle of "
                         << map.getValue().swizzle.chunk;
       })
@@ -271,7 +272,7 @@ void Checker::checkExpanded(mlir::Operation *op) {
     if (regs != static_cast<int64_t>(copy.getElementsPerThread()))
       violation(op) << "it has " << regs << " registers a lane, expected the "
                     << static_cast<int64_t>(copy.getElementsPerThread()) << " of one instruction";
-    else if (copy.bytesPerLane() * 8 > kMaxAccessBits)
+    else if (!copy.getBoxed() && copy.bytesPerLane() * 8 > kMaxAccessBits)
       violation(op) << "it moves " << copy.bytesPerLane() * 8 << " bits a lane, expected at most " << kMaxAccessBits;
   }
 }

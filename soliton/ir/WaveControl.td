@@ -148,7 +148,7 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
 
 def Wave_Counter : I32EnumAttr<"Counter", "what is being waited for", [
     I32EnumAttrCase<"Vm", 0, "vm">, I32EnumAttrCase<"Shared", 1, "shared">, I32EnumAttrCase<"CpAsync", 2, "cp_async">,
-    I32EnumAttrCase<"Bulk", 3, "bulk">, I32EnumAttrCase<"Mma", 4, "mma">]> {
+    I32EnumAttrCase<"Bulk", 3, "bulk">, I32EnumAttrCase<"Mma", 4, "mma">, I32EnumAttrCase<"Boxes", 5, "boxes">]> {
   let cppNamespace = "::soliton::wave";
 }
 
@@ -156,7 +156,7 @@ def Wave_CommitOp : Wave_TimeOp<"commit"> {
   let summary = "close a group of asynchronous operations";
   let description = [{
     What this counter has counted since the last `commit` becomes one group, which is what a `wait` counts then. Counters that
-    count operations one by one have no groups.
+    count operations one by one have no groups. A group of `boxes` is the workgroup's: one lane has them copied for all waves.
 
     Example:
     ```mlir

@@ -166,6 +166,14 @@ llvm::LogicalResult CopyOp::verify() {
   if (static_cast<int64_t>(getElementsPerThread()) < 1)
     return emitOpError() << "moves " << static_cast<int64_t>(getElementsPerThread())
                          << " elements a thread, expected at least 1";
+  // copy_c5
+  if (!getBoxed())
+    return mlir::success();
+  if (getGuards() && !getGuards()->empty())
+    return emitOpError() << "copies boxes and has `guards`, expected none: a box ends where its source does";
+  auto hasDim = [](const Digit &digit) { return digit.dim.has_value(); };
+  if (tile.hasLayout() && (llvm::any_of(tile.layout().lane, hasDim) || llvm::any_of(tile.layout().wave, hasDim)))
+    return emitOpError() << "copies boxes and deals elements out to lanes or waves, expected all of them in each";
   return mlir::success();
 }
 

@@ -33,7 +33,9 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     binds symbols to numbers (`dim -> i64`) and `dynamic` lists those that are known only at launch. `form` names what holds
     of the program now (see Forms.h), `target` the machine it is compiled for. `keep_order` says that a schedule has decided the
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
-    memory past the registers, where the target can. `geometry` is what the constraints say, once they were resolved.
+    memory past the registers, where the target can. `staged_writes` asks for tiles whose lanes hold too little of a row to go to
+    global memory through shared memory. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
+    many along the first, so that those that run together read the same rows and columns. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -45,6 +47,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C5) `subs` binds symbols to 64-bit integers or expressions of other symbols.
       * (C6) `form` is the number of a form.
       * (C7) `workspace`, if there, has expressions, and as many memories are the last parameters.
+      * (C8) `raster`, if there, is at least 1.
 
     Example:
     ```mlir
@@ -59,10 +62,10 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
-                       OptionalAttr<ArrayAttr>:$workspace);
+                       OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c7
+  let hasVerifier = 1; // kernel_c1 … kernel_c8
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.
@@ -301,12 +304,18 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     what the address map's swizzle puts there, so the swizzle is in which element a lane fetches, and the lanes of one instruction
     may write one behind the other, as some machines must. One instruction moves `elements_per_thread` elements a lane.
 
+    Where it is `boxed`, one lane of the workgroup has the machine copy a box of the source; nobody holds what is moved, so the layout
+    gives all of it to every lane of every wave, and `elements_per_thread` is what one box has. The copy ticks the counter `boxes`, whose
+    groups are the workgroup's: a `wave.wait` completes them for the wave that waits, whoever issued them. Places outside of the source
+    give 0 by themselves; there are no `guards`.
+
     Constraints:
       * (C1) the source is in global memory, the destination in shared memory, and their element types and the tile's agree.
       * (C2) the tile has the dimensions of the destination, in order.
       * (C3) `indices`, if there, has as many entries as the source has dimensions; otherwise the ranks agree. `starts`, if there,
         has as many entries as the tile has dimensions. The entries, and those of `guards`, are expressions.
       * (C4) `elements_per_thread` is at least 1.
+      * (C5) one that is `boxed` has no `guards`, and no digit of lane or wave with a dimension.
 
     Example:
     ```mlir
@@ -317,9 +326,9 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
   let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
                        OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, UnitAttr:$boxed);
   let assemblyFormat = "$source (`[` $symbols^ `]`)? `,` $destination attr-dict `:` $tile `,` type($source) `,` type($destination)";
-  let hasVerifier = 1; // copy_c1 … copy_c4
+  let hasVerifier = 1; // copy_c1 … copy_c5
   let extraClassDeclaration = [{
     /// Bytes that one instruction moves in each lane.
     int64_t bytesPerLane();

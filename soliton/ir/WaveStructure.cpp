@@ -86,6 +86,9 @@ llvm::LogicalResult KernelOp::verify() {
   // kernel_c6
   if (getForm() > static_cast<uint32_t>(Form::Machine))
     return emitOpError() << "has form " << getForm() << ", expected 0 to " << static_cast<uint32_t>(Form::Machine);
+  // kernel_c8
+  if (getRaster() && static_cast<int64_t>(*getRaster()) < 1)
+    return emitOpError() << "has a `raster` of " << static_cast<int64_t>(*getRaster()) << ", expected at least 1";
   return verifyWorkspace(*this);
 }
 

@@ -9,8 +9,8 @@
 
 namespace soliton::sched {
 namespace {
-constexpr std::array<std::string_view, 7> kNames = {"none",   "prefetch", "prefetch_attention", "four_stage", "list",
-                                                    "modulo", "exact"};
+constexpr std::array<std::string_view, 8> kNames = {
+    "none", "prefetch", "prefetch_attention", "four_stage", "ring", "list", "modulo", "exact"};
 
 /// The phase an op would like: memory early, arithmetic late.
 int wantedPhase(OpKind kind) {
@@ -69,6 +69,8 @@ Scheduled scheduleWith(Algorithm algorithm, const Problem &problem, const Schedu
     return schedulePrefetchAttention(problem);
   case Algorithm::FourStage:
     return scheduleFourStage(problem);
+  case Algorithm::Ring:
+    return scheduleRing(problem);
   case Algorithm::List:
     return scheduleList(problem);
   case Algorithm::Modulo:

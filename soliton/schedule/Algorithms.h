@@ -7,6 +7,7 @@
 //   prefetch    two stages: memory of the next iteration beside the arithmetic of this one
 //   prefetch_attention  four stages: two products, with the softmax of one tile beside those of others
 //   four_stage  one stage per phase (global load, shared store, shared load, compute)
+//   ring        direct copies as many iterations ahead as shared memory allows
 //   list        one iteration, ops as early as latencies and units allow
 //   modulo      overlapping iterations at the shortest interval found (iterative modulo scheduling)
 //   exact       the shortest interval there is, with a proof, within a budget
@@ -19,9 +20,10 @@
 
 namespace soliton::sched {
 
-enum class Algorithm : uint8_t { None, Prefetch, PrefetchAttention, FourStage, List, Modulo, Exact };
+enum class Algorithm : uint8_t { None, Prefetch, PrefetchAttention, FourStage, Ring, List, Modulo, Exact };
 
-/// The name on command lines: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `list`, `modulo`, `exact`.
+/// The name on command lines: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `ring`, `list`, `modulo`,
+/// `exact`.
 std::string_view nameOf(Algorithm algorithm);
 std::optional<Algorithm> parseAlgorithm(std::string_view text);
 const std::vector<std::string> &algorithmNames();
@@ -56,6 +58,7 @@ Scheduled scheduleNone(const Problem &problem);
 Scheduled schedulePrefetch(const Problem &problem);
 Scheduled schedulePrefetchAttention(const Problem &problem);
 Scheduled scheduleFourStage(const Problem &problem);
+Scheduled scheduleRing(const Problem &problem);
 Scheduled scheduleList(const Problem &problem);
 Scheduled scheduleModulo(const Problem &problem, const ScheduleOptions &options = {});
 Scheduled scheduleExact(const Problem &problem, const ScheduleOptions &options = {});

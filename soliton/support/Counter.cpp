@@ -5,7 +5,7 @@
 
 namespace soliton {
 
-static constexpr std::array<std::string_view, 5> kNames = {"vm", "shared", "cp_async", "bulk", "mma"};
+static constexpr std::array<std::string_view, 6> kNames = {"vm", "shared", "cp_async", "bulk", "mma", "boxes"};
 
 std::string_view name(CounterKind kind) {
   return kNames[static_cast<size_t>(kind)];

@@ -15,8 +15,8 @@
 namespace soliton {
 
 /// The abstract counters that asynchronous operations tick and `wait` waits for.
-enum class CounterKind : uint8_t { vm, shared, cpAsync, bulk, mma };
-/// `vm`, `shared`, `cp_async`, `bulk`, `mma`.
+enum class CounterKind : uint8_t { vm, shared, cpAsync, bulk, mma, boxes };
+/// `vm`, `shared`, `cp_async`, `bulk`, `mma`, `boxes`.
 std::string_view name(CounterKind kind);
 std::optional<CounterKind> parseCounterKind(std::string_view text);
 

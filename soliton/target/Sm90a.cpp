@@ -108,7 +108,8 @@ static Target build() {
                      {CounterKind::shared, 63, true, false, /*needsInstruction=*/false},
                      {CounterKind::cpAsync, 63, true, /*grouped=*/true},
                      {CounterKind::bulk, 63, true, /*grouped=*/true},
-                     {CounterKind::mma, 7, true, /*grouped=*/true}};
+                     {CounterKind::mma, 7, true, /*grouped=*/true},
+                     {CounterKind::boxes, 15, true, /*grouped=*/true}};
   target.barrierCompletesShared = true;
   target.lanesInLockstep = false;
   target.namedBarriers = 16;

@@ -121,6 +121,7 @@ struct Target {
   /// `barrier id, waves` with ids below this; 1 where only whole workgroups meet.
   int64_t namedBarriers = 1;
   bool hasMbarrier = false;
+  /// One lane has the machine copy a box of a tensor to shared memory; such copies tick `boxes`.
   bool hasTileCopy = false;
   bool hasRegisterReallocation = false;
   int64_t maxClusterSize = 1;

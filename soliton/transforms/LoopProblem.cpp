@@ -124,7 +124,7 @@ void ProblemBuilder::addMachine() {
   for (int unit : {mma, valu, lds, vmem})
     problem().resources[unit].waves = static_cast<int>(unit == lds ? waves : onSimd);
   for (const soliton::Counter &each : target().counters)
-    if (each.kind == CounterKind::vm || each.kind == CounterKind::shared || each.kind == target().asyncCopyCounter)
+    if (each.kind != CounterKind::bulk)
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
                                                  each.grouped ? sched::Retirement::Group : sched::Retirement::InOrder,
                                                  static_cast<int>(each.maxPending));
@@ -133,7 +133,7 @@ void ProblemBuilder::addMachine() {
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
   // What other tiles take is not the loop's to use.
   int64_t others = bytesBeside(loop, geometry, [&](Operation *user) { return isInside(user); });
-  problem().limits.sharedBytes = target().sharedBytes - others;
+  problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
 }
 
 int ProblemBuilder::counter(CounterKind kind) const {
@@ -390,7 +390,8 @@ void ProblemBuilder::addSharedAccess(Operation *op, AllocateOp tile, sched::Oper
   sched::Access access;
   access.region = tileRegion(tile);
   access.write = cast<AccessOpInterface>(op).getMemoryUses().back().isWrite;
-  bool completesAtBarrier = entry.kind != OpKind::CopyAsync && target().barrierCompletesShared;
+  bool isAsync = entry.kind == OpKind::CopyAsync || entry.kind == OpKind::Mma;
+  bool completesAtBarrier = !isAsync && target().barrierCompletesShared;
   access.counter = entry.ticks.empty() || completesAtBarrier ? -1 : entry.ticks.front().counter;
   ArrayRef<Operation *> all = writers[tile.getResult()];
   bool oneWriter = llvm::all_of(all, [&](Operation *other) {
@@ -486,6 +487,11 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
       return failure();
   if (AllocateOp tile = sharedTileOf(op))
     addSharedAccess(op, tile, entry);
+  bool isUnderWay = !inPlaceFactors(op).empty();
+  // A product that goes on with the sum of another one follows it in order on their counter.
+  if (isUnderWay)
+    for (sched::Access &read : entry.accesses)
+      read.counter = entry.ticks.front().counter;
   for (ReadOp factor : inPlaceFactors(op))
     addSharedAccess(factor, sharedTileOf(factor), entry);
   auto access = dyn_cast<AccessOpInterface>(op);
@@ -498,7 +504,7 @@ LogicalResult ProblemBuilder::addAccesses(Operation *op) {
     access.region = registers.lookup(value);
     access.write = true;
     // Said here, so that the back end has nothing to add. Shared loads it knows better: fragments are used one by one.
-    if (entry.kind == OpKind::GlobalLoad && !entry.ticks.empty())
+    if ((entry.kind == OpKind::GlobalLoad || isUnderWay) && !entry.ticks.empty())
       access.counter = entry.ticks.front().counter;
     entry.accesses.push_back(access);
   }

@@ -1,15 +1,16 @@
 //===- LowerInPlace.cpp - Matrix instructions that read shared memory by themselves -----===//
 //
-// Products of one block form a group: they are issued one after the other, and the group is waited for before anybody
-// could tell that they were not complete where they stand, as all proofs take them to be: before an op that uses a
-// result, that writes what they read, or at which waves meet, and before control flow.
+// Products are issued one after the other and complete in groups. What they read of shared memory is proven to stay as
+// it is until their group has been waited for, like that of any other asynchronous access; the waits and commits for
+// that are in the program. What is added here are waits for their sums, before an op that takes one and is no product:
 //
 //   %1 = wave.mma %a0, %b0, %c          %1 = machine.mma_async lhs %ta0, %tb0, %c
-//   wave.copy %x, %s                    machine.copy_async                            another buffer
-//   %2 = wave.mma %a1, %b1, %1  becomes %2 = machine.mma_async lhs %ta1, %tb1, %1
-//   wave.barrier                        machine.commit mma
-//                                       %3 = machine.wait mma, 0 (%2)
-//                                       machine.barrier
+//   %2 = wave.mma %a1, %b1, %1          %2 = machine.mma_async lhs %ta1, %tb1, %1
+//   wave.commit mma             becomes machine.commit mma
+//   wave.copy %x, %s                    machine.copy_async                               another buffer
+//   %3 = wave.cast %2                   %4 = machine.wait mma, 0 (%2)                    and then the cast of %4
+//
+// A sum that a loop carries and only adds products to stays under way from one iteration to the next.
 //
 //===----------------------------------------------------------------------===//
 
@@ -44,7 +45,7 @@ Value MachineLowering::tileInPlace(ReadOp factor, MmaOp product, const MmaKind &
 
 LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   // A sum that somebody else uses too is copied, which has to wait for it.
-  if (llvm::is_contained(inFlight, op.getAcc()) && !op.getAcc().hasOneUse())
+  if (products.isUnderWay(op.getAcc()) && !op.getAcc().hasOneUse())
     finishProducts();
   const MmaKind &kind = mmaKindOf(op, geometry.target());
   SmallVector<ReadOp> factors = inPlaceFactors(op);
@@ -54,57 +55,100 @@ LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   Value lhs = tileInPlace(factors[0], op, kind), rhs = tileInPlace(factors[1], op, kind), acc = vector(op.getAcc());
   define(op.getResult(), machine::MmaAsyncOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, rhs,
                                                      acc, /*lhs=*/Value(), lhs, /*zero_acc=*/false));
-  llvm::erase(inFlight, op.getAcc());
-  inFlight.push_back(op.getResult());
-  llvm::append_range(beingRead, factors);
+  products.issue(op.getAcc(), op.getResult());
   return success();
 }
 
-/// Whether two accesses of shared memory may touch the same bytes. Buffers of a tile are taken in turn.
-static bool mayMeet(Operation *a, AllocateOp tileOfA, Operation *b, AllocateOp tileOfB) {
-  auto begin = [](AllocateOp tile) { return static_cast<int64_t>(*tile.getOffset()); };
-  auto end = [&](AllocateOp tile) {
-    return begin(tile) + bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
-  };
-  if (end(tileOfA) <= begin(tileOfB) || end(tileOfB) <= begin(tileOfA))
+/// Whether a loop may carry the sum on while products are being added to it: nothing else takes it.
+static bool isOnlyAddedTo(Value carried) {
+  if (!carried.hasOneUse())
     return false;
-  auto first = a->getAttrOfType<InstanceAttr>("instance"), second = b->getAttrOfType<InstanceAttr>("instance");
-  if (tileOfA != tileOfB || !first || !second || first.getPipeline() != second.getPipeline())
-    return true;
-  return (first.getIteration() - second.getIteration()) % static_cast<int64_t>(tileOfA.getBuffers()) == 0;
-}
-
-bool MachineLowering::overwritesFactors(AccessOpInterface access) const {
-  for (const MemoryUse &use : access.getMemoryUses())
-    if (auto tile = use.memory.getDefiningOp<AllocateOp>(); tile && use.isWrite)
-      for (ReadOp factor : beingRead)
-        if (mayMeet(access, tile, factor, factor.getMemory().getDefiningOp<AllocateOp>()))
-          return true;
-  return false;
+  auto product = dyn_cast<MmaOp>(*carried.getUsers().begin());
+  return product && product.getAcc() == carried && !inPlaceFactors(product).empty();
 }
 
 bool MachineLowering::goesOnWithProducts(Operation *op) const {
   if (isInPlace(op) || !inPlaceFactors(op).empty())
     return true;
-  if (auto commit = dyn_cast<CommitOp>(op))
-    return commit.getCounter() != wave::Counter::Mma;
-  auto access = dyn_cast<AccessOpInterface>(op);
-  bool computes = isa<TileOpInterface>(op) && op->getNumRegions() == 0;
-  return (computes || access) && !(access && overwritesFactors(access)) &&
-         llvm::none_of(op->getOperands(), [&](Value operand) { return llvm::is_contained(inFlight, operand); });
+  // The terminator of a loop hands on groups that are under way where the next iteration may take their sums so.
+  if (auto loop = dyn_cast<IterateOp>(op->getParentOp()); loop && isa<YieldOp>(op) && !loop.exit())
+    return !products.isOpen() && llvm::all_of(llvm::zip(loop.carried(), op->getOperands()), [&](auto pair) {
+      auto [argument, value] = pair;
+      return !products.isUnderWay(value) || (value.hasOneUse() && isOnlyAddedTo(argument));
+    });
+  bool changesFlow = op->getNumRegions() > 0 || isa<YieldOp>(op);
+  return !changesFlow && llvm::none_of(op->getOperands(), [&](Value operand) { return products.isUnderWay(operand); });
+}
+
+/// Whether a group is left under way at the end of the block: committed, and not waited for.
+static bool leavesGroups(Block &block) {
+  bool open = false, closed = false;
+  for (Operation &op : block) {
+    auto commit = dyn_cast<CommitOp>(op);
+    auto wait = dyn_cast<WaitOp>(op);
+    if (!inPlaceFactors(&op).empty()) {
+      open = true;
+    } else if (commit && commit.getCounter() == wave::Counter::Mma) {
+      closed |= open;
+      open = false;
+    } else if (op.getNumRegions() > 0 || (wait && wait.getCounter() == wave::Counter::Mma && wait.getCount() == 0)) {
+      open = closed = false;
+    }
+  }
+  return closed && !open;
+}
+
+bool MachineLowering::enterWithProducts(IterateOp loop) {
+  emptyCommits = 0;
+  return std::exchange(earlierProducts, earlierProducts || leavesGroups(loop.block()));
+}
+
+/// What is under way at the end of an iteration is so behind the loop.
+void MachineLowering::leaveWithProducts(IterateOp loop, bool earlier) {
+  Operation *yield = loop.block().getTerminator();
+  products.renameTo([&](Value sum) -> Value {
+    auto at = llvm::find(yield->getOperands(), sum);
+    return at == yield->operand_end() ? Value() : loop.getResult(at - yield->operand_begin());
+  });
+  earlierProducts = earlier;
+}
+
+/// A group without products is none to the assembler either, which would take it for one of other products.
+void MachineLowering::commitProducts(Location loc) {
+  if (!products.isOpen()) {
+    ++emptyCommits;
+    return;
+  }
+  machine::CommitOp::create(builder, loc, machine::Counter::mma);
+  products.commit();
+}
+
+void MachineLowering::waitForProducts(Location loc, int64_t count) {
+  if (products.empty() && !earlierProducts)
+    return;
+  // Groups that were left out are not among those that may stay.
+  count = std::max<int64_t>(0, count - emptyCommits);
+  if (count == 0) {
+    earlierProducts = false;
+    emptyCommits = 0;
+  }
+  SmallVector<Value> sums = products.retire(count);
+  SmallVector<Value> values = llvm::map_to_vector(sums, [&](Value tile) { return vector(tile); });
+  auto wait =
+      machine::WaitOp::create(builder, loc, ValueRange(values).getTypes(), machine::Counter::mma, count, values);
+  for (auto [tile, done] : llvm::zip_equal(sums, wait.getResults()))
+    define(tile, done);
 }
 
 void MachineLowering::finishProducts() {
-  if (inFlight.empty())
+  if (products.empty())
     return;
-  Location loc = inFlight.front().getLoc();
-  SmallVector<Value> values = llvm::map_to_vector(inFlight, [&](Value tile) { return vector(tile); });
-  machine::CommitOp::create(builder, loc, machine::Counter::mma);
-  auto wait = machine::WaitOp::create(builder, loc, ValueRange(values).getTypes(), machine::Counter::mma, 0, values);
-  for (auto [tile, done] : llvm::zip_equal(inFlight, wait.getResults()))
-    define(tile, done);
-  inFlight.clear();
-  beingRead.clear();
+  Location loc = products.anySum().getLoc();
+  if (products.isOpen()) {
+    machine::CommitOp::create(builder, loc, machine::Counter::mma);
+    products.commit();
+  }
+  waitForProducts(loc, 0);
 }
 
 } // namespace soliton

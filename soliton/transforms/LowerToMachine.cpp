@@ -70,10 +70,11 @@ machine::KernelOp MachineLowering::makeKernel() {
     shared = std::max<int64_t>(shared, *allocation.getOffset() + bytes);
   });
   builder.setInsertionPoint(kernel);
+  ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
   auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
                                           geometry.waveSize(), geometry.waveCount(),
-                                          static_cast<int64_t>(llvm::alignTo(shared, 16)), *kernel.getTarget(),
-                                          kernel.getKeepOrder());
+                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * ring.size(), 16)),
+                                          *kernel.getTarget(), kernel.getKeepOrder());
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -102,8 +103,22 @@ void MachineLowering::bindIds() {
   bindWorkgroupIds();
 }
 
+/// Which of the tiles of the grid's first two dimensions a workgroup of that number takes: bands of `height` along the
+/// first dimension, in each of them the first dimension fastest. For 5 × 3 tiles and a height of 2:
+///
+///   0 2 4
+///   1 3 5
+///   6 8 10
+///   7 9 11
+///   12 13 14
+static std::pair<sym::Expr, sym::Expr> inBands(sym::Expr number, sym::Expr rows, sym::Expr columns, int64_t height) {
+  sym::Expr band = sym::floordiv(number, height * columns), inside = sym::mod(number, height * columns);
+  sym::Expr tall = sym::min(height, rows - height * band);
+  return {height * band + sym::mod(inside, tall), sym::floordiv(inside, tall)};
+}
+
 /// The number of a workgroup along each dimension of the grid: as the machine counts them, or taken apart from the one
-/// number that a linear launch has, the first dimension fastest.
+/// number that a linear launch has, the first dimension fastest, or in bands.
 void MachineLowering::bindWorkgroupIds() {
   Location loc = kernel.getLoc();
   auto id = [&](int64_t dim, std::optional<int64_t> last) -> Value {
@@ -115,9 +130,15 @@ void MachineLowering::bindWorkgroupIds() {
   sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
   if (geometry.isLinear())
     exprs.bind(linear, id(0, std::nullopt));
+  bool banded = geometry.isLinear() && kernel.getRaster();
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
-    if (size.isConstant(1))
+    if (banded && dim < 2) {
+      sym::Expr rows = geometry.grid()[0], columns = geometry.grid()[1];
+      auto [row, column] =
+          inBands(sym::mod(linear, rows * columns), rows, columns, static_cast<int64_t>(*kernel.getRaster()));
+      exprs.bind(symbol, exprs.emitI32(dim == 0 ? row : column, loc));
+    } else if (size.isConstant(1))
       exprs.bind(symbol, arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)));
     else if (!geometry.isLinear())
       exprs.bind(symbol, id(dim, sym::rangeOf(symbol, facts).hi));
@@ -144,6 +165,8 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
   SmallVector<Value> yielded;
   for (Value value : from.getTerminator()->getOperands())
     yielded.push_back(vector(value));
+  if (around->getNumResults() > yielded.size())
+    yielded.push_back(committed);
   mlir::scf::YieldOp::create(builder, around->getLoc(), yielded);
   exprs.leaveLoop();
   if (isOutermost)
@@ -161,12 +184,23 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   SmallVector<Value> inits;
   for (Value init : loop.getInits())
     inits.push_back(vector(init));
+  bool counts = countsBoxes(loop);
+  if (counts)
+    inits.push_back(committed);
   auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
+  if (counts)
+    committed = lowered.getRegionIterArgs().back();
   for (auto [argument, carried] : llvm::zip(loop.carried(), lowered.getRegionIterArgs()))
     define(argument, carried);
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
     define(result, value);
-  return lowerBody(lowered, loop.block(), *lowered.getBody());
+  bool before = enterWithProducts(loop);
+  if (failed(lowerBody(lowered, loop.block(), *lowered.getBody())))
+    return failure();
+  if (counts)
+    committed = lowered.getResults().back();
+  leaveWithProducts(loop, before);
+  return success();
 }
 
 /// A loop whose body decides whether it runs again:
@@ -181,6 +215,11 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   for (Value init : loop.getInits()) {
     inits.push_back(vector(init));
     types.push_back(inits.back().getType());
+  }
+  bool counts = countsBoxes(loop);
+  if (counts) {
+    inits.push_back(committed);
+    types.push_back(builder.getI32Type());
   }
   OpBuilder::InsertionGuard outside(builder);
   bool mayBeEmpty = sym::prove(sym::le(1, count), geometry.factsAt(loop)) != true;
@@ -204,6 +243,8 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   }
   for (auto [result, value] : llvm::zip(loop.getResults(), results))
     define(result, value);
+  if (counts)
+    committed = results.back();
   return success();
 }
 
@@ -219,12 +260,17 @@ LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, ml
   exprs.bind(geometry.symbols().symbol(loop.iteration()), body->getArgument(0));
   for (auto [argument, carried] : llvm::zip(loop.carried(), body->getArguments().drop_front()))
     define(argument, carried);
+  bool counts = lowered.getNumResults() > loop.getNumResults() + 1;
+  if (counts)
+    committed = body->getArguments().back();
   if (failed(lowerBlock(loop.block())))
     return failure();
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
   SmallVector<Value> next = {arith::AddIOp::create(builder, loc, body->getArgument(0), one)};
   for (Value value : loop.block().getTerminator()->getOperands())
     next.push_back(vector(value));
+  if (counts)
+    next.push_back(committed);
   Value goesOn = conditions.lookup(loop);
   if (count.constantValue().value_or(0) != INT32_MAX)
     goesOn = arith::AndIOp::create(
@@ -261,13 +307,22 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
   SmallVector<Type> types;
   for (Value result : op.getResults())
     types.push_back(vectorType(cast<TileType>(result.getType())));
+  bool counts = countsBoxes(op);
+  if (counts)
+    types.push_back(builder.getI32Type());
+  Value before = committed;
   auto lowered = mlir::scf::IfOp::create(builder, op.getLoc(), types, exprs.emitI1(condition, op.getLoc()),
                                          /*addThenBlock=*/true, /*addElseBlock=*/true);
   for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
     define(result, value);
-  if (failed(lowerBody(lowered, op.thenBlock(), *lowered.thenBlock())))
-    return failure();
-  return lowerBody(lowered, op.elseBlock(), *lowered.elseBlock());
+  for (auto [from, to] : {std::pair(&op.thenBlock(), lowered.thenBlock()), {&op.elseBlock(), lowered.elseBlock()}}) {
+    committed = before;
+    if (failed(lowerBody(lowered, *from, *to)))
+      return failure();
+  }
+  if (counts)
+    committed = lowered.getResults().back();
+  return success();
 }
 
 /// A barrier for some waves stands in a branch on the wave's number, which all lanes of a wave take or none.
@@ -297,8 +352,14 @@ LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
 void MachineLowering::lowerTime(Operation *op) {
   Location loc = op->getLoc();
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](CommitOp commit) { machine::CommitOp::create(builder, loc, toMachine(kindOf(commit.getCounter()))); })
+      .Case([&](CommitOp commit) {
+        if (commit.getCounter() == wave::Counter::Mma)
+          return commitProducts(loc);
+        machine::CommitOp::create(builder, loc, toMachine(kindOf(commit.getCounter())));
+      })
       .Case([&](WaitOp wait) {
+        if (wait.getCounter() == wave::Counter::Mma)
+          return waitForProducts(loc, static_cast<int64_t>(wait.getCount()));
         machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(kindOf(wait.getCounter())), wait.getCount(),
                                 ValueRange());
       })
@@ -310,10 +371,14 @@ void MachineLowering::lowerTime(Operation *op) {
 }
 
 LogicalResult MachineLowering::lower(Operation *op) {
-  if (!inFlight.empty() && !goesOnWithProducts(op))
+  if (!products.empty() && !goesOnWithProducts(op))
     finishProducts();
-  if (isInPlace(op)) // whoever uses it reads
+  if (isInPlace(op) || done.contains(op)) // whoever uses it reads
     return success();
+  if (isOfBoxes(op)) {
+    auto wait = dyn_cast<WaitOp>(op);
+    return wait ? lowerBoxWait(wait) : lowerBoxes(op), success();
+  }
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<ReadOp>([&](ReadOp read) { return lowerRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
@@ -376,15 +441,27 @@ LogicalResult MachineLowering::lowerBlock(Block &block) {
   for (Operation &op : block)
     if (failed(lower(&op)))
       return failure();
-  finishProducts();
   return success();
 }
 
 LogicalResult MachineLowering::run() {
+  FailureOr<CopyRing> found = CopyRing::of(kernel);
+  if (failed(found))
+    return failure();
+  ring = *found;
   machine::KernelOp lowered = makeKernel();
   bindIds();
+  beginBoxes();
   if (failed(lowerBlock(kernel.block())))
     return failure();
+  finishProducts();
+  if (!maps.empty()) {
+    SmallVector<Attribute> names = llvm::to_vector(lowered.getArgNames());
+    for (size_t i = 0; i < maps.size(); ++i)
+      names.push_back(builder.getStringAttr("map" + std::to_string(i)));
+    lowered.setArgNamesAttr(builder.getArrayAttr(names));
+    lowered.setMapsAttr(builder.getArrayAttr(maps));
+  }
   SmallVector<Attribute> texts;
   for (sym::Expr largest : limits)
     texts.push_back(builder.getStringAttr(sym::toString(sym::le(largest, INT32_MAX))));

@@ -8,9 +8,12 @@
 #pragma once
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/Boxes.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/layout/LaneFunction.h"
+#include "soliton/transforms/CopyRing.h"
 #include "soliton/transforms/ExprEmitter.h"
+#include "soliton/transforms/ProductsUnderWay.h"
 
 namespace soliton {
 
@@ -117,9 +120,25 @@ private:
   Value tileInPlace(wave::ReadOp factor, wave::MmaOp product, const MmaKind &kind);
   /// Whether the op can stand among products that are under way.
   bool goesOnWithProducts(Operation *op) const;
-  bool overwritesFactors(wave::AccessOpInterface access) const;
-  /// Waits for them.
+  /// Whether groups from before the loop may be under way in it.
+  bool enterWithProducts(wave::IterateOp loop);
+  void leaveWithProducts(wave::IterateOp loop, bool earlier);
+  void commitProducts(Location loc);
+  /// Waits until only so many groups of them are left.
+  void waitForProducts(Location loc, int64_t count);
   void finishProducts();
+
+  // LowerBoxes.cpp
+  bool isOfBoxes(Operation *op) const;
+  /// Whether groups of boxes are committed inside of the loop or branch.
+  bool countsBoxes(Operation *around) const;
+  Value number(int64_t value, Location loc);
+  void beginBoxes();
+  Value barrierOf(Value group, Location loc);
+  Value mapOf(wave::CopyOp copy, const Box &box);
+  void lowerBox(wave::CopyOp copy, Value barrier);
+  void lowerBoxes(Operation *first);
+  void lowerBoxWait(wave::WaitOp wait);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
@@ -153,10 +172,22 @@ private:
   llvm::DenseMap<Value, Value> pins;
   /// Whether a loop goes on after the iteration that is being lowered.
   llvm::DenseMap<Operation *, Value> conditions;
-  /// Results of matrix instructions that nobody may look at yet.
-  SmallVector<Value> inFlight;
-  /// What those instructions read.
-  SmallVector<wave::ReadOp> beingRead;
+  ProductsUnderWay products;
+  /// Whether groups of an earlier iteration may be under way, and commits without a product since all were waited for.
+  bool earlierProducts = false;
+  int64_t emptyCommits = 0;
+  /// Barriers in memory for groups of copied boxes, and where they lie.
+  CopyRing ring;
+  int64_t ringOffset = 0;
+  Value isFirstLane;
+  /// Groups of boxes committed so far, and the bytes of the open one.
+  Value committed;
+  int64_t openBytes = 0;
+  /// Tensor maps, and the parameters that they are.
+  SmallVector<Attribute> maps;
+  SmallVector<Value> mapValues;
+  /// Ops that were lowered together with one before them.
+  llvm::SmallPtrSet<Operation *, 8> done;
   /// Symbols made for values that expressions are about.
   int64_t freshSymbols = 0;
   /// Largest offsets inside tiles; launches check that they have 31 bits.

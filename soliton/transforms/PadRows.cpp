@@ -209,7 +209,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
       KernelOp::create(builder, kernel.getLoc(), builder.getStringAttr(kernel.getSymName().str() + "_rows_" + name),
                        kernel.getArgNamesAttr(), ArrayAttr(), kernel.getSubsAttr(), kernel.getDynamicAttr(),
                        static_cast<uint32_t>(Form::Traced), kernel.getTargetAttr(), /*keep_order=*/false,
-                       /*direct_copies=*/false, /*geometry=*/nullptr, /*workspace=*/nullptr);
+                       /*direct_copies=*/false, /*geometry=*/nullptr, /*workspace=*/nullptr, /*staged_writes=*/false,
+                       /*raster=*/nullptr);
   Block &body = copy.getBody().emplaceBlock();
   for (BlockArgument each : kernel.block().getArguments())
     body.addArgument(each.getType(), each.getLoc());

@@ -112,6 +112,7 @@ def UseDirectCopiesPass : WavePass<"wave-use-direct-copies"> {
   let description = [{
     In a kernel with `direct_copies`, a global read whose tile goes to shared memory becomes a `wave.copy`, if the target can move it;
     a remark says why not. Instructions bring the rows in the order in which waves read them or, with `in-order`, from the first to the last.
+    A tile that matrix instructions read by themselves is copied in boxes by one lane, where the target can and its tensor allows it.
 
     Requires: `Indexed`, with explicit bounds. Ensures: `Indexed`.
   }];
@@ -148,7 +149,7 @@ def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
 
     Requires: `Expanded`. Ensures: `Scheduled`.
   }];
-  let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, prefetch_attention, four_stage, list, modulo or exact">];
+  let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, prefetch_attention, four_stage, ring, list, modulo or exact">];
 }
 
 def SynchronizePass : WavePass<"wave-synchronize"> {

@@ -87,14 +87,9 @@ static std::optional<SharedMap> mapInPlace(AllocateOp allocation, const Geometry
   SharedMap plain = plainMap(allocation, geometry);
   int64_t bytes = elementBytes(allocation.getResult().getType().getElementType());
   for (Operation *user : allocation.getResult().getUsers())
-    if (isInPlace(user))
-      for (mlir::OpOperand &use : user->getUses()) {
-        auto mma = cast<MmaOp>(use.getOwner());
-        bool alongK = plain.dims.back().dim == Dim(mma.getContractedDim().getValue().str());
-        int64_t part = partOfRow(mmaKindOf(mma, geometry.target()), static_cast<int>(use.getOperandNumber()), alongK);
-        // Tiles are whole numbers of instructions, whose part of a row has 32 bytes at least.
-        return inPlaceMap(plain, bytes, *inPlaceTile(plain, bytes, part));
-      }
+    if (isInPlace(user) && !user->use_empty())
+      // Tiles are whole numbers of instructions, whose part of a row has 32 bytes at least.
+      return inPlaceMap(plain, bytes, *inPlaceTile(cast<ReadOp>(user), plain, geometry.target()));
   return std::nullopt;
 }
 

@@ -1,9 +1,11 @@
 #include "soliton/transforms/PlaceTiles.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholeFacts.h"
+#include "soliton/transforms/CopyRing.h"
 #include "soliton/transforms/WholeKernel.h"
 
 namespace soliton {
@@ -102,8 +104,12 @@ int64_t bytesBeside(IterateOp loop, const Geometry &geometry, llvm::function_ref
   return bytes;
 }
 
+int64_t bytesForTiles(KernelOp kernel, const Target &target) {
+  return target.sharedBytes - (copiesBoxes(kernel) ? kRingBytes : 0);
+}
+
 LogicalResult checkSharedBytes(KernelOp kernel, const Geometry &geometry, int64_t bytes) {
-  if (bytes <= geometry.target().sharedBytes)
+  if (bytes <= bytesForTiles(kernel, geometry.target()))
     return success();
   return report(kernel.getLoc(), DiagId::SharedMemoryExceeded)
              .hint("use smaller tiles, or keep an operand out of shared memory")

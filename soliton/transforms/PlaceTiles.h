@@ -22,6 +22,9 @@ int64_t placeTiles(wave::KernelOp kernel, const Geometry &geometry);
 /// Bytes of the tiles that live while the loop runs and that nothing in `inside` touches.
 int64_t bytesBeside(wave::IterateOp loop, const Geometry &geometry, llvm::function_ref<bool(Operation *)> inside);
 
+/// Bytes of shared memory that the tiles of a kernel may take; the barriers of copied boxes lie behind them.
+int64_t bytesForTiles(wave::KernelOp kernel, const Target &target);
+
 /// Reports more shared memory than the target has.
 LogicalResult checkSharedBytes(wave::KernelOp kernel, const Geometry &geometry, int64_t bytes);
 

@@ -237,6 +237,26 @@ static bool isSharedParameter(Value memory) {
   return isa<BlockArgument>(memory) && cast<MemoryType>(memory.getType()).isShared();
 }
 
+/// Whether staging was asked for and the lanes hold less of a row than one access moves, as behind a matrix
+/// instruction, though the tile has it and fits into shared memory.
+static bool isWorthStaging(KernelOp kernel, WriteOp write, const Geometry &geometry) {
+  const Target &target = geometry.target();
+  if (!kernel.getStagedWrites() || write.getMemory().getType().isShared() || !write.getDynamicValues().empty())
+    return false;
+  TileType type = write.getValue().getType();
+  int64_t bytes = elementBytes(type.getElementType()), all = bytes;
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
+  if (!tile || elementBits(type.getElementType()) % 8 != 0)
+    return false;
+  for (const DimExtent &dim : *tile)
+    all *= dim.extent;
+  FailureOr<Layout> layout = coalescedLayout(write, geometry, /*allWaves=*/true);
+  if (failed(layout) || all > target.sharedBytes)
+    return false;
+  return Access(write, geometry).width(target.maxAccessBytes) * bytes < target.maxAccessBytes &&
+         Access(write, geometry, *layout).width(target.maxAccessBytes) * bytes == target.maxAccessBytes;
+}
+
 /// Lanes that would write parts of bytes into the shared tile read what they need from global memory instead.
 static bool splitsBytes(ReadOp read, const Geometry &geometry) {
   TileType type = tileOf(read);
@@ -261,7 +281,8 @@ static LogicalResult promoteBlock(KernelOp kernel, Block &block, const Geometry 
       group.push_back(read);
       members.insert(&op);
     }
-    if (auto write = dyn_cast<WriteOp>(op); write && isSharedParameter(write.getMemory()))
+    if (auto write = dyn_cast<WriteOp>(op);
+        write && (isSharedParameter(write.getMemory()) || isWorthStaging(kernel, write, geometry)))
       if (failed(promoteWrite(kernel, write, geometry)))
         return failure();
     if (auto loop = dyn_cast<IterateOp>(op))

@@ -93,14 +93,18 @@ LogicalResult LoopScheduler::unrollTo(int factor) {
   return success();
 }
 
-/// Of equally few barriers, those directly behind shared loads: there the wave has to wait for them anyway.
+/// Of equally few barriers, those directly behind shared loads, where the wave has to wait for them anyway, and those
+/// between matrix instructions that run by themselves and copies: those of the last group stay under way.
 void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
   std::vector<int> order = sched::emissionOrder(plan.schedule);
   options.barriers.slotCost.assign(order.size(), 1);
-  for (size_t i = 1; i < order.size(); ++i)
-    if (plan.problem.operations[order[i - 1]].kind == sched::OpKind::SharedLoad &&
-        plan.problem.operations[order[i]].kind != sched::OpKind::SharedLoad)
+  for (size_t i = 1; i < order.size(); ++i) {
+    const sched::Operation &before = plan.problem.operations[order[i - 1]], &after = plan.problem.operations[order[i]];
+    bool endsLoads = before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
+    bool isUnderWay = before.kind == sched::OpKind::Mma && !before.ticks.empty();
+    if (endsLoads || (isUnderWay && after.kind == sched::OpKind::CopyAsync))
       options.barriers.slotCost[i] = 0;
+  }
 }
 
 /// An algorithm finds another schedule where registers do not suffice; what an author wrote would be spilled, if its

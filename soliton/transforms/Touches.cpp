@@ -1,5 +1,7 @@
 #include "soliton/transforms/Touches.h"
 
+#include "soliton/analysis/InPlace.h"
+
 namespace soliton {
 using namespace wave;
 
@@ -76,9 +78,13 @@ std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
 }
 
 std::optional<CounterKind> tickedBy(Operation *op, const Target &target) {
+  if (!inPlaceFactors(op).empty())
+    return CounterKind::mma;
   auto access = dyn_cast<AccessOpInterface>(op);
   if (!access)
     return std::nullopt;
+  if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getBoxed())
+    return CounterKind::boxes;
   if (access.isAsync())
     return target.asyncCopyCounter;
   return access.isIndexedShared() ? CounterKind::shared : CounterKind::vm;

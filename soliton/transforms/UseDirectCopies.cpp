@@ -12,11 +12,18 @@
 // that who needs the first rows of its part waits for no others (but not where rows are asked for in order). What
 // cannot be copied stays as it is, and a remark says why.
 //
+// A target with an engine for boxes (Boxes.h) gets a tile that matrix instructions read by themselves in boxes, asked
+// for by one lane:
+//
+//   wave.copy %A, %s {starts, boxed, elements_per_thread = 8192}
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/Boxes.h"
+#include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/layout/Blocked.h"
@@ -32,6 +39,7 @@ struct Plan {
   std::optional<Layout> layout;
   int64_t elements = 0;
   std::string reason;
+  bool boxed = false;
 };
 } // namespace
 
@@ -136,6 +144,26 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry, bool 
   return {std::nullopt, 0, reason};
 }
 
+/// The same in boxes, where only matrix instructions read the shared tile, which says how it lies.
+static Plan planInBoxes(ReadOp read, WriteOp write, const Geometry &geometry) {
+  ReadOp factor;
+  for (Operation *user : write.getMemory().getUsers()) {
+    if (user == write)
+      continue;
+    if (!isInPlace(user) || user->use_empty())
+      return {};
+    factor = cast<ReadOp>(user);
+  }
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(read.getResult().getType());
+  if (!geometry.target().hasTileCopy || !factor || !tile || obstacle(read, write, geometry))
+    return {};
+  std::optional<InPlaceTile> lies = inPlaceTile(factor, SharedMap{*tile}, geometry.target());
+  if (!lies)
+    return {};
+  BoxPlan plan = planBoxes(read, lies->span, geometry);
+  return {plan.layout, plan.elements, plan.reason, /*boxed=*/true};
+}
+
 static bool isGuarded(WriteOp write) {
   return write.getGuards() && !write.getGuards()->empty();
 }
@@ -157,7 +185,8 @@ static void useCopy(ReadOp read, WriteOp write, const Plan &plan) {
   OpBuilder builder(write);
   CopyOp::create(builder, read.getLoc(), read.getMemory(), write.getMemory(), read.getSymbols(),
                  read.getResult().getType().withLayout(*plan.layout), plan.elements, read.getIndicesAttr(),
-                 read.getStartsAttr(), read.getGuardsAttr(), read.getTagsAttr(), OriginAttr(), write.getBufferAttr());
+                 read.getStartsAttr(), plan.boxed ? ArrayAttr() : read.getGuardsAttr(), read.getTagsAttr(),
+                 OriginAttr(), write.getBufferAttr(), plan.boxed);
   write.erase();
   if (read.use_empty())
     read.erase();
@@ -180,7 +209,9 @@ struct UseDirectCopiesPass final : impl::UseDirectCopiesPassBase<UseDirectCopies
       ReadOp read = sourceOf(write);
       if (!read)
         continue;
-      if (Plan plan = planCopy(read, write, *geometry, inOrder); plan.layout)
+      if (Plan boxes = planInBoxes(read, write, *geometry); boxes.layout)
+        useCopy(read, write, boxes);
+      else if (Plan plan = planCopy(read, write, *geometry, inOrder); plan.layout)
         useCopy(read, write, plan);
       else
         reportRemark(read.getLoc(), DiagId::DirectCopyImpossible)

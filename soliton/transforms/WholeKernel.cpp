@@ -180,12 +180,13 @@ private:
     return node;
   }
 
-  /// Reads its factors from shared memory, and is done with them before the wave overwrites them or meets others
-  /// (LowerInPlace.cpp).
+  /// Reads its factors from shared memory until its group has been waited for.
   whole::Node productNode(Operation *op, ArrayRef<ReadOp> factors) {
     whole::Node node = newNode(whole::NodeKind::Instruction, op);
+    int counter = counterOf(CounterKind::mma);
+    node.ticks.push_back({counter, 1});
     for (ReadOp factor : factors)
-      addShared(factor, sharedTileOf(factor), /*counter=*/-1, node);
+      addShared(factor, sharedTileOf(factor), counter, node);
     return node;
   }
 

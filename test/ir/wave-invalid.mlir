@@ -946,3 +946,25 @@ func.func @placeholders(%a: !wave.memory<["M"], f16, global>) {
   %0 = wave.read %a {starts = [#wave.expr<"64*$WG0">]} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
   return
 }
+
+// -----
+
+func.func @copy_c5(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{copies boxes and has `guards`, expected none: a box ends where its source does}}
+  wave.copy %a, %s {elements_per_thread = 64 : i64, boxed, guards = [#wave.expr<"$index0 < M">]} : !wave.tile<[M], f16, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
+  return
+}
+
+// -----
+
+func.func @copy_c5_lanes(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{copies boxes and deals elements out to lanes or waves, expected all of them in each}}
+  wave.copy %a, %s {elements_per_thread = 2 : i64, boxed} : !wave.tile<[M], f16, "reg = (2 M 1), lane = (32 M 2)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
+  return
+}
+
+// -----
+
+// expected-error@+1 {{has a `raster` of 0, expected at least 1}}
+wave.kernel @kernel_c8 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, raster = 0 : i64} {
+}

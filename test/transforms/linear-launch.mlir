@@ -61,3 +61,16 @@ wave.kernel @fourth attributes {arg_names = ["a", "b"],
   %0 = wave.read %a : !wave.memory<["M"], f32, global> -> !wave.tile<[M], f32>
   wave.write %0, %b : !wave.tile<[M], f32>, !wave.memory<["M"], f32, global>
 }
+
+// -----
+
+// In bands: two rows of tiles at a time, whatever the grid is.
+// CHECK-LABEL: wave.kernel @bands
+// CHECK-SAME: linear = true
+wave.kernel @bands attributes {arg_names = ["a", "b"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>],
+    subs = {M = 320 : i64, N = 192 : i64}, dynamic = [], form = 0 : i32, target = "sm_90a", raster = 2 : i64} {
+^bb0(%a: !wave.memory<["M", "N"], f32, global>, %b: !wave.memory<["M", "N"], f32, global>):
+  %0 = wave.read %a : !wave.memory<["M", "N"], f32, global> -> !wave.tile<[M, N], f32>
+  wave.write %0, %b : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}

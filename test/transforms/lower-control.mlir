@@ -68,7 +68,7 @@ wave.kernel @guarded attributes {arg_names = ["a", "b"], constraints = [#wave.wo
 // CHECK-NEXT: machine.wait shared, 4
 // CHECK-NEXT: machine.wait cp_async, 1
 // CHECK-NEXT: machine.wait bulk, 0
-// CHECK-NEXT: machine.wait mma, 2
+// Where no products are under way nobody waits for them.
 // CHECK-NEXT: machine.priority 1
 // CHECK-NEXT: machine.sched_barrier
 // CHECK-NEXT: machine.sched_barrier {mask = 8 : i64}

@@ -21,7 +21,7 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
   command.add_option("--dynamic", choice.dynamic, "sizes that are known only at launch: M,N")->delimiter(',');
   command.add_option("--dtype", choice.dtype, "element types; see `soliton kernels`");
   command.add_option("--schedule", choice.schedule,
-                     "none, prefetch, modulo, …, a shipped schedule, or a schedule file");
+                     "auto, none, prefetch, ring, modulo, …, a shipped schedule, or a schedule file");
   command.add_flag(
       "--faithful", choice.faithful,
       "of a declared pipeline (`soliton pipeline`): the program of its framework as it is, not a derived one");
@@ -30,6 +30,10 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: chunks of shared rows change places against bank conflicts");
   command.add_option("--direct-copies", choice.directCopies,
                      "on or off: tiles go from global to shared memory past the registers");
+  command.add_option("--staged-writes", choice.stagedWrites,
+                     "on or off: results go to global memory through shared memory, in whole rows");
+  command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")
+      ->check(CLI::Range(int64_t{1}, int64_t{65535}));
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");
   command.add_option("--padded-rows", choice.paddedRows,
                      "on, off or auto: rows that are not aligned are copied to some that are before each launch");
@@ -195,6 +199,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
                  "  soliton run mine.cpp:scale --input x=x.npy --output y=y.npy");
 
   CLI::App *benchApp = app.add_subcommand("bench", "time a kernel on a device");
+  bench.choice.schedule = "auto";
   addChoice(*benchApp, bench.choice);
   benchApp->add_option("--device", bench.device, "cuda, hip, emulator; the first GPU if none is named");
   benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")

@@ -587,7 +587,7 @@ TEST_F(Cli, UnknownWordsGetTheChoicesAndTheNearestGuess) {
               {"unknown option `--targt`", "did you mean `--target`?", "`--seed`"});
   expectUsage({"runn", "gemm"},
               {"unknown command `runn`", "did you mean `run`?",
-               "`targets`, `kernels`, `compile`, `schedule`, `layout`, `pipeline`, `run`, `bench` or `cache`"});
+               "`targets`, `kernels`, `compile`, `schedule`, `layout`, `pipeline`, `run`, `bench`, `tune` or `cache`"});
   expectUsage({"compile", "gemm", "--emit", "hsac"}, {"`--emit hsac`", "did you mean `hsaco`?", "`machine`"});
   expectUsage({"run", "gemm", "--check", "maybe"}, {"`--check maybe`", "`on` or `off`"});
   expectUsage({"bench", "gemm", "--direct-copies", "yes"}, {"`--direct-copies yes`", "`on` or `off`"});

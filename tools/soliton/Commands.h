@@ -31,6 +31,8 @@ struct KernelChoice {
   std::vector<std::string> dynamic;
   /// Empty: as the schedule needs it.
   std::string directCopies;
+  std::string stagedWrites;
+  int64_t raster = 0;
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "none";

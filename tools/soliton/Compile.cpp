@@ -106,6 +106,8 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.mma = choice.mma;
   if (!choice.directCopies.empty())
     options.directCopies = isOn("--direct-copies", choice.directCopies);
+  options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
+  options.raster = choice.raster;
   options.paddedRows = paddingOf(choice.paddedRows);
   if (choice.targetGiven && !findTarget(choice.target))
     throw UsageError(unknown("target", choice.target, targetNames()));

@@ -63,7 +63,7 @@ std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize
 
 /// The file's own, then algorithms, then the schedules that ship.
 std::vector<std::string> scheduleNames(const std::vector<WaveSchedule> &own) {
-  std::vector<std::string> names;
+  std::vector<std::string> names = {"auto"};
   for (const WaveSchedule &schedule : own)
     names.push_back(schedule.name);
   for (const std::string &name : sched::algorithmNames())
@@ -108,7 +108,7 @@ sched::ScheduleRequest resolveSchedule(const std::string &said, const std::vecto
       request.written = std::make_shared<WaveSchedule>(schedule);
       return request;
     }
-  if (sched::parseAlgorithm(said))
+  if (sched::parseAlgorithm(said) || said == "auto")
     return request;
   if (const kernels::ScheduleEntry *entry = kernels::findSchedule(said)) {
     request.written = std::make_shared<WaveSchedule>(entry->schedule);
@@ -204,8 +204,13 @@ static void resolveSymbols(Resolved &resolved, const KernelChoice &choice, const
   for (const auto &[name, value] : resolved.sizes)
     if (std::find(choice.dynamic.begin(), choice.dynamic.end(), name) == choice.dynamic.end())
       resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
-  for (const auto &[name, value] : tiles)
-    resolved.options.subs.emplace_back(sym::Expr::symbol(name), value);
+  auto isSaid = [&](const std::string &name) {
+    return std::ranges::any_of(choice.settings, [&](const std::string &text) { return text.starts_with(name + "="); });
+  };
+  for (const auto &[name, value] : tiles) {
+    bool isOpen = choice.schedule == "auto" && !isSaid(name);
+    (isOpen ? resolved.options.defaults : resolved.options.subs).emplace_back(sym::Expr::symbol(name), value);
+  }
   for (const auto &derived : entry.derivedSubs())
     resolved.options.subs.push_back(derived);
 }
@@ -243,6 +248,8 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.directCopies = choice.directCopies.empty()
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
                                       : isOn("--direct-copies", choice.directCopies);
+  resolved.options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
+  resolved.options.raster = choice.raster;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);
   if (resolved.own) {
     const Substitutions &subs = resolved.own->kernel.subs;

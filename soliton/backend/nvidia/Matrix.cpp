@@ -164,6 +164,17 @@ bool NvidiaTranslator::needsFence(machine::MmaAsyncOp op) {
   });
 }
 
+/// Whether it is a sum that the loop's last iteration left under way: products go on with it in order, and nothing may
+/// touch its registers.
+static bool isCarriedOn(mlir::Value value) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(value);
+  auto loop = argument ? llvm::dyn_cast<mlir::scf::ForOp>(argument.getOwner()->getParentOp()) : mlir::scf::ForOp();
+  if (!loop || argument.getArgNumber() == 0)
+    return false;
+  mlir::Value yielded = loop.getYieldedValues()[argument.getArgNumber() - 1];
+  return llvm::isa_and_nonnull<machine::MmaAsyncOp>(yielded.getDefiningOp());
+}
+
 /// One fence through which all registers go that the rest of the group uses and that are there by now: what writes them
 /// stays before it, what uses them after it.
 void NvidiaTranslator::fenceGroup(machine::MmaAsyncOp op) {
@@ -173,7 +184,7 @@ void NvidiaTranslator::fenceGroup(machine::MmaAsyncOp op) {
   for (mlir::Operation *each = op; each && !endsGroup(each); each = each->getNextNode())
     if (auto mma = llvm::dyn_cast<machine::MmaAsyncOp>(each))
       for (mlir::Value value : registersOf(mma))
-        if (get(value) && !llvm::isa_and_nonnull<machine::MmaAsyncOp>(value.getDefiningOp()))
+        if (get(value) && !llvm::isa_and_nonnull<machine::MmaAsyncOp>(value.getDefiningOp()) && !isCarriedOn(value))
           list.insert(value);
   llvm::SmallVector<Value *> args;
   llvm::SmallVector<llvm::Type *> types;

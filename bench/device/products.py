@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Products by matrix instructions of four waves on a GPU: right at every size, between guards, the same bits every time.
+
+  python3 bench/device/products.py --prepare images --soliton build/bin/soliton     # on a machine with the compiler
+  python3 bench/device/products.py --images images                                  # on one with the GPU
+  compute-sanitizer --tool memcheck python3 bench/device/products.py --images images --only gemm --small
+
+Integers that are small enough to be exact must give the exact result bit for bit; the output begins as NaN and lies between guard
+rows that must stay as they are; the largest ones run 300 times and must give the same bits every time. Prints a line for each
+kernel and schedule, and exits with 1 if anything is wrong.
+"""
+import argparse
+import concurrent.futures
+import os
+import sys
+
+import timing
+
+# M, N, K: whole tiles, odd numbers of tiles, rows and columns that fill no tile, boxes larger than the tensor, one row, K of 8.
+SIZES = [(256, 512, 256), (384, 768, 320), (640, 384, 1024), (130, 272, 200), (1, 8, 8), (72, 40, 16), (129, 520, 72), (1000, 1000, 1000), (2048, 1024, 512)]
+ODD = [(127, 131, 77), (1, 1, 1), (301, 203, 333)]
+# Kernel, whether each factor is stored along K first.
+KERNELS = {"gemm": (False, False), "gemm_nn": (False, True), "gemm_tn": (True, True), "gemm_tt": (True, False)}
+TILE = ["--mma", "F32_64x128x16_F16", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
+WAYS = {"auto": ["--schedule", "auto"]}
+WAYS |= {schedule: ["--schedule", schedule, *TILE] for schedule in ("none", "prefetch", "modulo", "four_stage", "ring")}
+WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
+REPEATS = 300
+
+
+def cases():
+    """(kernel, dtype, way, size, words of the compiler)"""
+    for kernel in KERNELS:
+        for way, words in WAYS.items():
+            for dtype in ("f16", "bf16") if way == "auto" else ("f16",):
+                for size in SIZES + (ODD if way == "auto" else []):
+                    m, n, k = size
+                    yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
+
+
+def prepare(compiler):
+    wrong = []
+
+    def one(case):
+        try:
+            compiler.compile(case[-1])
+        except RuntimeError as error:
+            wrong.append(str(error))
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, cases()))
+    print(f"{len(list(cases())) - len(wrong)} images written")
+    for text in wrong:
+        print("- " + text)
+    return 1 if wrong else 0
+
+
+def check(driver, compiler, case):
+    """What is wrong, or None."""
+    import torch
+
+    kernel, dtype, way, (m, n, k), words = case
+    element = {"f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    left, right = KERNELS[kernel]
+    a = torch.randint(-2, 3, (k, m) if left else (m, k), device="cuda").to(element)
+    b = torch.randint(-2, 3, (k, n) if right else (n, k), device="cuda").to(element)
+    guard = 8
+    whole = torch.full((m + 2 * guard, n), float("nan"), device="cuda", dtype=torch.float32)
+    whole[:guard], whole[guard + m:] = 7.0, 7.0
+    c = whole[guard:guard + m]
+    wanted = (a.T if left else a).double() @ (b if right else b.T).double()
+    run = timing.Kernel(driver, compiler, words).bound([a, b, c])
+    for _ in range(REPEATS if m * n * k >= 2**29 else 2):
+        c.fill_(float("nan"))
+        run()
+        torch.cuda.synchronize()
+        if not torch.equal(c.double(), wanted):
+            return f"{int((c.double() != wanted).sum())} of {m * n} sums are wrong"
+    if not bool((whole[:guard] == 7.0).all() and (whole[guard + m:] == 7.0).all()):
+        return "a guard row was written"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--soliton", default="build/bin/soliton")
+    parser.add_argument("--prepare", default="", help="only compile, into this folder")
+    parser.add_argument("--images", default="", help="the folder with what was compiled before")
+    parser.add_argument("--only", default="", help="one kernel: " + ", ".join(KERNELS))
+    parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through")
+    arguments = parser.parse_args()
+    if arguments.prepare:
+        os.makedirs(arguments.prepare, exist_ok=True)
+        return prepare(timing.Compiler(arguments.soliton, arguments.prepare))
+    import torch
+
+    torch.zeros(1, device="cuda")
+    driver, compiler = timing.Driver(), timing.Compiler(arguments.soliton, arguments.images)
+    rows, wrong = {}, []
+    for case in cases():
+        m, n, k = case[3]
+        if (arguments.only and case[0] != arguments.only) or (arguments.small and m * n * k > 2**25):
+            continue
+        try:
+            problem = check(driver, compiler, case)
+        except RuntimeError as error:
+            problem = str(error)
+        row = rows.setdefault((case[0], case[1], case[2]), [0, 0])
+        row[problem is not None] += 1
+        if problem:
+            wrong.append(f"{case[0]} {case[1]} {case[2]} {case[3]}: {problem}")
+    print("| kernel | type | way | right | wrong |\n| --- | --- | --- | --- | --- |")
+    for (kernel, dtype, way), (good, bad) in rows.items():
+        print(f"| {kernel} | {dtype} | {way} | {good} | {bad} |")
+    print("\n".join(wrong[:20]))
+    good, bad = sum(row[0] for row in rows.values()), sum(row[1] for row in rows.values())
+    print(f"{good} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

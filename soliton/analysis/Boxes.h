@@ -1,0 +1,43 @@
+//===- Boxes.h - Tiles that the machine copies as boxes of a tensor ------------------===//
+//
+// Some targets have an engine that copies a box of a tensor from global to shared memory: one lane asks for it, a map
+// that the launch makes says where the tensor lies. A tile is copied so if its memory is strided by multiples of 16
+// bytes, the tile begins on one, and nothing but the tensor's own end keeps elements out. For a 128 × 64 tile of a
+// row-major f16 tensor [M, K] that lies in shared memory in rows of 128 bytes:
+//
+//   sizes = [K, M]   strides = [2 K]   box = [64, 128]   coordinates = [64*$ARG_K, 128*$WG0]        innermost first
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/analysis/Geometry.h"
+
+namespace soliton {
+
+/// How a tile is copied in boxes, or why it is not.
+struct BoxPlan {
+  std::optional<Layout> layout;
+  /// Of one box.
+  int64_t elements = 0;
+  std::string reason;
+};
+
+/// Boxes for the tile that `read` fetches and that lies in the destination in rows of `span` bytes, longer rows in
+/// panels.
+BoxPlan planBoxes(wave::ReadOp read, int64_t span, const Geometry &geometry);
+
+/// What one placed copy of a box says to the machine; innermost dimension first.
+struct Box {
+  SmallVector<sym::Expr> sizes;
+  /// In bytes, of all dimensions but the innermost.
+  SmallVector<sym::Expr> strides;
+  SmallVector<int64_t> extents;
+  SmallVector<sym::Expr> coordinates;
+};
+
+Box boxOf(wave::CopyOp copy, const Geometry &geometry);
+
+/// Whether the kernel copies boxes anywhere.
+bool copiesBoxes(wave::KernelOp kernel);
+
+} // namespace soliton

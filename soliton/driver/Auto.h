@@ -1,0 +1,55 @@
+//===- Auto.h - Instruction, tiles and schedule that nobody said --------------------===//
+//
+// `schedule = auto` picks what the author left open, by the table in Auto.cpp: the matrix instruction, tiles and waves,
+// copies, the order of workgroups and the schedule. What was said is kept. The best row comes first; one that cannot be
+// compiled is passed over with a remark, and the last one changes nothing but the schedule.
+//
+//   CompileOptions{.target = "sm_90a", .subs = {{M, 4096}, {N, 4096}, {K, 4096}}, .schedule = {.name = "auto"}}
+//
+//   BLOCK_M = 128, BLOCK_N = 256, BLOCK_K = 64, WAVES_M = 8, WAVES_N = 1, mma F32_64x256x16_F16, direct copies,
+//   staged writes, raster 8, schedule ring
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/driver/Compile.h"
+
+namespace soliton {
+
+/// One way to compile a kernel, and a sentence that says why.
+struct AutoChoice {
+  CompileOptions options;
+  std::string why;
+
+  /// That it was taken, or was not since this was said.
+  Diagnostic remark(bool taken, const std::vector<Diagnostic> &said) const;
+};
+
+/// The ways, best first; at least one. `options.schedule.name` is `auto`.
+std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileOptions &options);
+
+/// What the first choice gives that can be compiled, or the last one. Remarks of all that were tried come first.
+template <typename Outcome>
+Outcome firstThatCompiles(const Kernel &kernel, const CompileOptions &options,
+                          const std::function<Outcome(const CompileOptions &)> &compile) {
+  std::vector<Diagnostic> remarks;
+  Outcome outcome;
+  for (const AutoChoice &choice : chooseAutomatically(kernel, options)) {
+    outcome = compile(choice.options);
+    remarks.push_back(choice.remark(static_cast<bool>(outcome), outcome.diagnostics));
+    if (outcome)
+      break;
+  }
+  outcome.diagnostics.insert(outcome.diagnostics.begin(), remarks.begin(), remarks.end());
+  return outcome;
+}
+
+/// The same, with the remarks among the warnings of what was compiled.
+CompileAttempt compileByChoice(const Kernel &kernel, const CompileOptions &options,
+                               const std::function<CompileAttempt(const CompileOptions &)> &compile);
+
+inline bool isAuto(const CompileOptions &options) {
+  return options.schedule.name == "auto" && options.schedule.file.empty() && !options.schedule.written;
+}
+
+} // namespace soliton

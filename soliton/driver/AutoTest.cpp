@@ -1,0 +1,144 @@
+//===- AutoTest.cpp - What `schedule = auto` takes, and that it is right ------------===//
+#include "soliton/driver/Auto.h"
+
+#include "soliton/soliton.h"
+#include "soliton/support/Float.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace soliton {
+namespace {
+
+/// c[M, N] = a[M, K] · b[N, K]ᵀ with tiles and waves that are symbols.
+Kernel product(ElementType type = f16) {
+  auto [M, N, K, BM, BN, BK, WM, WN] = symbols<"M N K BM BN BK WM WN">();
+  Kernel kernel{"product",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
+                 WaveConstraint(M, BM / WM), WaveConstraint(N, BN / WN), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M, K}, shared, type), b = kernel.memory("b", {N, K}, shared, type);
+  auto c = kernel.memory("c", {M, N}, global, f16);
+  Value sum = kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); });
+  write(cast(sum, f16), c);
+  return kernel;
+}
+
+CompileOptions options(int64_t m, int64_t n, int64_t k, const std::string &target = "sm_90a") {
+  auto [M, N, K] = symbols<"M N K">();
+  CompileOptions options{.target = target, .subs = {{M, m}, {N, n}, {K, k}}, .device = "emulator"};
+  options.schedule.name = "auto";
+  options.cache = false;
+  return options;
+}
+
+/// Tiles and waves that the kernel would have otherwise.
+CompileOptions withDefaults(CompileOptions options) {
+  auto [BM, BN, BK, WM, WN] = symbols<"BM BN BK WM WN">();
+  options.defaults = {{BM, 64}, {BN, 64}, {BK, 32}, {WM, 2}, {WN, 2}};
+  return options;
+}
+
+int64_t boundTo(const CompileOptions &options, const std::string &name) {
+  for (const auto &[symbol, value] : options.subs)
+    if (symbol.symbolName() == name)
+      return *value.constantValue();
+  return -1;
+}
+
+void expectRight(const CompileOptions &options, int64_t m, int64_t n, int64_t k) {
+  std::mt19937 engine(7);
+  auto numbers = [&](int64_t count) {
+    std::vector<int> values(static_cast<size_t>(count));
+    for (int &value : values)
+      value = static_cast<int>(engine() % 5) - 2;
+    return values;
+  };
+  auto encoded = [](const std::vector<int> &values) {
+    std::vector<uint16_t> bits;
+    for (int value : values)
+      bits.push_back(static_cast<uint16_t>(encode(DType::f16, value)));
+    return bits;
+  };
+  std::vector<int> a = numbers(m * k), b = numbers(n * k);
+  std::vector<uint16_t> left = encoded(a), right = encoded(b), sums(static_cast<size_t>(m * n), 0xffff);
+  compile(product(), options)(rt::Tensor::dense(left.data(), DType::f16, {m, k}),
+                              rt::Tensor::dense(right.data(), DType::f16, {n, k}),
+                              rt::Tensor::dense(sums.data(), DType::f16, {m, n}));
+  for (int64_t row = 0; row < m; ++row)
+    for (int64_t column = 0; column < n; ++column) {
+      int want = 0;
+      for (int64_t i = 0; i < k; ++i)
+        want += a[static_cast<size_t>(row * k + i)] * b[static_cast<size_t>(column * k + i)];
+      ASSERT_EQ(decode(DType::f16, sums[static_cast<size_t>(row * n + column)]), want)
+          << "row " << row << " column " << column;
+    }
+}
+
+TEST(Auto, FillsTheMachine) {
+  std::vector<AutoChoice> large = chooseAutomatically(product(), options(8192, 8192, 8192));
+  EXPECT_EQ(large.front().options.mma, "F32_64x256x16_F16");
+  EXPECT_EQ(boundTo(large.front().options, "BM"), 128);
+  EXPECT_EQ(boundTo(large.front().options, "BN"), 256);
+  EXPECT_EQ(boundTo(large.front().options, "BK"), 64);
+  EXPECT_EQ(boundTo(large.front().options, "WM"), 8);
+  EXPECT_EQ(boundTo(large.front().options, "WN"), 1);
+  EXPECT_EQ(large.front().options.schedule.name, "ring");
+  // Few rows: more tiles, so that more compute units have one.
+  std::vector<AutoChoice> flat = chooseAutomatically(product(), options(16, 4096, 4096));
+  EXPECT_EQ(boundTo(flat.front().options, "BM"), 64);
+  EXPECT_EQ(boundTo(flat.front().options, "BN"), 32);
+  // The last choice leaves everything as it is.
+  EXPECT_EQ(large.back().options.mma, "");
+  EXPECT_EQ(large.back().options.schedule.name, "modulo");
+}
+
+TEST(Auto, KeepsWhatWasSaid) {
+  auto [BN, WM] = symbols<"BN WM">();
+  CompileOptions said = options(4096, 4096, 4096);
+  said.subs.emplace_back(BN, 128);
+  for (const AutoChoice &choice : chooseAutomatically(product(), said))
+    EXPECT_EQ(boundTo(choice.options, "BN"), 128);
+  // Four waves of 32 rows each are none that issue such an instruction together.
+  said.subs.emplace_back(WM, 4);
+  std::vector<AutoChoice> choices = chooseAutomatically(product(), said);
+  ASSERT_FALSE(choices.empty());
+  EXPECT_EQ(boundTo(choices.front().options, "BM"), 64);
+  CompileOptions named = withDefaults(options(256, 256, 256));
+  named.mma = "F32_16x16x16_F16";
+  EXPECT_EQ(chooseAutomatically(product(), named).size(), 1u);
+  EXPECT_EQ(chooseAutomatically(product(), named).front().options.mma, "F32_16x16x16_F16");
+}
+
+TEST(Auto, OtherTargetsAndTypes) {
+  EXPECT_EQ(chooseAutomatically(product(), withDefaults(options(512, 512, 512, "gfx942"))).size(), 1u);
+  EXPECT_EQ(chooseAutomatically(product(f8), withDefaults(options(512, 512, 512))).size(), 1u);
+  CompileOptions plain = withDefaults(options(512, 512, 512, "gfx942"));
+  EXPECT_EQ(boundTo(chooseAutomatically(product(), plain).front().options, "BK"), 32);
+}
+
+TEST(Auto, Right) {
+  expectRight(options(256, 512, 192), 256, 512, 192);
+  // Bands of tiles, of which the last is lower than the others; tiles, rows and columns that are not whole.
+  CompileOptions bands = options(650, 390, 136);
+  bands.raster = 2;
+  expectRight(bands, 650, 390, 136);
+  expectRight(options(1, 8, 8), 1, 8, 8);
+  expectRight(options(130, 70, 77), 130, 70, 77);
+  expectRight(withDefaults(options(130, 70, 72, "gfx950")), 130, 70, 72);
+}
+
+TEST(Auto, SaysWhatItTook) {
+  CompileAttempt attempt = compileImage(product(), options(512, 512, 512), rt::ImageKind::ptx);
+  ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+  ASSERT_FALSE(attempt.result->warnings.empty());
+  EXPECT_EQ(attempt.result->warnings.front().id, DiagId::AutoChoice);
+  EXPECT_NE(attempt.result->warnings.front().message.find("`auto` took tiles of"), std::string::npos);
+  // Nothing that could be compiled: the symbols have no values.
+  CompileAttempt open = compileImage(product(), options(512, 512, 512, "gfx942"), rt::ImageKind::hsaco);
+  ASSERT_FALSE(open);
+  EXPECT_EQ(open.diagnostics.front().id, DiagId::AutoChoice);
+}
+
+} // namespace
+} // namespace soliton

@@ -1,0 +1,62 @@
+//===- CopyRing.h - Groups of copied boxes, and the barriers in memory that they complete --------===//
+//
+// Copies of boxes complete on barriers in shared memory, one for each group that may be under way, used in turn: group
+// g completes phase g div R of barrier g mod R. A wait for "at most n groups" becomes waits for the phases of those
+// groups that may still be under way before it, which the structure of the program tells.
+//
+//   commit boxes              outstanding 1        arrive at barrier 0
+//   commit boxes              outstanding 2        arrive at barrier 1
+//   loop                      begins and ends with 2
+//     wait boxes, 1           completes one        wait for the phase of group committed - 2
+//     barrier
+//     commit boxes
+//
+// Two paths that meet with different numbers of groups wait for the difference where they meet: that is never wrong,
+// and does not happen in what schedules make.
+//
+// A barrier is used again by group g + R. Its arrival must not come before every wave has seen the phase of g, or a
+// wave that is late would take one phase for the other. A wave has seen it if a barrier of the workgroup lies between
+// its wait for g and the commit of g + R. So R is larger than what is outstanding at a commit, together with what was
+// waited for since the last barrier of the workgroup.
+//
+//===----------------------------------------------------------------------===//
+#pragma once
+
+#include "soliton/ir/Names.h"
+#include "soliton/ir/Wave.h"
+
+namespace soliton {
+
+/// Room for the barriers behind the tiles of a kernel that copies boxes: sixteen of eight bytes.
+inline constexpr int64_t kRingBytes = 128;
+
+class CopyRing {
+public:
+  /// Puts the waits in that paths which meet lack, and finds out the rest.
+  static mlir::FailureOr<CopyRing> of(wave::KernelOp kernel);
+
+  /// A power of two; 0 for a kernel that copies no boxes.
+  int64_t size() const { return slots; }
+  /// How many of the groups under way the wait completes: the oldest ones.
+  int64_t completedBy(wave::WaitOp wait) const { return completed.lookup(wait); }
+  /// Groups under way in front of the wait.
+  int64_t outstandingAt(wave::WaitOp wait) const { return outstanding.lookup(wait); }
+
+private:
+  struct State {
+    int64_t outstanding = 0;
+    int64_t sinceBarrier = 0;
+  };
+
+  bool run(Block &block, State &state);
+  bool runLoop(wave::IterateOp loop, State &state);
+  bool runBranch(wave::ConditionalOp branch, State &state);
+  void wait(wave::WaitOp op, State &state);
+  bool level(Operation *before, int64_t count);
+
+  int64_t slots = 0, most = 0;
+  bool isBounded = true;
+  llvm::DenseMap<Operation *, int64_t> completed, outstanding;
+};
+
+} // namespace soliton

@@ -1,0 +1,152 @@
+//===- LowerBoxes.cpp - Boxes of a tensor, asked for by one lane ----------------------------===//
+//
+// Neighbouring copies of boxes and the commit behind them are one branch, which the first lane of the first wave takes.
+// The barrier in memory of their group hears there how many bytes it has to wait for:
+//
+//   wave.copy %A, %s {boxed}           scf.if %first {
+//   wave.copy %B, %t {boxed}             machine.copy_tile %mapA [%k, %m], [%s], %barrier
+//   wave.commit boxes          becomes   machine.copy_tile %mapB [%k, %n], [%t], %barrier
+//                                        machine.mbarrier_arrive %barrier {expect = 49152}
+//                                      }
+//                                      %committed1 = %committed + 1
+//   wave.wait boxes, 1                 machine.mbarrier_wait of barrier (committed1 - 2) mod R
+//
+// The number of groups committed so far is a value that loops and branches carry. CopyRing.h says what it is for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/analysis/Boxes.h"
+#include "soliton/analysis/InPlace.h"
+#include "soliton/transforms/MachineLowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace soliton {
+using namespace wave;
+namespace arith = mlir::arith;
+
+static bool isBoxed(Operation *op) {
+  auto copy = dyn_cast_or_null<CopyOp>(op);
+  return copy && copy.getBoxed();
+}
+
+static bool commitsBoxes(Operation *op) {
+  auto commit = dyn_cast_or_null<CommitOp>(op);
+  return commit && commit.getCounter() == wave::Counter::Boxes;
+}
+
+bool MachineLowering::isOfBoxes(Operation *op) const {
+  auto wait = dyn_cast<WaitOp>(op);
+  return isBoxed(op) || commitsBoxes(op) || (wait && wait.getCounter() == wave::Counter::Boxes);
+}
+
+bool MachineLowering::countsBoxes(Operation *around) const {
+  return around
+      ->walk([](CommitOp commit) {
+        return commitsBoxes(commit) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Value MachineLowering::number(int64_t value, Location loc) {
+  return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+
+/// Makes the barriers, in front of everything.
+void MachineLowering::beginBoxes() {
+  if (ring.size() == 0)
+    return;
+  Location loc = kernel.getLoc();
+  sym::Expr first = sym::logicalAnd(sym::eq(laneSymbol(), 0), sym::eq(waveSymbol(), 0));
+  isFirstLane = exprs.emitI1(sym::simplify(first, geometry.facts()), loc);
+  committed = number(0, loc);
+  auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    for (int64_t slot = 0; slot < ring.size(); ++slot)
+      machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * slot, loc), /*count=*/1);
+  }
+  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+}
+
+/// The barrier in memory of the group that was, or is going to be, committed as the given one.
+Value MachineLowering::barrierOf(Value group, Location loc) {
+  Value slot = arith::AndIOp::create(builder, loc, group, number(ring.size() - 1, loc));
+  Value offset = arith::MulIOp::create(builder, loc, slot, number(8, loc));
+  return arith::AddIOp::create(builder, loc, offset, number(ringOffset, loc));
+}
+
+/// The parameter whose map describes the source of the copy.
+Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
+  MemoryType type = copy.getDestination().getType();
+  int64_t span = inPlaceTileOf(type.getMap().getValue(), elementBytes(type.getElementType())).span;
+  auto argument = cast<BlockArgument>(parameters.lookup(copy.getSource()));
+  sym::Expr offset = 0;
+  if (kernel.isInWorkspace(copy.getSource())) {
+    unsigned entry = cast<BlockArgument>(copy.getSource()).getArgNumber() - kernel.numGivenParameters();
+    offset = geometry.bind(cast<ExprAttr>((*kernel.getWorkspace())[entry]).getValue());
+  }
+  auto map = machine::TensorMapAttr::get(kernel.getContext(), argument.getArgNumber(), type.getElementType(), box.sizes,
+                                         box.strides, box.extents, span, offset);
+  auto found = llvm::find(maps, Attribute(map));
+  size_t number = static_cast<size_t>(found - maps.begin());
+  if (found == maps.end()) {
+    maps.push_back(map);
+    mapValues.push_back(argument.getOwner()->addArgument(machine::MapType::get(kernel.getContext()), copy.getLoc()));
+  }
+  return mapValues[number];
+}
+
+void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
+  Location loc = copy.getLoc();
+  Box box = boxOf(copy, geometry);
+  SmallVector<Value> coordinates =
+      llvm::map_to_vector(box.coordinates, [&](sym::Expr place) { return exprs.emitI32(place, loc); });
+  Address to = sharedAddress(copy, copy.getDestination(), destinationOffset(copy, geometry));
+  Value destination = to.lane;
+  if (to.immediate != 0)
+    destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
+  machine::CopyTileOp::create(builder, loc, mapOf(copy, box), coordinates, destination, barrier);
+  openBytes += copy.bytesPerLane();
+}
+
+/// The copy, its neighbours and the commit behind them.
+void MachineLowering::lowerBoxes(Operation *first) {
+  Location loc = first->getLoc();
+  auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
+  bool commits = false;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    exprs.enterLoop(branch);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    Value barrier = barrierOf(committed, loc);
+    for (Operation *op = first; !commits && (isBoxed(op) || commitsBoxes(op)); op = op->getNextNode()) {
+      commits = commitsBoxes(op);
+      if (commits)
+        machine::MbarrierArriveOp::create(builder, op->getLoc(), barrier, openBytes);
+      else
+        lowerBox(cast<CopyOp>(op), barrier);
+      done.insert(op);
+    }
+    exprs.leaveLoop();
+  }
+  if (!commits)
+    return;
+  openBytes = 0;
+  committed = arith::AddIOp::create(builder, loc, committed, number(1, loc));
+}
+
+/// Waits for the phases of all groups that it completes, the oldest first.
+void MachineLowering::lowerBoxWait(WaitOp wait) {
+  Location loc = wait.getLoc();
+  int64_t outstanding = ring.outstandingAt(wait);
+  for (int64_t i = 0; i < ring.completedBy(wait); ++i) {
+    Value group = arith::SubIOp::create(builder, loc, committed, number(outstanding - i, loc));
+    Value turn = arith::ShRUIOp::create(builder, loc, group, number(llvm::Log2_64(ring.size()), loc));
+    Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
+    machine::MbarrierWaitOp::create(builder, loc, barrierOf(group, loc), parity);
+  }
+}
+
+} // namespace soliton
