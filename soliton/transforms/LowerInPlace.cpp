@@ -80,27 +80,40 @@ bool MachineLowering::goesOnWithProducts(Operation *op) const {
   return !changesFlow && llvm::none_of(op->getOperands(), [&](Value operand) { return products.isUnderWay(operand); });
 }
 
-/// Whether a group is left under way at the end of the block: committed, and not waited for.
-static bool leavesGroups(Block &block) {
-  bool open = false, closed = false;
+namespace {
+/// What an iteration leaves to the next one.
+struct LeftUnderWay {
+  /// Whether there is a group: committed, and not waited for.
+  bool group = false;
+  /// Commits without a product: groups to the proof, none to the machine.
+  int64_t emptyCommits = 0;
+};
+} // namespace
+
+static LeftUnderWay leftBy(Block &block) {
+  LeftUnderWay left;
+  bool open = false;
   for (Operation &op : block) {
     auto commit = dyn_cast<CommitOp>(op);
     auto wait = dyn_cast<WaitOp>(op);
     if (!inPlaceFactors(&op).empty()) {
       open = true;
     } else if (commit && commit.getCounter() == wave::Counter::Mma) {
-      closed |= open;
+      left.group |= open;
+      left.emptyCommits += open ? 0 : 1;
       open = false;
     } else if (op.getNumRegions() > 0 || (wait && wait.getCounter() == wave::Counter::Mma && wait.getCount() == 0)) {
-      open = closed = false;
+      open = left.group = false;
     }
   }
-  return closed && !open;
+  left.group &= !open;
+  return left;
 }
 
 bool MachineLowering::enterWithProducts(IterateOp loop) {
-  emptyCommits = 0;
-  return std::exchange(earlierProducts, earlierProducts || leavesGroups(loop.block()));
+  LeftUnderWay left = leftBy(loop.block());
+  emptyCommits = left.emptyCommits;
+  return std::exchange(earlierProducts, earlierProducts || left.group);
 }
 
 /// What is under way at the end of an iteration is so behind the loop.
