@@ -20,10 +20,10 @@ struct ProductTile {
   int64_t rows, columns;
   double speed;
 };
-constexpr ProductTile kProductTiles[] = {{128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.9},
-                                         {64, 128, 0.7},  {64, 64, 0.5},    {64, 32, 0.35}};
-/// What an iteration takes of K: a row of 128 bytes, within which shared memory exchanges chunks. Tiles of two and four
-/// such rows were two to three times slower with few rows (docs/decisions/0038-boxes-rings-auto.md).
+constexpr ProductTile kProductTiles[] = {
+    {128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.9}, {64, 128, 0.7}, {64, 64, 0.5}};
+/// What an iteration takes of K: a row of 128 bytes, within which shared memory exchanges chunks. More of them, or
+/// fewer columns, were no faster where there are few rows (docs/decisions/0038-boxes-rings-auto.md).
 constexpr int64_t kRowBytes = 128;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;

@@ -87,7 +87,7 @@ TEST(Auto, FillsTheMachine) {
   // Few rows: more tiles, so that more compute units have one.
   std::vector<AutoChoice> flat = chooseAutomatically(product(), options(16, 4096, 4096));
   EXPECT_EQ(boundTo(flat.front().options, "BM"), 64);
-  EXPECT_EQ(boundTo(flat.front().options, "BN"), 32);
+  EXPECT_EQ(boundTo(flat.front().options, "BN"), 64);
   // The last choice leaves everything as it is.
   EXPECT_EQ(large.back().options.mma, "");
   EXPECT_EQ(large.back().options.schedule.name, "modulo");

@@ -14,54 +14,56 @@ AllocateOp sharedTileOf(Operation *op) {
 }
 
 namespace {
-/// The index of the tile's first dimension: (start + coordinate along the k-th dimension of the access) / divisor.
-struct RowIndex {
+/// An index of the tile: (start + coordinate along the k-th dimension of the access) / divisor.
+struct PlainIndex {
   size_t k = 0;
   int64_t start = 0;
   int64_t divisor = 1;
 };
 } // namespace
 
-static std::optional<RowIndex> rowIndexOf(Operation *op) {
-  RowIndex row;
+/// How the access indexes the tile's dimension of that number; nothing where it is no plain index.
+static std::optional<PlainIndex> indexOf(Operation *op, size_t dimension) {
+  PlainIndex plain{.k = dimension};
   auto access = cast<AccessOpInterface>(op);
   // A copy's layout says where it writes; its `indices` and `starts` are those of the source.
   if (!access.isIndexedShared())
-    return row;
+    return plain;
   if (ArrayAttr mapping = access.getIndicesAttr()) {
-    sym::Expr index = exprsOf(mapping).front();
+    sym::Expr index = exprsOf(mapping)[dimension];
     if (index.kind() == sym::Kind::floordiv) {
       std::optional<int64_t> divisor = index.operand(1).constantValue();
       if (!divisor || *divisor < 1)
         return std::nullopt;
-      row.divisor = *divisor;
+      plain.divisor = *divisor;
       index = index.operand(0);
     }
     size_t rank = tileOf(op).getDims().size();
-    while (row.k < rank && !(index == placeSymbol(row.k)))
-      ++row.k;
-    if (row.k == rank)
+    plain.k = 0;
+    while (plain.k < rank && !(index == placeSymbol(plain.k)))
+      ++plain.k;
+    if (plain.k == rank)
       return std::nullopt;
   }
   if (ArrayAttr starts = access.getStartsAttr()) {
-    std::optional<int64_t> start = exprsOf(starts)[row.k].constantValue();
+    std::optional<int64_t> start = exprsOf(starts)[plain.k].constantValue();
     if (!start)
       return std::nullopt;
-    row.start = *start;
+    plain.start = *start;
   }
-  return row;
+  return plain;
 }
 
-std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
-  std::optional<RowIndex> row = rowIndexOf(op);
+/// Which of `count` places, each of so many indices, any lane of any wave touches.
+static std::optional<llvm::BitVector> placesAlong(Operation *op, size_t dimension, int64_t count, int64_t each) {
+  std::optional<PlainIndex> index = indexOf(op, dimension);
   TileType type = tileOf(op);
-  SharedMapAttr map = tile.getResult().getType().getMap();
-  if (!map || !row || row->k >= type.getDims().size())
+  if (!index || index->k >= type.getDims().size())
     return std::nullopt;
-  Dim dim(type.getDims()[row->k].getValue().str());
+  Dim dim(type.getDims()[index->k].getValue().str());
   Layout layout = type.layout();
   auto offset = layout.offset.find(dim);
-  SmallVector<int64_t> places = {row->start + (offset == layout.offset.end() ? 0 : offset->second)};
+  SmallVector<int64_t> places = {index->start + (offset == layout.offset.end() ? 0 : offset->second)};
   for (Axis axis : {Axis::reg, Axis::lane, Axis::wave})
     for (const Digit &digit : layout.digits(axis))
       if (digit.dim == dim) {
@@ -70,10 +72,29 @@ std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
           for (size_t i = 0; i < before; ++i)
             places.push_back(places[i] + step * digit.stride);
       }
-  const DimExtent &rows = map.getValue().dims.front();
-  llvm::BitVector touched(rows.extent);
+  llvm::BitVector touched(count);
   for (int64_t place : places)
-    touched.set(std::clamp<int64_t>(place / row->divisor, 0, rows.extent - 1));
+    touched.set(std::clamp<int64_t>(place / index->divisor / each, 0, count - 1));
+  return touched;
+}
+
+/// Rows of one panel follow each other: those of panel p begin at p times their number.
+std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
+  SharedMapAttr attribute = tile.getResult().getType().getMap();
+  if (!attribute)
+    return std::nullopt;
+  const SharedMap &map = attribute.getValue();
+  int64_t count = map.dims.front().extent;
+  std::optional<llvm::BitVector> rows = placesAlong(op, 0, count, 1);
+  if (!rows || map.panel == 0 || map.dims.size() < 2)
+    return rows;
+  int64_t panels = llvm::divideCeil(map.dims.back().extent, map.panel);
+  std::optional<llvm::BitVector> along = placesAlong(op, map.dims.size() - 1, panels, map.panel);
+  llvm::BitVector touched(count * panels);
+  for (int64_t panel = 0; panel < panels; ++panel)
+    for (unsigned row : rows->set_bits())
+      if (!along || along->test(panel))
+        touched.set(panel * count + row);
   return touched;
 }
 
