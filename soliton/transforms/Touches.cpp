@@ -81,7 +81,7 @@ static std::optional<llvm::BitVector> placesAlong(Operation *op, size_t dimensio
 /// Rows of one panel follow each other: those of panel p begin at p times their number.
 std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
   SharedMapAttr attribute = tile.getResult().getType().getMap();
-  if (!attribute)
+  if (!attribute || attribute.getValue().dims.empty()) // a number
     return std::nullopt;
   const SharedMap &map = attribute.getValue();
   int64_t count = map.dims.front().extent;
