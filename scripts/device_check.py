@@ -22,6 +22,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "bench", "device"))
 import timing
+from launch import Compiler
 
 SIZES = {
     ("M",): ["M=4096", "M=813", "M=1", "M=100003"],
@@ -223,7 +224,7 @@ def main():
         print(f"{part} done after {time.time() - begin:.0f} s", flush=True)
 
     if "timing" in parts:
-        timed, problems = timing.tables(timing.Compiler(arguments.soliton, arguments.images))
+        timed, problems = timing.tables(Compiler(arguments.soliton, arguments.images))
         lines += timed
         wrong += [(problem, 1, "") for problem in problems]
         print("\n".join(timed), flush=True)

@@ -14,7 +14,7 @@ import concurrent.futures
 import os
 import sys
 
-import timing
+from launch import Compiler, Driver, Kernel
 
 # M, N, K: whole tiles, odd numbers of tiles, rows and columns that fill no tile, boxes larger than the tensor, one row, K of 8.
 SIZES = [(256, 512, 256), (384, 768, 320), (640, 384, 1024), (130, 272, 200), (1, 8, 8), (72, 40, 16), (129, 520, 72), (1000, 1000, 1000), (2048, 1024, 512)]
@@ -69,7 +69,7 @@ def check(driver, compiler, case):
     whole[:guard], whole[guard + m:] = 7.0, 7.0
     c = whole[guard:guard + m]
     wanted = (a.T if left else a).double() @ (b if right else b.T).double()
-    run = timing.Kernel(driver, compiler, words).bound([a, b, c])
+    run = Kernel(driver, compiler, words).bound([a, b, c])
     for _ in range(REPEATS if m * n * k >= 2**29 else 2):
         c.fill_(float("nan"))
         run()
@@ -91,11 +91,11 @@ def main():
     arguments = parser.parse_args()
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(timing.Compiler(arguments.soliton, arguments.prepare))
+        return prepare(Compiler(arguments.soliton, arguments.prepare))
     import torch
 
     torch.zeros(1, device="cuda")
-    driver, compiler = timing.Driver(), timing.Compiler(arguments.soliton, arguments.images)
+    driver, compiler = Driver(), Compiler(arguments.soliton, arguments.images)
     rows, wrong = {}, []
     for case in cases():
         m, n, k = case[3]

@@ -28,6 +28,9 @@ class SchedulingType(enum.Enum):
     # Ours.
     LIST = 0x100
     EXACT = 0x101
+    RING = 0x102
+    FASTEST = 0x103
+    AUTO = 0x104
 
 
 ALGORITHMS = {
@@ -38,6 +41,9 @@ ALGORITHMS = {
     SchedulingType.PREFETCH_ATTENTION: "prefetch_attention",
     SchedulingType.LIST: "list",
     SchedulingType.EXACT: "exact",
+    SchedulingType.RING: "ring",
+    SchedulingType.FASTEST: "fastest",
+    SchedulingType.AUTO: "auto",
 }
 
 

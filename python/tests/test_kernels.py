@@ -52,7 +52,7 @@ def small(shape, dtype, low=-4, high=5, seed=0):
     return np.random.default_rng(seed).integers(low, high, shape).astype(dtype)
 
 
-@pytest.mark.parametrize("schedule", [tkw.SchedulingType.NONE, tkw.SchedulingType.PREFETCH, tkw.SchedulingType.MODULO])
+@pytest.mark.parametrize("schedule", [tkw.SchedulingType.NONE, tkw.SchedulingType.PREFETCH, tkw.SchedulingType.MODULO, tkw.SchedulingType.AUTO])
 def test_a_product_is_exact_under_every_schedule(target, schedule):
     a, b, c = small((100, 96), np.float16), small((72, 96), np.float16, seed=1), np.full((100, 72), np.nan, np.float32)
     run(gemm, a, b, c, target=target, subs={M: 100, N: 72, K: 96, **TILES}, schedule=schedule)

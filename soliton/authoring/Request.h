@@ -22,6 +22,9 @@ namespace soliton::sched {
 
 struct LoopHooks;
 
+/// The name that asks for whichever algorithm the model of time finds fastest in the launch (LoopCost.h).
+inline constexpr std::string_view kFastest = "fastest";
+
 /// A loop of the kernel as it was scheduled: the plan, and what was made of it.
 struct LoopReport : LoopPlan {
   // Out of line, so that a user's file does not compile what it takes to copy all of it.
@@ -56,7 +59,7 @@ struct Placement {
 
 struct ScheduleRequest {
   /// An algorithm: `none`, `prefetch`, `prefetch_attention`, `four_stage`, `ring`, `list`, `modulo`, `exact`;
-  /// for kernels in C++ also `auto` (driver/Auto.h).
+  /// `fastest` of them by the model; for kernels in C++ also `auto` (driver/Auto.h).
   std::string name = "none";
   /// A schedule file: its path, or its text; replaces `name`.
   std::string file = {};

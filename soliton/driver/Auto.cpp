@@ -212,25 +212,49 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   std::vector<AutoChoice> choices;
   for (auto &[score, choice] : rows)
     choices.push_back(std::move(choice));
-  AutoChoice plain{options, ""};
-  plain.options.schedule.name = hasLoopWithProduct(program) ? "modulo" : "none";
-  plain.why = "schedule `" + plain.options.schedule.name + "`";
-  choices.push_back(std::move(plain));
-  // What is still open takes what the kernel comes with.
-  for (AutoChoice &choice : choices) {
-    Bindings known = bindingsOf(choice.options);
-    for (const auto &[symbol, value] : options.defaults)
-      if (!known.contains(std::string(symbol.symbolName())))
-        choice.options.subs.emplace_back(symbol, value);
-    choice.options.defaults.clear();
+  if (hasLoopWithProduct(program)) {
+    choices.push_back({options, "the algorithm that the model finds fastest"});
+    choices.back().options.schedule.name = sched::kFastest;
   }
+  choices.push_back({options, "the order of the program"});
+  choices.back().options.schedule.name = "none";
+  for (AutoChoice &choice : choices)
+    choice.options = withDefaults(std::move(choice.options));
   return choices;
 }
 
-Diagnostic AutoChoice::remark(bool taken, const std::vector<Diagnostic> &said) const {
+CompileOptions withDefaults(CompileOptions options) {
+  auto isBound = [&](sym::Expr symbol) {
+    return std::ranges::any_of(options.subs, [&](const auto &bound) { return bound.first == symbol; });
+  };
+  for (const auto &[symbol, value] : std::exchange(options.defaults, {}))
+    if (!isBound(symbol))
+      options.subs.emplace_back(symbol, value);
+  return options;
+}
+
+static const Diagnostic *firstError(const std::vector<Diagnostic> &said) {
   auto wrong = std::ranges::find(said, Severity::error, &Diagnostic::severity);
-  std::string reason =
-      taken || wrong == said.end() ? "" : ": " + wrong->message + " [" + std::string(idText(wrong->id)) + "]";
+  return wrong == said.end() ? nullptr : &*wrong;
+}
+
+void AutoRemarks::add(const AutoChoice &choice, bool taken, const std::vector<Diagnostic> &said) {
+  const Diagnostic *wrong = taken ? nullptr : firstError(said);
+  remarks.push_back(choice.remark(taken, wrong));
+  reasons.push_back(wrong ? std::optional(std::pair(wrong->id, wrong->message)) : std::nullopt);
+}
+
+std::vector<Diagnostic> AutoRemarks::beside(const std::vector<Diagnostic> &said) const {
+  const Diagnostic *wrong = firstError(said);
+  std::vector<Diagnostic> worthSaying;
+  for (size_t i = 0; i < remarks.size(); ++i)
+    if (!wrong || !reasons[i] || *reasons[i] != std::pair(wrong->id, wrong->message))
+      worthSaying.push_back(remarks[i]);
+  return worthSaying;
+}
+
+Diagnostic AutoChoice::remark(bool taken, const Diagnostic *wrong) const {
+  std::string reason = wrong ? ": " + wrong->message + " [" + std::string(idText(wrong->id)) + "]" : "";
   return {Severity::remark,
           DiagId::AutoChoice,
           options.place,

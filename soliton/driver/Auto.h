@@ -2,7 +2,8 @@
 //
 // `schedule = auto` picks what the author left open, by the table in Auto.cpp: the matrix instruction, tiles and waves,
 // copies, the order of workgroups and the schedule. What was said is kept. The best row comes first; one that cannot be
-// compiled is passed over with a remark, and the last one changes nothing but the schedule.
+// compiled is passed over with a remark. Behind the table stands the algorithm that the model finds fastest, then the
+// order of the program. It is the default of `compile`; what it did is among the warnings, as remarks.
 //
 //   CompileOptions{.target = "sm_90a", .subs = {{M, 4096}, {N, 4096}, {K, 4096}}, .schedule = {.name = "auto"}}
 //
@@ -21,26 +22,42 @@ struct AutoChoice {
   CompileOptions options;
   std::string why;
 
-  /// That it was taken, or was not since this was said.
-  Diagnostic remark(bool taken, const std::vector<Diagnostic> &said) const;
+  /// That it was taken, or was not since something is wrong.
+  Diagnostic remark(bool taken, const Diagnostic *wrong) const;
+};
+
+/// What there is to say of the choices that were tried.
+class AutoRemarks {
+public:
+  void add(const AutoChoice &choice, bool taken, const std::vector<Diagnostic> &said);
+  /// Without those of choices that were passed over for what is said anyway: that is about the program, not about them.
+  std::vector<Diagnostic> beside(const std::vector<Diagnostic> &said) const;
+
+private:
+  std::vector<Diagnostic> remarks;
+  std::vector<std::optional<std::pair<DiagId, std::string>>> reasons;
 };
 
 /// The ways, best first; at least one. `options.schedule.name` is `auto`.
 std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileOptions &options);
 
+/// Symbols that are still open take what the kernel comes with.
+CompileOptions withDefaults(CompileOptions options);
+
 /// What the first choice gives that can be compiled, or the last one. Remarks of all that were tried come first.
 template <typename Outcome>
 Outcome firstThatCompiles(const Kernel &kernel, const CompileOptions &options,
                           const std::function<Outcome(const CompileOptions &)> &compile) {
-  std::vector<Diagnostic> remarks;
+  AutoRemarks remarks;
   Outcome outcome;
   for (const AutoChoice &choice : chooseAutomatically(kernel, options)) {
     outcome = compile(choice.options);
-    remarks.push_back(choice.remark(static_cast<bool>(outcome), outcome.diagnostics));
+    remarks.add(choice, static_cast<bool>(outcome), outcome.diagnostics);
     if (outcome)
       break;
   }
-  outcome.diagnostics.insert(outcome.diagnostics.begin(), remarks.begin(), remarks.end());
+  std::vector<Diagnostic> worthSaying = remarks.beside(outcome ? std::vector<Diagnostic>() : outcome.diagnostics);
+  outcome.diagnostics.insert(outcome.diagnostics.begin(), worthSaying.begin(), worthSaying.end());
   return outcome;
 }
 

@@ -1,11 +1,13 @@
 //===- AutoTest.cpp - What `schedule = auto` takes, and that it is right ------------===//
 #include "soliton/driver/Auto.h"
 
+#include "soliton/schedule/LoopCost.h"
 #include "soliton/soliton.h"
 #include "soliton/support/Float.h"
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 namespace soliton {
@@ -33,7 +35,7 @@ CompileOptions options(int64_t m, int64_t n, int64_t k, const std::string &targe
 }
 
 /// Tiles and waves that the kernel would have otherwise.
-CompileOptions withDefaults(CompileOptions options) {
+CompileOptions withTiles(CompileOptions options) {
   auto [BM, BN, BK, WM, WN] = symbols<"BM BN BK WM WN">();
   options.defaults = {{BM, 64}, {BN, 64}, {BK, 32}, {WM, 2}, {WN, 2}};
   return options;
@@ -88,9 +90,11 @@ TEST(Auto, FillsTheMachine) {
   std::vector<AutoChoice> flat = chooseAutomatically(product(), options(16, 4096, 4096));
   EXPECT_EQ(boundTo(flat.front().options, "BM"), 64);
   EXPECT_EQ(boundTo(flat.front().options, "BN"), 64);
-  // The last choice leaves everything as it is.
+  // The last two leave everything as it is but the schedule.
+  EXPECT_EQ(large[large.size() - 2].options.mma, "");
+  EXPECT_EQ(large[large.size() - 2].options.schedule.name, "fastest");
   EXPECT_EQ(large.back().options.mma, "");
-  EXPECT_EQ(large.back().options.schedule.name, "modulo");
+  EXPECT_EQ(large.back().options.schedule.name, "none");
 }
 
 TEST(Auto, KeepsWhatWasSaid) {
@@ -104,16 +108,16 @@ TEST(Auto, KeepsWhatWasSaid) {
   std::vector<AutoChoice> choices = chooseAutomatically(product(), said);
   ASSERT_FALSE(choices.empty());
   EXPECT_EQ(boundTo(choices.front().options, "BM"), 64);
-  CompileOptions named = withDefaults(options(256, 256, 256));
+  CompileOptions named = withTiles(options(256, 256, 256));
   named.mma = "F32_16x16x16_F16";
-  EXPECT_EQ(chooseAutomatically(product(), named).size(), 1u);
+  EXPECT_EQ(chooseAutomatically(product(), named).size(), 2u);
   EXPECT_EQ(chooseAutomatically(product(), named).front().options.mma, "F32_16x16x16_F16");
 }
 
 TEST(Auto, OtherTargetsAndTypes) {
-  EXPECT_EQ(chooseAutomatically(product(), withDefaults(options(512, 512, 512, "gfx942"))).size(), 1u);
-  EXPECT_EQ(chooseAutomatically(product(f8), withDefaults(options(512, 512, 512))).size(), 1u);
-  CompileOptions plain = withDefaults(options(512, 512, 512, "gfx942"));
+  EXPECT_EQ(chooseAutomatically(product(), withTiles(options(512, 512, 512, "gfx942"))).size(), 2u);
+  EXPECT_EQ(chooseAutomatically(product(f8), withTiles(options(512, 512, 512))).size(), 2u);
+  CompileOptions plain = withTiles(options(512, 512, 512, "gfx942"));
   EXPECT_EQ(boundTo(chooseAutomatically(product(), plain).front().options, "BK"), 32);
 }
 
@@ -125,7 +129,7 @@ TEST(Auto, Right) {
   expectRight(bands, 650, 390, 136);
   expectRight(options(1, 8, 8), 1, 8, 8);
   expectRight(options(130, 70, 77), 130, 70, 77);
-  expectRight(withDefaults(options(130, 70, 72, "gfx950")), 130, 70, 72);
+  expectRight(withTiles(options(130, 70, 72, "gfx950")), 130, 70, 72);
 }
 
 TEST(Auto, SaysWhatItTook) {
@@ -134,10 +138,54 @@ TEST(Auto, SaysWhatItTook) {
   ASSERT_FALSE(attempt.result->warnings.empty());
   EXPECT_EQ(attempt.result->warnings.front().id, DiagId::AutoChoice);
   EXPECT_NE(attempt.result->warnings.front().message.find("`auto` took tiles of"), std::string::npos);
-  // Nothing that could be compiled: the symbols have no values.
+  // Nothing that could be compiled: the symbols have no values. That is no matter of choices.
   CompileAttempt open = compileImage(product(), options(512, 512, 512, "gfx942"), rt::ImageKind::hsaco);
   ASSERT_FALSE(open);
-  EXPECT_EQ(open.diagnostics.front().id, DiagId::AutoChoice);
+  EXPECT_EQ(open.diagnostics.front().id, DiagId::SymbolUnbound);
+  EXPECT_TRUE(
+      std::ranges::none_of(open.diagnostics, [](const Diagnostic &said) { return said.id == DiagId::AutoChoice; }));
+}
+
+/// A loop with a conditional in it cannot be scheduled: the order of the program remains.
+TEST(Auto, PassesOverWhatCannotBeCompiled) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel kernel{"gated",
+                {WorkgroupConstraint(M, 64, 0), WorkgroupConstraint(N, 64, 1), TilingConstraint(K, 32),
+                 WaveConstraint(M, 32), WaveConstraint(N, 32), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M, K}, shared, f16), b = kernel.memory("b", {N, K}, shared, f16);
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  Value sum = kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), [&](Value acc) {
+    Value next = mma(read(a), read(b), acc);
+    return kernel.conditional(sym::eq(iteration(K), 0), [&] { return next + 1.0f; }, [&] { return next; });
+  });
+  write(sum, c);
+  CompileAttempt attempt = compileImage(kernel, options(128, 128, 128, "gfx942"), rt::ImageKind::hsaco);
+  ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+  std::string said = format(attempt.result->warnings);
+  EXPECT_NE(said.find("`auto` passed over the algorithm that the model finds fastest: "), std::string::npos) << said;
+  EXPECT_NE(said.find("`auto` took the order of the program"), std::string::npos) << said;
+}
+
+TEST(Auto, IsTheDefault) {
+  EXPECT_TRUE(isAuto(CompileOptions{}));
+}
+
+/// The schedule that the model finds fastest takes no more modelled cycles than any algorithm's.
+TEST(Auto, FastestIsNoSlowerThanAnyOther) {
+  auto cycles = [&](const std::string &schedule) -> double {
+    CompileOptions asked = withTiles(options(4096, 4096, 4096, "gfx942"));
+    asked.schedule.name = schedule;
+    CompileAttempt attempt = compileImage(product(), asked, rt::ImageKind::hsaco);
+    if (!attempt || attempt.result->loops.empty())
+      return std::numeric_limits<double>::infinity();
+    const sched::LoopReport &loop = attempt.result->loops.front();
+    sched::LoopCost cost(loop.problem, *findTarget("gfx942"), {.workgroups = 64 * 64, .waves = 4, .iterations = 128});
+    return cost.of(loop.schedule, loop.program).score();
+  };
+  double fastest = cycles("fastest");
+  for (const char *other : {"prefetch", "four_stage", "modulo"})
+    EXPECT_LE(fastest, cycles(other)) << other;
+  EXPECT_LT(fastest, cycles("four_stage"));
 }
 
 } // namespace

@@ -376,7 +376,7 @@ CompileOptions placed(CompileOptions options, const Place &call) {
   if (!options.place.known())
     options.place = call;
   readScheduleFile(options.schedule);
-  return options;
+  return isAuto(options) ? options : withDefaults(std::move(options));
 }
 
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
@@ -390,7 +390,15 @@ CompileAttempt compileText(std::string_view text, std::string_view fileName, con
                            const std::function<rt::ImageKind(const std::string &target)> &kind) {
   sym::ThrowMistakes scope;
   CompileOptions complete = placed(options, options.place);
-  return Compilation(complete, rt::ImageKind::emulator).fromText(text, fileName, kind);
+  auto compileWith = [&] { return Compilation(complete, rt::ImageKind::emulator).fromText(text, fileName, kind); };
+  if (!isAuto(complete))
+    return compileWith();
+  // A module has bound its tiles and instructions, so there is nothing left to choose but the schedule.
+  complete.schedule.name = sched::kFastest;
+  if (CompileAttempt attempt = compileWith())
+    return attempt;
+  complete.schedule.name = "none";
+  return compileWith();
 }
 
 } // namespace soliton

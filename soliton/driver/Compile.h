@@ -30,14 +30,14 @@ struct CompileOptions {
   /// Empty: that of the device it is compiled for.
   std::string target = {};
   lang::Substitutions subs = {};
-  /// What symbols are that nobody binds, where `schedule = auto` does not choose them (driver/Auto.h).
+  /// What symbols are that neither `subs` bind nor `schedule = auto` chooses (driver/Auto.h).
   lang::Substitutions defaults = {};
   /// Symbols that are known only at launch.
   std::vector<sym::Expr> dynamic = {};
   /// What loads it: `emulator`, `cuda`, `hip`, `cuda:1`; empty means the first GPU that can, otherwise the emulator.
   std::string device = {};
-  /// When the instructions of loops happen.
-  sched::ScheduleRequest schedule = {};
+  /// When the instructions of loops happen; `auto` also chooses what else was left open (driver/Auto.h).
+  sched::ScheduleRequest schedule = {.name = "auto"};
   /// Texts and binaries to keep beside the image.
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.

@@ -1,5 +1,6 @@
 #include "soliton/driver/Reference.h"
 
+#include "soliton/driver/Auto.h"
 #include "soliton/driver/Compilation.h"
 #include "soliton/driver/Oracle.h"
 #include "soliton/frontend/Emit.h"
@@ -29,7 +30,9 @@ ReferenceOutcome referenceOf(const Kernel &kernel, const CompileOptions &options
   sym::ThrowMistakes scope;
   mlir::MLIRContext &context = threadContext();
   DiagnosticCollector collector(&context);
-  EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, options.place});
+  // Whichever tiles are chosen, the program means the same.
+  CompileOptions bound = withDefaults(options);
+  EmittedKernel emitted = emitKernel(kernel, context, {bound.subs, bound.dynamic, bound.target, bound.place});
   ReferenceOutcome outcome;
   if (emitted.module)
     outcome.result = ask(*emitted.module, request);

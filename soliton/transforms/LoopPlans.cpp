@@ -7,7 +7,10 @@
 
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/Lifetimes.h"
+#include "soliton/schedule/LoopCost.h"
 #include "soliton/transforms/LoopScheduler.h"
+
+#include <limits>
 
 namespace soliton {
 using namespace wave;
@@ -113,16 +116,56 @@ sched::Scheduled LoopScheduler::scheduleForWaves(const sched::Problem &problem) 
   return best;
 }
 
+sched::Scheduled LoopScheduler::scheduleBy(sched::Algorithm algorithm, const sched::Problem &problem) const {
+  bool mayLeaveRoom = algorithm == sched::Algorithm::Modulo && geometry.target().accumulatorRegistersPerLane > 0;
+  return mayLeaveRoom ? scheduleForWaves(problem) : sched::scheduleWith(algorithm, problem);
+}
+
+/// Of the algorithms, the one whose schedule takes the fewest modelled cycles in this launch; of equal ones the
+/// simpler. A loop without matrix products waits for memory alone, which other waves hide as well as an order could.
+sched::Algorithm LoopScheduler::fastest(const sched::Problem &problem) const {
+  using sched::Algorithm;
+  if (llvm::none_of(problem.operations, [](const sched::Operation &op) { return op.kind == sched::OpKind::Mma; }))
+    return Algorithm::None;
+  sched::Launch launch{.workgroups = 1, .waves = geometry.waveCount(), .iterations = 0};
+  for (const sym::Expr &size : geometry.grid())
+    launch.workgroups *= size.constantValue().value_or(0);
+  launch.iterations = iterations(loop).constantValue().value_or(0);
+  sched::LoopCost cost(problem, geometry.target(), launch);
+  Algorithm best = Algorithm::Modulo;
+  double least = std::numeric_limits<double>::infinity();
+  for (Algorithm candidate :
+       {Algorithm::None, Algorithm::Prefetch, Algorithm::PrefetchAttention, Algorithm::FourStage, Algorithm::Modulo}) {
+    sched::Scheduled result = scheduleBy(candidate, problem);
+    if (!result.schedule)
+      continue;
+    sched::Modelled modelled = cost.of(*result.schedule);
+    if (modelled.accepted && modelled.score() < least) {
+      least = modelled.score();
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+FailureOr<sched::Algorithm> LoopScheduler::algorithm(const sched::Problem &roomy) {
+  if (request.name == sched::kFastest)
+    return fastest(roomy);
+  if (std::optional<sched::Algorithm> named = sched::parseAlgorithm(request.name))
+    return *named;
+  std::vector<std::string> known = sched::algorithmNames();
+  known.emplace_back(sched::kFastest);
+  return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown).hint("known are " + listOf(known))
+         << "there is no schedule `" << request.name << "`";
+}
+
 LogicalResult LoopScheduler::chooseByAlgorithm() {
-  std::optional<sched::Algorithm> algorithm = sched::parseAlgorithm(request.name);
-  if (!algorithm)
-    return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown)
-               .hint("known are " + listOf(sched::algorithmNames()))
-           << "there is no schedule `" << request.name << "`";
   sched::Problem roomy = plan.problem;
   roomy.limits.registers -= registersForAddresses(loop, geometry);
-  bool mayLeaveRoom = algorithm == sched::Algorithm::Modulo && geometry.target().accumulatorRegistersPerLane > 0;
-  sched::Scheduled result = mayLeaveRoom ? scheduleForWaves(roomy) : sched::scheduleWith(*algorithm, roomy);
+  FailureOr<sched::Algorithm> algorithm = this->algorithm(roomy);
+  if (failed(algorithm))
+    return failure();
+  sched::Scheduled result = scheduleBy(*algorithm, roomy);
   if (!result.schedule && roomy.limits.registers != plan.problem.limits.registers)
     result = sched::scheduleWith(*algorithm, plan.problem);
   // Registers are an estimate here: the code object tells whether they sufficed. So too many are a warning.

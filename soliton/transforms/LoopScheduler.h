@@ -32,6 +32,9 @@ private:
   FailureOr<sched::ScheduleFile> readFile(bool wave);
   LogicalResult chooseFromFile();
   LogicalResult chooseByAlgorithm();
+  FailureOr<sched::Algorithm> algorithm(const sched::Problem &roomy);
+  sched::Algorithm fastest(const sched::Problem &problem) const;
+  sched::Scheduled scheduleBy(sched::Algorithm algorithm, const sched::Problem &problem) const;
   sched::Scheduled scheduleForWaves(const sched::Problem &problem) const;
   int copiesForLoads();
   LogicalResult evaluateWritten();

@@ -1,9 +1,9 @@
 // Strategies on the loops of real kernels: what they find, how often random finds it, and that it is proven.
 #include "soliton/tuner/Search.h"
 #include "TestLoops.h"
+#include "soliton/schedule/Starts.h"
 #include "soliton/tuner/Regression.h"
 #include "soliton/tuner/ScheduleDomain.h"
-#include "soliton/tuner/Starts.h"
 
 #include "gtest/gtest.h"
 

@@ -8,7 +8,7 @@
 
 #include "kernels/Kernels.h"
 #include "soliton/driver/Compile.h"
-#include "soliton/tuner/LoopCost.h"
+#include "soliton/schedule/LoopCost.h"
 
 namespace soliton::tune::testing {
 

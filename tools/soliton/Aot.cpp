@@ -38,6 +38,7 @@ int compileAot(const CompileCommand &command, std::ostream &out, std::ostream &e
   CompileAttempt emulated = compile([](const std::string &) { return rt::ImageKind::emulator; });
   if (!emulated)
     return reportFailure(emulated.diagnostics, command.choice.json, out, err);
+  std::erase_if(gpu.result->warnings, [](const Diagnostic &said) { return said.id == DiagId::AutoChoice; });
   err << format(gpu.result->warnings);
   const rt::KernelImage &image = gpu.result->image;
   std::string name = rt::cName(image.kernel), stem = (fs::path(command.aot) / name).string();

@@ -135,7 +135,9 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   compileApp->add_option("--aot", compile.aot,
                          "write to this folder what a program without a compiler needs: code, C header, manifest");
   compileApp->add_option("--print-after", compile.printAfter, "print the program after this pass, or after `all`");
-  compileApp->add_option("--explain", compile.explain, "layouts: what was chosen, what it costs, what came second");
+  compileApp->add_option(
+      "--explain", compile.explain,
+      "layouts: what was chosen, what it costs, what came second; auto: what it took and passed over");
   compileApp->add_flag("--time", compile.time, "how long each step took");
   compileApp->footer("Examples:\n  soliton compile gemm --target gfx942 --emit hsaco -o gemm.hsaco\n"
                      "  soliton compile softmax.mlir --target sm_90a --emit ptx\n"
@@ -159,6 +161,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
                       "  soliton schedule gemm --target gfx942 --schedule modulo -o modulo.schedule --json");
 
   CLI::App *layoutApp = app.add_subcommand("layout", "who holds which element: lane, register and wave");
+  layout.choice.schedule = "none";
   addChoice(*layoutApp, layout.choice);
   layoutApp->add_option("instruction", layout.instruction,
                         "after `mma`: a matrix instruction of `soliton targets --json`");
@@ -199,7 +202,6 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
                  "  soliton run mine.cpp:scale --input x=x.npy --output y=y.npy");
 
   CLI::App *benchApp = app.add_subcommand("bench", "time a kernel on a device");
-  bench.choice.schedule = "auto";
   addChoice(*benchApp, bench.choice);
   benchApp->add_option("--device", bench.device, "cuda, hip, emulator; the first GPU if none is named");
   benchApp->add_option("--repetitions", bench.repetitions, "samples to take the median of")
@@ -207,6 +209,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   benchApp->footer(
       "Examples:\n  soliton bench gemm --device cuda --size M=4096,N=4096,K=4096\n  soliton bench copy --json");
 
+  tuning.choice.schedule = "none";
   CLI::App *tuneApp = addTune(app, tuning);
 
   CLI::App *cacheApp = app.add_subcommand("cache", "the kernels that were compiled before");

@@ -163,7 +163,22 @@ TEST_F(Cli, CompileToPtx) {
   Said said = soliton({"compile", "gemm", "--target", "sm_90a", "--size", "M=128,N=128,K=64", "--emit", "ptx"});
   EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_NE(said.out.find(".target sm_90a"), std::string::npos);
+  EXPECT_NE(said.out.find("wgmma.mma_async"), std::string::npos);
+  said = soliton(
+      {"compile", "gemm", "--target", "sm_90a", "--size", "M=128,N=128,K=64", "--schedule", "none", "--emit", "ptx"});
+  EXPECT_EQ(said.code, 0) << said.err;
   EXPECT_NE(said.out.find("mma.sync"), std::string::npos);
+}
+
+TEST_F(Cli, CompileExplainsWhatAutoTook) {
+  std::vector<std::string> words = {"compile", "gemm", "--target", "sm_90a", "--emit", "machine", "-o", path("m")};
+  Said quiet = soliton(words);
+  EXPECT_EQ(quiet.code, 0) << quiet.err;
+  EXPECT_EQ(quiet.err.find("auto-choice"), std::string::npos) << quiet.err;
+  words.insert(words.end(), {"--explain", "auto"});
+  Said said = soliton(words);
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.err.find("`auto` took tiles of"), std::string::npos) << said.err;
 }
 
 TEST_F(Cli, CompileToCubinNeedsAnAssembler) {

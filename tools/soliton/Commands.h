@@ -35,7 +35,7 @@ struct KernelChoice {
   int64_t raster = 0;
   std::string mma;
   std::string paddedRows = "auto";
-  std::string schedule = "none";
+  std::string schedule = "auto";
   /// Of a declared pipeline: the framework's own program, and why what only latency protects there is accepted.
   bool faithful = false;
   std::string waive;
@@ -52,7 +52,7 @@ struct CompileCommand {
   std::string printAfter;
   /// The folder for a kernel that is shipped.
   std::string aot;
-  /// `layouts` or empty.
+  /// `layouts`, `auto` or empty.
   std::string explain;
   bool time = false;
 };

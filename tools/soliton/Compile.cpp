@@ -122,8 +122,8 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
 
 /// Whether the choice of layouts is to be explained.
 static bool explainsLayouts(const CompileCommand &command) {
-  if (!command.explain.empty() && command.explain != "layouts")
-    throw UsageError("found `--explain " + command.explain + "`, expected `layouts`");
+  if (!command.explain.empty() && command.explain != "layouts" && command.explain != "auto")
+    throw UsageError("found `--explain " + command.explain + "`, expected `layouts` or `auto`");
   return command.explain == "layouts";
 }
 
@@ -174,7 +174,8 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
   else if (artefact && !command.choice.json)
     out << result.artefacts.front().second;
   for (const Diagnostic &warning : result.warnings)
-    err << format(warning) << "\n";
+    if (warning.id != DiagId::AutoChoice || command.explain == "auto")
+      err << format(warning) << "\n";
   if (command.choice.json) {
     out << line(summary(command, result));
     return 0;

@@ -63,7 +63,7 @@ std::map<std::string, int64_t> overridden(const std::vector<kernels::DefaultSize
 
 /// The file's own, then algorithms, then the schedules that ship.
 std::vector<std::string> scheduleNames(const std::vector<WaveSchedule> &own) {
-  std::vector<std::string> names = {"auto"};
+  std::vector<std::string> names = {"auto", std::string(sched::kFastest)};
   for (const WaveSchedule &schedule : own)
     names.push_back(schedule.name);
   for (const std::string &name : sched::algorithmNames())
@@ -108,7 +108,7 @@ sched::ScheduleRequest resolveSchedule(const std::string &said, const std::vecto
       request.written = std::make_shared<WaveSchedule>(schedule);
       return request;
     }
-  if (sched::parseAlgorithm(said) || said == "auto")
+  if (sched::parseAlgorithm(said) || said == sched::kFastest || said == "auto")
     return request;
   if (const kernels::ScheduleEntry *entry = kernels::findSchedule(said)) {
     request.written = std::make_shared<WaveSchedule>(entry->schedule);

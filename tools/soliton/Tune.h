@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/tuner/LoopCost.h"
+#include "soliton/schedule/LoopCost.h"
 #include "soliton/tuner/Space.h"
 #include "soliton/tuner/Tune.h"
 #include "tools/soliton/Commands.h"
@@ -69,8 +69,8 @@ public:
   /// Compiled for the emulator, with the reports of its loops. Throws UsageError.
   CompileAttempt compileLoops(const tune::Candidate &candidate) const;
   /// How a loop of it would be launched.
-  tune::Launch launchOf(const tune::Candidate &candidate, const CompileResult &compiled,
-                        const sched::LoopReport &loop) const;
+  sched::Launch launchOf(const tune::Candidate &candidate, const CompileResult &compiled,
+                         const sched::LoopReport &loop) const;
   /// With other sizes, if they are given.
   Resolved resolvedFor(const tune::Candidate &candidate, const kernels::Sizes *sizes = nullptr) const;
   /// Whether it computes what it must on a device, at small sizes. Throws CompileError where the device says so.

@@ -3,7 +3,7 @@
 #include "soliton/driver/Assembler.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/runtime/EmulatorDevice.h"
-#include "soliton/tuner/LoopCost.h"
+#include "soliton/schedule/LoopCost.h"
 #include "tools/soliton/Placed.h"
 #include "tools/soliton/Tune.h"
 
@@ -83,12 +83,12 @@ static int64_t iterationsOf(const Kernel &kernel, const std::string &loop, const
   return std::max<int64_t>(valueOf(count, subs).value_or(0), 0);
 }
 
-tune::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResult &compiled,
-                                 const sched::LoopReport &loop) const {
+sched::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResult &compiled,
+                                  const sched::LoopReport &loop) const {
   Resolved resolved = resolvedFor(candidate);
   const rt::KernelImage &image = compiled.image;
   const Target &target = *findTarget(image.target);
-  tune::Launch launch;
+  sched::Launch launch;
   launch.workgroups = 1;
   for (const rt::LaunchExpr &extent : image.grid)
     launch.workgroups *= extent.constantValue().value_or(0);
@@ -139,8 +139,8 @@ Result TuneJudge::model(const Candidate &candidate) const {
   Result result;
   result.sharedBytes = compiled.image.staticSharedBytes + compiled.image.dynamicSharedBytes;
   for (const sched::LoopReport &loop : compiled.loops) {
-    tune::LoopCost cost(loop.problem, target, launchOf(candidate, compiled, loop));
-    tune::Modelled modelled = cost.of(loop.schedule, loop.program);
+    sched::LoopCost cost(loop.problem, target, launchOf(candidate, compiled, loop));
+    sched::Modelled modelled = cost.of(loop.schedule, loop.program);
     result.cycles += modelled.cycles;
     result.bound += cost.bound();
     result.interval = std::max(result.interval, modelled.interval);

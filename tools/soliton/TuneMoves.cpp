@@ -2,8 +2,8 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/schedule/Lifetimes.h"
+#include "soliton/schedule/Starts.h"
 #include "soliton/tuner/ScheduleDomain.h"
-#include "soliton/tuner/Starts.h"
 #include "tools/soliton/Tune.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ std::string fileWith(const std::vector<sched::LoopReport> &loops, size_t which, 
 class MoveSearch {
 public:
   MoveSearch(const TuneCommand &command, const sched::LoopReport &loop, const Target &target,
-             const tune::Launch &launch)
+             const sched::Launch &launch)
       : command(command), problem(loop.problem), cost(problem, target, launch) {
     moves.loop = problem.loop;
     moves.before = cost.of(loop.schedule, loop.program).cycles;
@@ -58,8 +58,8 @@ public:
 
   void run() {
     auto began = std::chrono::steady_clock::now();
-    std::vector<tune::Start> starts = tune::findStarts(problem, cost);
-    std::erase_if(starts, [&](const tune::Start &start) {
+    std::vector<sched::Start> starts = sched::findStarts(problem, cost);
+    std::erase_if(starts, [&](const sched::Start &start) {
       return tune::ScheduleDomain::whyNot(problem, start.schedule).has_value();
     });
     if (starts.empty()) {
@@ -70,7 +70,7 @@ public:
     moves.began = moves.best = starts.front().modelled.cycles;
     domain.emplace(problem, starts.front().schedule);
     // A point of its own for each schedule that an algorithm found, so that they can win too.
-    for (const tune::Start &start : starts)
+    for (const sched::Start &start : starts)
       consider(domain->pointOf(start.schedule));
     tune::SearchOptions options{command.seed, command.moves, command.generation};
     std::unique_ptr<tune::Search> search = makeSearch(*tune::parseStrategy(command.strategy), *domain, options);
@@ -94,7 +94,7 @@ public:
 
 private:
   double consider(const tune::Point &point) {
-    tune::Modelled modelled = cost.of(domain->scheduleOf(point));
+    sched::Modelled modelled = cost.of(domain->scheduleOf(point));
     ++moves.tried;
     moves.refused += !modelled.accepted;
     if (!modelled.accepted)
@@ -114,7 +114,7 @@ private:
 
   const TuneCommand &command;
   const sched::Problem &problem;
-  tune::LoopCost cost;
+  sched::LoopCost cost;
   std::optional<tune::ScheduleDomain> domain;
   /// By score and number.
   std::map<std::pair<double, int64_t>, tune::Point> best;
@@ -134,8 +134,8 @@ Moves searchMoves(const TuneCommand &command, const TuneJudge &judge, const tune
   size_t longest = 0;
   int64_t most = -1;
   for (size_t i = 0; i < loops.size(); ++i) {
-    tune::Launch launch = judge.launchOf(base, *attempt.result, loops[i]);
-    int64_t cycles = tune::LoopCost(loops[i].problem, target, launch).of(loops[i].schedule, loops[i].program).cycles;
+    sched::Launch launch = judge.launchOf(base, *attempt.result, loops[i]);
+    int64_t cycles = sched::LoopCost(loops[i].problem, target, launch).of(loops[i].schedule, loops[i].program).cycles;
     if (cycles > most) {
       most = cycles;
       longest = i;

@@ -8,18 +8,18 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/tuner/LoopCost.h"
+#include "soliton/schedule/LoopCost.h"
 
-namespace soliton::tune {
+namespace soliton::sched {
 
 struct Start {
   /// `prefetch`, or `modulo, 160 registers`.
   std::string name;
-  sched::Schedule schedule;
+  Schedule schedule;
   Modelled modelled;
 };
 
 /// Those that the verifier accepts; of equally fast ones the simpler first.
-std::vector<Start> findStarts(const sched::Problem &problem, LoopCost &cost);
+std::vector<Start> findStarts(const Problem &problem, LoopCost &cost);
 
-} // namespace soliton::tune
+} // namespace soliton::sched

@@ -1,11 +1,10 @@
-#include "soliton/tuner/Starts.h"
+#include "soliton/schedule/Starts.h"
 
 #include "soliton/schedule/Algorithms.h"
 
 #include <algorithm>
 
-namespace soliton::tune {
-using namespace sched;
+namespace soliton::sched {
 
 std::vector<Start> findStarts(const Problem &problem, LoopCost &cost) {
   std::vector<Start> starts;
@@ -40,4 +39,4 @@ std::vector<Start> findStarts(const Problem &problem, LoopCost &cost) {
   return sorted;
 }
 
-} // namespace soliton::tune
+} // namespace soliton::sched

@@ -1,11 +1,10 @@
-#include "soliton/tuner/LoopCost.h"
+#include "soliton/schedule/LoopCost.h"
 
 #include "soliton/schedule/Synchronize.h"
 
 #include <algorithm>
 
-namespace soliton::tune {
-using namespace sched;
+namespace soliton::sched {
 
 namespace {
 /// Registers of addresses and of the back end's own, as the automatic schedules keep them free.
@@ -166,7 +165,7 @@ Modelled LoopCost::of(const Schedule &schedule, const Program &program) const {
   Modelled result;
   result.stages = schedule.stages();
   result.registers = registerPressure(problem, schedule);
-  result.sharedBytes = sched::sharedBytes(problem, schedule);
+  result.sharedBytes = sharedBytes(problem, schedule);
   time(result, program, steadyInterval(judge.issueRules(), program, result.stages));
   return result;
 }
@@ -186,4 +185,4 @@ double LoopCost::microseconds(int64_t cycles) const {
   return static_cast<double>(cycles * target.costs.valuIssue) / static_cast<double>(target.clockMHz);
 }
 
-} // namespace soliton::tune
+} // namespace soliton::sched

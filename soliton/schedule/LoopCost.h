@@ -20,7 +20,7 @@
 #include "soliton/schedule/Judge.h"
 #include "soliton/target/Target.h"
 
-namespace soliton::tune {
+namespace soliton::sched {
 
 /// What of a launch its time hangs on.
 struct Launch {
@@ -53,12 +53,12 @@ struct Modelled {
 class LoopCost {
 public:
   /// The problem must be valid and outlive the cost.
-  LoopCost(const sched::Problem &problem, const Target &target, const Launch &launch);
+  LoopCost(const Problem &problem, const Target &target, const Launch &launch);
 
   /// Judged by the one verifier and timed by the one model. Near the last schedule it costs what has changed.
-  Modelled of(const sched::Schedule &schedule);
+  Modelled of(const Schedule &schedule);
   /// Of a schedule that was compiled, with the program that was made of it.
-  Modelled of(const sched::Schedule &schedule, const sched::Program &program) const;
+  Modelled of(const Schedule &schedule, const Program &program) const;
 
   /// No schedule takes fewer cycles.
   int64_t bound() const { return lowest; }
@@ -72,20 +72,20 @@ private:
   int64_t residentOf(int64_t registers, int64_t sharedBytes) const;
   int64_t cyclesOf(int64_t length, int64_t resident) const;
   int64_t roundsOf(int64_t resident) const;
-  int64_t lengthOf(const sched::Program &program, int stages, int64_t interval) const;
-  void time(Modelled &result, const sched::Program &program, int64_t interval) const;
-  sched::Verdict verdictOf(const sched::Schedule &schedule);
+  int64_t lengthOf(const Program &program, int stages, int64_t interval) const;
+  void time(Modelled &result, const Program &program, int64_t interval) const;
+  Verdict verdictOf(const Schedule &schedule);
 
-  const sched::Problem &problem;
+  const Problem &problem;
   const Target &target;
   Launch launch;
-  std::vector<sched::Dependence> dependences;
-  sched::Bounds bounds;
-  sched::Judge judge;
+  std::vector<Dependence> dependences;
+  Bounds bounds;
+  Judge judge;
   /// The least length of a workgroup's loop, by any order.
   int64_t leastLength = 0;
   int64_t lowest = 0;
   bool hasJudged = false;
 };
 
-} // namespace soliton::tune
+} // namespace soliton::sched

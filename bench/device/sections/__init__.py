@@ -1,0 +1,10 @@
+"""What is timed: one file per family. A section is a class with
+
+    wanted()        the compiler's words for each image that it needs
+    tables(bench)   its tables; makes arms with `bench.arm`, measures them with `bench.measure` (arms.py)
+
+and a name here, which `--only` takes.
+"""
+from sections import gemm, moves
+
+SECTIONS = {"auto": gemm.Auto, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square}

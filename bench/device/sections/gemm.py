@@ -1,0 +1,89 @@
+"""Matrix products beside cuBLAS: under `auto`, with rows that are not aligned, by hand-picked tiles and schedules."""
+from arms import difference
+from protocol import sets_of
+from report import Table
+
+SQUARE = [("modulo", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("modulo", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=32,WAVES_M=2,WAVES_N=4"),
+          ("modulo", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=2,WAVES_N=4"), ("cp_async_multistage", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"),
+          ("modulo", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32"), ("prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64")]
+# Matrix instructions of four waves that read shared memory by themselves: instruction, schedule, tiles.
+GROUPS = [("F32_64x256x16_F16", schedule, "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=8,WAVES_N=1") for schedule in ("prefetch", "modulo")]
+GROUPS += [("F32_64x128x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+           ("F32_64x256x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=32,WAVES_M=8,WAVES_N=1")]
+UNALIGNED = (4095, 4097, 4099)
+# What nobody said anything about: sizes, and element types.
+AUTO = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 28672, 4096), (2048, 2048, 2048), (128, 4096, 4096), (16, 4096, 4096), (16, 8192, 8192), UNALIGNED]
+AUTO_WORDS = ["--schedule", "auto"]
+DIRECT = ["--schedule", "modulo", "--direct-copies", "on"]
+ROWS = [("as chosen, 128x128x64", [*DIRECT, "--set", SQUARE[0][1]]), ("as chosen, 128x256x64", [*DIRECT, "--set", SQUARE[2][1]]),
+        ("as chosen, 128x128x32", [*DIRECT, "--set", SQUARE[4][1]]),
+        ("as chosen, cp_async_multistage, 128x128x32", ["--schedule", "cp_async_multistage", "--set", SQUARE[3][1]]),
+        ("as chosen, sizes known at launch, 128x128x32", [*DIRECT, "--set", SQUARE[4][1], "--dynamic", "M,N,K"]),
+        ("rows as they are, 128x128x64", ["--schedule", "modulo", "--padded-rows", "off", "--set", SQUARE[0][1]])]
+
+
+def words_of(m, n, k, words, dtype="f16"):
+    return ["gemm", "--dtype", f"{dtype}-{dtype}", "--size", f"M={m},N={n},K={k}", *words]
+
+
+def table(bench, title, size, choices, dtype="f16"):
+    """cuBLAS and ours on the same buffers; results are compared with f32 first."""
+    import torch
+
+    m, n, k = size
+    element, bound = {"f16": (torch.float16, 2e-3), "bf16": (torch.bfloat16, 1e-2)}[dtype]
+
+    def make():
+        a, b = (torch.randn(rows, k, device="cuda", dtype=element) for rows in (m, n))
+        return a, b, torch.empty(m, n, device="cuda", dtype=element)
+
+    sets = sets_of(make, 2 * (m * k + n * k + m * n))
+    arms = {"cuBLAS": [lambda a=a, b=b, c=c: torch.matmul(a, b.T, out=c) for a, b, c in sets]}
+    reference = sets[0][0].float() @ sets[0][1].float().T
+    for name, words in choices:
+        sets[0][2].fill_(float("nan"))
+        bench.arm(arms, name, [(words_of(*size, words, dtype), sets)], lambda: difference(sets[0][2], reference, bound))
+    return Table(title, ("cuBLAS",), 2.0 * m * n * k, "TFLOP/s", bench.measure(arms))
+
+
+class Auto:
+    """Nothing but the sizes is said."""
+
+    @staticmethod
+    def wanted():
+        return [words_of(*size, AUTO_WORDS, dtype) for size in AUTO for dtype in ("f16", "bf16")]
+
+    @staticmethod
+    def tables(bench):
+        return [table(bench, "{} GEMM {}x{}x{} ({} out), `--schedule auto`".format(dtype, *size, dtype), size, [("auto", AUTO_WORDS)], dtype)
+                for dtype in ("f16", "bf16") for size in AUTO]
+
+
+class Unaligned:
+    @staticmethod
+    def wanted():
+        return [words_of(*UNALIGNED, words) for _, words in ROWS]
+
+    @staticmethod
+    def tables(bench):
+        return [table(bench, "f16 GEMM {}x{}x{} (f16 out): rows that are not aligned".format(*UNALIGNED), UNALIGNED, ROWS)]
+
+
+class Square:
+    """Tiles, instructions and schedules that somebody wrote down."""
+
+    @staticmethod
+    def choices():
+        def named(tile):
+            return "x".join(value.split("=")[1] for value in tile.split(",")[:3])
+
+        return [(f"{s}, direct copies, {named(tile)}", ["--schedule", s, "--direct-copies", "on", "--set", tile]) for s, tile in SQUARE] + [
+            (f"{mma}, {s}, direct copies, {named(tile)}", ["--mma", mma, "--schedule", s, "--direct-copies", "on", "--set", tile]) for mma, s, tile in GROUPS]
+
+    @classmethod
+    def wanted(cls):
+        return [words_of(n, n, n, words) for n in (2048, 4096, 8192) for _, words in cls.choices()]
+
+    @classmethod
+    def tables(cls, bench):
+        return [table(bench, f"f16 GEMM {n}³ (f16 out)", (n, n, n), cls.choices()) for n in (2048, 4096, 8192)]
