@@ -8,11 +8,31 @@ Layout inPlaceFragment(const MmaKind &kind, int which, int64_t waveSize) {
   return Layout({{kind.k, k, 1}, {which == 0 ? rowsPerWave(kind) : kind.n, outer, 1}}, {Digit(waveSize)});
 }
 
-int64_t registersTaken(const MmaKind &kind, unsigned operand) {
-  if (readsInPlace(kind) && operand < 2)
+bool mayStayInPlace(ReadOp read) {
+  bool isParameter = read.getMemory().getType().isShared() && isa<mlir::BlockArgument>(read.getMemory());
+  return read.getInPlace() || (isParameter && !read.getBounds() && read.getDynamicValues().empty());
+}
+
+bool takesInPlace(MmaOp mma, unsigned which, const MmaKind &kind) {
+  auto read = mma->getOperand(which).getDefiningOp<ReadOp>();
+  return readsInPlace(kind) && (which == 1 || (read && mayStayInPlace(read)));
+}
+
+int64_t registersTaken(MmaOp mma, const MmaKind &kind, unsigned operand) {
+  if (operand < 2 && takesInPlace(mma, operand, kind))
     return kind.k * (operand == 0 ? rowsPerWave(kind) : kind.n);
   const int64_t registers[] = {kind.lhs.nativeRegs, kind.rhs.nativeRegs, kind.acc.nativeRegs, 1, 1};
   return registers[operand];
+}
+
+bool isZero(Value tile) {
+  auto fill = tile.getDefiningOp<FillOp>();
+  if (!fill)
+    return false;
+  if (auto number = dyn_cast<mlir::FloatAttr>(fill.getValue()))
+    return number.getValue().isPosZero();
+  auto number = dyn_cast<mlir::IntegerAttr>(fill.getValue());
+  return number && number.getValue().isZero();
 }
 
 SmallVector<ReadOp> inPlaceFactors(Operation *op) {
@@ -30,7 +50,7 @@ bool isFactorInPlace(Operation *op, const Target &target) {
     return false;
   auto first = dyn_cast<MmaOp>(read->use_begin()->getOwner());
   unsigned which = read->use_begin()->getOperandNumber();
-  if (!first || which > 1 || !first.getKind() || !readsInPlace(mmaKindOf(first, target)))
+  if (!first || which > 1 || !first.getKind() || !takesInPlace(first, which, mmaKindOf(first, target)))
     return false;
   return llvm::all_of(read->getUses(), [&](mlir::OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());

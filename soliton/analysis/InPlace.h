@@ -1,13 +1,14 @@
 //===- InPlace.h - Factors that matrix instructions read from shared memory -----------===//
 //
-// Some matrix instructions take no registers for their factors: several waves issue one together, and it reads both
-// factors from shared memory by itself, from tiles that lie as it expects. Such a factor is a `wave.read` that is
-// `in_place`: it stands for the tile and moves nothing.
+// Some matrix instructions take no registers for their factors: several waves issue one together, and it reads them
+// from shared memory by itself, from tiles that lie as it expects. Such a factor is a `wave.read` that is `in_place`:
+// it stands for the tile and moves nothing.
 //
 //   %a = wave.read %s {in_place} : tile [M, K] of layout reg = (16 K 1)(16 M 1), lane = (32), wave = (4 M 16)
 //   %d = wave.mma %a, %b, %c {kind = "F32_64x128x16_F16"}
 //
-// The layout says what each wave's part of the instruction reads; nobody holds it, so all lanes have all of it.
+// The layout says what each wave's part of the instruction reads; nobody holds it, so all lanes have all of it. The
+// left factor may be one that lanes hold, as the weights of attention are; the right one never is.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,8 +31,18 @@ inline int64_t rowsPerWave(const MmaKind &kind) {
 /// "N" and "K"), the contracted dimension fastest.
 Layout inPlaceFragment(const MmaKind &kind, int which, int64_t waveSize);
 
+/// Whether the read stands for a whole tile of a parameter in the shared space, or, once those are promoted, is marked
+/// so: an instruction can take it from shared memory by itself.
+bool mayStayInPlace(wave::ReadOp read);
+
+/// Whether the instruction reads that factor (0 or 1) from shared memory by itself; the left one may be in registers.
+bool takesInPlace(wave::MmaOp mma, unsigned which, const MmaKind &kind);
+
 /// Registers of a piece that one instruction takes of an operand, as layouts count them.
-int64_t registersTaken(const MmaKind &kind, unsigned operand);
+int64_t registersTaken(wave::MmaOp mma, const MmaKind &kind, unsigned operand);
+
+/// Whether the tile is known to be all zeros.
+bool isZero(Value tile);
 
 /// The factors that the op reads from shared memory by itself; empty for any other op.
 SmallVector<wave::ReadOp> inPlaceFactors(Operation *op);

@@ -36,6 +36,7 @@ public:
     bindGroups();
     addOps();
     plan.schedule = emptySchedule(plan.problem, file.algorithm, file.interval, file.timing);
+    plan.schedule.copiesRunOn = file.copiesRunOn;
     bindLines();
     bindBuffers();
     bindOrders();

@@ -177,6 +177,7 @@ ScheduleFile toFile(const LoopPlan &plan) {
   file.unrolled = plan.unrollFirst;
   file.kernelCopies = plan.unrollKernel;
   file.eliminateEpilogue = plan.eliminateEpilogue;
+  file.copiesRunOn = plan.schedule.copiesRunOn;
   file.strict = plan.strict;
   file.groupStart = plan.groupStart;
   file.stagger = plan.problem.stagger;
@@ -310,6 +311,7 @@ std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
                                                  {"unrolled", std::to_string(file.unrolled)},
                                                  {"kernel_copies", std::to_string(file.kernelCopies)},
                                                  {"eliminate_epilogue", file.eliminateEpilogue ? "on" : "off"},
+                                                 {"copies_run_on", file.copiesRunOn ? "on" : "off"},
                                                  {"direct_copies", file.directCopies ? "on" : "off"},
                                                  {"strict", file.strict ? "on" : "off"},
                                                  {"groups", describe(file.groupStart)},

@@ -11,6 +11,7 @@
 //   unrolled 2                                    # the source loop, before anything else
 //   kernel_copies 2                               # the kernel, after pipelining
 //   eliminate_epilogue
+//   copies_run_on
 //   direct_copies                                 # for a kernel that was compiled with them
 //   strict                                        # what has to be added is an error
 //   groups 0 4                                    # the first wave of each group of waves
@@ -97,6 +98,7 @@ struct ScheduleFile {
   int unrolled = 1;
   int kernelCopies = 1;
   bool eliminateEpilogue = false;
+  bool copiesRunOn = false;
   /// The kernel was compiled with direct copies; whoever compiles it for this file has to ask for them again.
   bool directCopies = false;
   bool strict = false;

@@ -161,6 +161,7 @@ private:
     number(root, "unrolled", file.unrolled);
     number(root, "kernel_copies", file.kernelCopies);
     flag(root, "eliminate_epilogue", file.eliminateEpilogue);
+    flag(root, "copies_run_on", file.copiesRunOn);
     flag(root, "direct_copies", file.directCopies);
     flag(root, "strict", file.strict);
     numbers(root, "groups", file.groupStart, kMaxGroups);
@@ -279,6 +280,7 @@ std::string headFields(const ScheduleFile &file) {
                      std::string(nameOf(file.timing)) + "\",\n  \"unrolled\": " + std::to_string(file.unrolled) +
                      ",\n  \"kernel_copies\": " + std::to_string(file.kernelCopies) +
                      ",\n  \"eliminate_epilogue\": " + (file.eliminateEpilogue ? "true" : "false") +
+                     ",\n  \"copies_run_on\": " + (file.copiesRunOn ? "true" : "false") +
                      ",\n  \"direct_copies\": " + (file.directCopies ? "true" : "false") +
                      ",\n  \"strict\": " + (file.strict ? "true" : "false") +
                      ",\n  \"groups\": " + Json(file.groupStart).dump() +

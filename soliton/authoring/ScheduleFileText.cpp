@@ -137,6 +137,8 @@ private:
       return reader.number(file.kernelCopies);
     if (head == "eliminate_epilogue")
       return file.eliminateEpilogue = true;
+    if (head == "copies_run_on")
+      return file.copiesRunOn = true;
     if (head == "direct_copies")
       return file.directCopies = true;
     if (head == "strict")
@@ -273,7 +275,8 @@ std::string printText(const ScheduleFile &file) {
   if (file.kernelCopies != 1)
     text += "kernel_copies " + std::to_string(file.kernelCopies) + "\n";
   text += std::string(file.eliminateEpilogue ? "eliminate_epilogue\n" : "") +
-          (file.directCopies ? "direct_copies\n" : "") + (file.strict ? "strict\n" : "");
+          (file.copiesRunOn ? "copies_run_on\n" : "") + (file.directCopies ? "direct_copies\n" : "") +
+          (file.strict ? "strict\n" : "");
   if (file.groupStart.size() > 1)
     text += "groups " + describe(file.groupStart) + "\n";
   if (!file.stagger.empty())

@@ -89,6 +89,45 @@ std::optional<Product> findProduct(const Program &program) {
   return product;
 }
 
+/// Products of one loop that share their rows, of which later ones take what was computed from earlier ones: attention.
+struct Chain {
+  Expr rows, walked;
+  /// Columns of the last product: what its sums take of registers.
+  Expr columns;
+  DType type = DType::f16;
+};
+
+/// Rows of a workgroup, the most columns that leave registers for so many waves, and how fast it is beside others
+/// (bench/results/h200-attention.md).
+struct ChainTile {
+  int64_t rows, columns;
+  double speed;
+};
+constexpr ChainTile kChainTiles[] = {{192, 64, 1.0}, {128, 256, 0.95}, {64, 256, 0.7}};
+/// What an iteration takes of the dimension that is walked.
+constexpr int64_t kChainStep = 128;
+
+std::optional<Chain> findChain(const Program &program) {
+  std::optional<Chain> chain;
+  int count = 0;
+  for (const frontend::Region &region : program.regions)
+    for (uint32_t number : region.ops) {
+      const OpRecord &op = program.ops[number];
+      if (op.kind != OpKind::mma)
+        continue;
+      const std::vector<Expr> &acc = program.values[op.results[0]].tile.dims;
+      if (!region.axis || op.operands.size() != 3 || op.mma || acc.size() < 2 || !isStaged(program, op.operands[1]))
+        return std::nullopt;
+      Chain found{acc[acc.size() - 2], *region.axis, acc.back(), program.values[op.operands[1]].tile.type.resolve()};
+      bool isNext = !chain || (chain->rows == found.rows && chain->walked == found.walked && chain->type == found.type);
+      if (!isNext)
+        return std::nullopt;
+      chain = found;
+      ++count;
+    }
+  return count > 1 ? chain : std::nullopt;
+}
+
 /// Values of open symbols for which constraints say what is wanted.
 class Solver {
 public:
@@ -181,6 +220,35 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   return std::pair(tile.speed * filled, std::move(choice));
 }
 
+/// The chain by this tile, if the constraints leave it open or say it.
+std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, const Chain &chain, const Program &program,
+                                                     const CompileOptions &options) {
+  auto *rows = program.findFor<WorkgroupConstraint>(chain.rows);
+  auto *walked = program.findFor<TilingConstraint>(chain.walked);
+  auto *rowWaves = program.findFor<WaveConstraint>(chain.rows);
+  if (!rows || !walked || !rowWaves)
+    return std::nullopt;
+  Solver solver(options);
+  constexpr int64_t rowsPerWave = 16;
+  std::optional<int64_t> columns = solver.sizeOf(chain.columns), size = solver.sizeOf(chain.rows);
+  if (!columns || *columns > tile.columns || !solver.require(rows->tile, tile.rows) ||
+      !solver.require(walked->tile, kChainStep) || !solver.require(rowWaves->tile, rowsPerWave))
+    return std::nullopt;
+  int64_t tiles = size ? (*size + tile.rows - 1) / tile.rows : 1;
+  double inside = size && *size > 0 ? static_cast<double>(*size) / static_cast<double>(tiles * tile.rows) : 1;
+  AutoChoice choice{options, ""};
+  for (const auto &[name, value] : solver.found())
+    choice.options.subs.emplace_back(symbol(name), value);
+  choice.options.mma = "F32_64xNx16_F16";
+  choice.options.directCopies = true;
+  choice.options.stagedWrites = true;
+  choice.options.schedule.name = "ring";
+  choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(kChainStep) +
+               ", `" + choice.options.mma + "`, direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
+               " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
+  return std::pair(tile.speed * inside, std::move(choice));
+}
+
 /// Matrix instructions that several waves issue together, for elements of that type.
 bool hasGroupInstructions(const Target &target, DType type) {
   return std::ranges::any_of(target.mmas, [&](const MmaKind &kind) {
@@ -207,6 +275,11 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   if (target && product && isOpen && hasGroupInstructions(*target, product->type))
     for (const ProductTile &tile : kProductTiles)
       if (auto row = productBy(tile, *product, program, options, *target))
+        rows.push_back(std::move(*row));
+  std::optional<Chain> chain = product ? std::nullopt : findChain(program);
+  if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
+    for (const ChainTile &tile : kChainTiles)
+      if (auto row = chainBy(tile, *chain, program, options))
         rows.push_back(std::move(*row));
   std::ranges::stable_sort(rows, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<AutoChoice> choices;

@@ -90,6 +90,18 @@ std::vector<int> positions(const Problem &problem, const Schedule &schedule) {
 }
 } // namespace
 
+/// Where parts of a region begin that are touched differently, and its end.
+std::vector<int64_t> StorageTable::cutsOf(const std::vector<Touch> &touches) {
+  std::vector<int64_t> cuts;
+  for (const Touch &touch : touches) {
+    cuts.push_back(touch.begin);
+    cuts.push_back(touch.end);
+  }
+  std::ranges::sort(cuts);
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  return cuts;
+}
+
 StorageTable::StorageTable(const Problem &problem)
     : problem(problem), touches(problem.regions.size()), pairs(problem.regions.size()) {
   std::vector<AccessesByPlace> all(problem.regions.size());
@@ -97,7 +109,9 @@ StorageTable::StorageTable(const Problem &problem)
     for (const Access &access : problem.operations[op].accesses) {
       all[access.region].add(op, access);
       if (problem.regions[access.region].space == Space::Register)
-        touches[access.region].push_back({op, access.offset, access.write, problem.operations[op].groups});
+        touches[access.region].push_back({op, access.offset, access.write, problem.operations[op].groups,
+                                          std::min(access.begin, problem.regions[access.region].size),
+                                          std::min(access.end, problem.regions[access.region].size)});
     }
   for (size_t region = 0; region < all.size(); ++region) {
     bool registers = problem.regions[region].space == Space::Register;
@@ -150,26 +164,29 @@ std::vector<int64_t> StorageTable::pressureProfile(const Schedule &schedule, std
     return {};
   CyclicProfile profile(length);
   for (size_t region = 0; region < touches.size(); ++region) {
-    const Region &storage = problem.regions[region];
-    // Writes and last reads of instance 0, in positions of an endless emission order.
-    std::optional<int64_t> written, lastRead;
-    bool touched = false;
-    for (const Touch &touch : touches[region]) {
-      if (!(touch.groups >> group & 1) || !schedule.slots[touch.op].scheduled())
-        continue;
-      touched = true;
-      int64_t at = int64_t{schedule.slots[touch.op].stage - touch.offset} * length + position[touch.op];
-      if (touch.write)
-        written = std::min(written.value_or(at), at);
-      else
-        lastRead = std::max(lastRead.value_or(at), at);
+    // What is read by parts is free again by parts.
+    std::vector<int64_t> cuts = cutsOf(touches[region]);
+    for (size_t part = 0; part + 1 < cuts.size(); ++part) {
+      // Writes and last reads of instance 0, in positions of an endless emission order.
+      std::optional<int64_t> written, lastRead;
+      bool touched = false;
+      for (const Touch &touch : touches[region]) {
+        if (touch.begin > cuts[part] || touch.end <= cuts[part] || !(touch.groups >> group & 1) ||
+            !schedule.slots[touch.op].scheduled())
+          continue;
+        touched = true;
+        int64_t at = int64_t{schedule.slots[touch.op].stage - touch.offset} * length + position[touch.op];
+        if (touch.write)
+          written = std::min(written.value_or(at), at);
+        else
+          lastRead = std::max(lastRead.value_or(at), at);
+      }
+      int64_t size = cuts[part + 1] - cuts[part];
+      if (touched && (!problem.regions[region].rotating || !written))
+        profile.add(0, length, size);
+      else if (touched)
+        profile.add(*written, std::max(lastRead.value_or(0), *written + 1), size);
     }
-    if (!touched)
-      continue;
-    if (!storage.rotating || !written)
-      profile.add(0, length, storage.size);
-    else
-      profile.add(*written, std::max(lastRead.value_or(0), *written + 1), storage.size);
   }
   return profile.sum();
 }

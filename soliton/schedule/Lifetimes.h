@@ -33,7 +33,10 @@ private:
     int offset = 0;
     bool write = false;
     GroupMask groups = 0;
+    /// The part of the region.
+    int64_t begin = 0, end = 0;
   };
+  static std::vector<int64_t> cutsOf(const std::vector<Touch> &touches);
   /// `write` replaces what `other` touches.
   struct Pair {
     int other = 0;

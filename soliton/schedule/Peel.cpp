@@ -13,17 +13,18 @@ public:
 
   Program whole() {
     Program program;
+    int ended = firstEnded();
     for (int step = 0; step < stages - 1; ++step)
       for (size_t i = 0; i < order.size(); ++i)
         if (stageOf(i) <= step)
-          program.prologue.push_back(entry(i, step - stageOf(i), options.eliminateEpilogue));
+          program.prologue.push_back(entry(i, step - stageOf(i), options.eliminateEpilogue || stageOf(i) < ended));
     for (size_t i = 0; i < order.size(); ++i)
-      program.kernel.push_back(entry(i, stages - 1 - stageOf(i), options.eliminateEpilogue && stageOf(i) < stages - 1));
-    for (int step = 0; step < stages - 1 && !options.eliminateEpilogue; ++step)
+      program.kernel.push_back(entry(i, stages - 1 - stageOf(i), stageOf(i) < ended));
+    program.peeled = stages - 1 - ended;
+    for (int step = 0; step < program.peeled; ++step)
       for (size_t i = 0; i < order.size(); ++i)
-        if (stageOf(i) > step)
-          program.epilogue.push_back(entry(i, step - stageOf(i), false));
-    program.peeled = options.eliminateEpilogue ? 0 : stages - 1;
+        if (stageOf(i) > step + ended)
+          program.epilogue.push_back(entry(i, step + ended - stageOf(i), false));
     return finish(std::move(program));
   }
 
@@ -38,6 +39,17 @@ public:
   }
 
 private:
+  /// The first stage that an epilogue brings to its end; those before it run past the end of the loop.
+  int firstEnded() const {
+    if (options.eliminateEpilogue)
+      return stages - 1;
+    int first = schedule.copiesRunOn ? stages - 1 : 0;
+    for (int op : order)
+      if (problem.operations[op].kind != OpKind::CopyAsync)
+        first = std::min(first, schedule.slots[op].stage);
+    return first;
+  }
+
   int stageOf(size_t position) const { return schedule.slots[order[position]].stage; }
 
   Entry entry(size_t position, int iteration, bool overruns) const {

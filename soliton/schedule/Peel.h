@@ -6,6 +6,9 @@
 //   S = 2, ops L (stage 0), C (stage 1), emission order C L
 //     prologue L@0    kernel C@t L@t+1, T-1 times    epilogue C@T-1
 //
+// Stages that run past the end (an eliminated epilogue, copies that run on) take part in no epilogue, which is shorter
+// by as many steps.
+//
 // A trip count smaller than the number of stages has no kernel; peelExact gives its steps as one list (T = 0: nothing).
 //
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,9 @@ struct Schedule {
   std::vector<Slot> slots;
   /// Buffers of each region; 0 or absent: not decided (assignBuffers decides).
   std::vector<int> buffers;
+  /// Copies past the registers run on where the loop ends: what nobody uses of them is no harm, and the epilogue is
+  /// only what other ops still have to do.
+  bool copiesRunOn = false;
 
   /// Highest stage + 1.
   int stages() const;

@@ -6,6 +6,11 @@
 //
 //   kernel, four buffers:   mma n, barrier (nobody reads n-1), copy n+3
 //
+// Where a product waits for arithmetic on the sum of another one, as the second of attention waits for weights, it
+// comes a trip later, behind the first one of the next iteration: both are under way while lanes compute.
+//
+//   kernel:   mma_qk n+1, mma_pv n, softmax n+1, barrier, copy k n+1+B, copy v n+B
+//
 // A loop without such copies gets its memory one iteration ahead (SchedulePrefetch.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -66,6 +71,163 @@ std::vector<bool> comesFirst(const Problem &problem, std::span<const Dependence>
   }
   return first;
 }
+bool isAsyncProduct(const Operation &op) {
+  return op.kind == OpKind::Mma && !op.ticks.empty();
+}
+
+/// Spreads `marks` along dependences of values to whoever comes behind: in the same iteration, or in later ones too.
+void spread(std::vector<bool> &marks, std::span<const Dependence> dependences, bool overIterations) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence &dep : dependences)
+      if (dep.kind == DepKind::Raw && marks[dep.from] && !marks[dep.to] && (overIterations || dep.distance == 0))
+        changed = marks[dep.to] = true;
+  }
+}
+
+/// Products that take what was computed from the sum of another product of their iteration, and all that comes behind
+/// them; empty where there is none, or where the next iteration's first product needs them.
+std::vector<bool> comesLater(const Problem &problem, std::span<const Dependence> dependences) {
+  size_t count = problem.operations.size();
+  std::vector<bool> computed(count, false), later(count, false);
+  for (const Dependence &dep : dependences)
+    if (dep.kind == DepKind::Raw && dep.distance == 0 && isAsyncProduct(problem.operations[dep.from]) &&
+        !isAsyncProduct(problem.operations[dep.to]))
+      computed[dep.to] = true;
+  spread(computed, dependences, /*overIterations=*/false);
+  for (size_t op = 0; op < count; ++op)
+    later[op] = computed[op] && isAsyncProduct(problem.operations[op]);
+  spread(later, dependences, /*overIterations=*/true);
+  for (size_t op = 0; op < count; ++op)
+    if (isAsyncProduct(problem.operations[op]) && later[op] != computed[op])
+      return std::vector<bool>(count, false);
+  return later;
+}
+
+/// Registers that the op reads, or writes.
+int64_t registersOf(const Problem &problem, int op, bool write) {
+  int64_t count = 0;
+  for (const Access &access : problem.operations[op].accesses)
+    if (const Region &region = problem.regions[access.region]; access.write == write && region.space == Space::Register)
+      count += std::min(access.end, region.size) - std::min(access.begin, region.size);
+  return count;
+}
+
+/// What only ops use that come later, and what takes fewer registers before it is computed, comes later too: a loop
+/// carries it from trip to trip.
+void carryLittle(const Problem &problem, const Graph &graph, std::vector<bool> &later) {
+  for (int op = problem.numOps() - 1; op >= 0; --op) {
+    auto users = graph.from(op);
+    bool used = std::ranges::any_of(users, [](const Edge &edge) { return edge.distance == 0; });
+    bool onlyLater = std::ranges::all_of(users, [&](const Edge &edge) { return edge.distance == 0 && later[edge.to]; });
+    bool isPlain = problem.operations[op].kind == OpKind::Valu || problem.operations[op].kind == OpKind::Free;
+    if (used && onlyLater && isPlain && registersOf(problem, op, true) > registersOf(problem, op, false))
+      later[op] = true;
+  }
+}
+
+/// Products that come later, or those that do not, and what they need of their own iteration.
+std::vector<bool> leadsToProducts(const Problem &problem, std::span<const Dependence> dependences,
+                                  const std::vector<bool> &later, bool ofLater) {
+  std::vector<bool> leads(problem.operations.size(), false);
+  for (size_t op = 0; op < leads.size(); ++op)
+    leads[op] = isAsyncProduct(problem.operations[op]) && later[op] == ofLater;
+
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence &dep : dependences)
+      if (dep.distance == 0 && leads[dep.to] && !leads[dep.from] && !dep.reuse)
+        changed = leads[dep.from] = true;
+  }
+  return leads;
+}
+
+/// Whether nobody but products takes it, in the same iteration: its registers are theirs until they are complete.
+bool isOnlyFactor(const Problem &problem, const Graph &graph, int op) {
+  auto users = graph.from(op);
+  return !users.empty() && std::ranges::all_of(users, [&](const Edge &edge) {
+    return isAsyncProduct(problem.operations[edge.to]) || edge.to == op;
+  });
+}
+
+/// Whether the copy fills a tile that products read which come later.
+bool isForLater(const Problem &problem, int copy, const std::vector<bool> &later) {
+  for (const Access &written : problem.operations[copy].accesses)
+    for (int op = 0; written.write && op < problem.numOps(); ++op)
+      if (later[op] && std::ranges::any_of(problem.operations[op].accesses, [&](const Access &read) {
+            return !read.write && read.region == written.region;
+          }))
+        return true;
+  return false;
+}
+
+/// What uses tiles, then the copies that take the place of those before.
+void placePlainly(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
+                  int tiles, Schedule &schedule) {
+  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
+  for (int op = 0; op < problem.numOps(); ++op)
+    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, (first[op] ? problem.numOps() : 0) + ranks[op]};
+}
+
+/// Ranks by which every op comes right before the first that needs it, so that values live briefly: of sixteen pieces
+/// the first goes all the way before the second begins.
+class ShortLives {
+public:
+  ShortLives(const Graph &graph) : graph(graph), ranks(graph.numOps(), kUnseen) {
+    for (int op = 0; op < graph.numOps(); ++op)
+      if (std::ranges::none_of(graph.from(op), [](const Edge &edge) { return edge.distance == 0; }))
+        visit(op);
+  }
+  int operator[](int op) const { return ranks[op]; }
+
+private:
+  static constexpr int kUnseen = -1;
+
+  void visit(int op) {
+    if (ranks[op] != kUnseen)
+      return;
+    ranks[op] = 0;
+    for (const Edge &edge : graph.to(op))
+      if (edge.distance == 0)
+        visit(edge.from);
+    ranks[op] = next++;
+  }
+
+  const Graph &graph;
+  std::vector<int> ranks;
+  int next = 0;
+};
+
+/// One trip: products of the next iteration, those of this one that had to wait, arithmetic, copies, and what needs all
+/// of them complete: who takes their sums, or writes the registers of their factors anew. A tile of the first products
+/// has been read when copies come, one of the others has not.
+void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
+                     std::vector<bool> later, int tiles, Schedule &schedule) {
+  schedule.copiesRunOn = true;
+  Graph graph(problem.numOps(), dependences);
+  carryLittle(problem, graph, later);
+  ShortLives ranks(graph);
+  std::vector<bool> leads = leadsToProducts(problem, dependences, later, /*ofLater=*/false),
+                    leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true);
+
+  for (int op = 0; op < problem.numOps(); ++op) {
+    enum Part { Products, Later, Arithmetic, Copies, Sums };
+    Part part = Arithmetic;
+    if (first[op])
+      part = Copies;
+    else if (later[op])
+      part = leadsLater[op] ? Later : Sums;
+    else if (leads[op])
+      part = Products;
+    else if (isOnlyFactor(problem, graph, op))
+      part = Sums;
+    int stage = part == Copies ? (isForLater(problem, op, later) ? 2 : 0) : later[op] ? tiles + 1 : tiles;
+
+    // What is needed sooner is copied first, so that a wait for it leaves the rest on its way.
+    bool isUrgent = part == Copies && stage > 0;
+    schedule.slots[op] = {stage, 0, 0, part * problem.numOps() + (isUrgent ? 0 : ranks[op])};
+  }
+}
 } // namespace
 
 Scheduled scheduleRing(const Problem &problem) {
@@ -78,14 +240,20 @@ Scheduled scheduleRing(const Problem &problem) {
   int tiles = tilesThatFit(problem, rings);
   if (rings.empty() || tiles < 2 || std::find(first.begin(), first.end(), false) == first.end())
     return schedulePrefetch(problem);
-  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
+  std::vector<bool> later = comesLater(problem, dependences);
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
-  for (int op = 0; op < problem.numOps(); ++op)
-    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, (first[op] ? problem.numOps() : 0) + ranks[op]};
+  if (std::ranges::find(later, true) != later.end())
+    placeOverlapped(problem, dependences, first, later, tiles, schedule);
+  else
+    placePlainly(problem, dependences, first, tiles, schedule);
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  if (!accept(problem, std::move(schedule), result))
+  if (!accept(problem, std::move(schedule), result)) {
+    for (auto &d : result.diagnostics)
+      fprintf(stderr, "DBG %s | %s\n", d.message.c_str(), d.hint.c_str());
+  }
+  if (!result.schedule)
     return schedulePrefetch(problem);
   return result;
 }

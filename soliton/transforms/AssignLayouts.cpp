@@ -93,10 +93,10 @@ private:
 /// A factor that an instruction reads from memory by itself has a read of its own: whoever else uses the tile holds it.
 void LayoutAssignment::separateFactors() {
   kernel->walk([&](MmaOp mma) {
-    if (!readsInPlace(mmaKindOf(mma, geometry.target())))
-      return;
+    const MmaKind &kind = mmaKindOf(mma, geometry.target());
     for (mlir::OpOperand &operand : mma->getOpOperands().take_front(2))
-      if (auto read = operand.get().getDefiningOp<ReadOp>(); read && !isFactorInPlace(read, geometry.target()))
+      if (auto read = operand.get().getDefiningOp<ReadOp>(); read && takesInPlace(mma, operand.getOperandNumber(), kind) &&
+                                                             !isFactorInPlace(read, geometry.target()))
         operand.set(OpBuilder(read).clone(*read)->getResult(0));
   });
 }

@@ -65,6 +65,16 @@ static int64_t wavePart(StringAttr dim, bool loop, const Geometry &geometry) {
   return loop && distribution.waves == 1 ? distribution.tile().value_or(0) : distribution.waveTile;
 }
 
+/// `F32_64xNx16_F16` names a family: the widest of them of whose columns a wave has a whole number.
+static std::string inFamily(std::string name, int64_t columns) {
+  constexpr int64_t kStep = 8, kMost = 256;
+  size_t at = name.find("xNx");
+  for (int64_t width = kMost; at != std::string::npos && width > 0; width -= kStep)
+    if (columns > 0 && columns % width == 0)
+      return name.replace(at + 1, 1, std::to_string(width));
+  return name;
+}
+
 /// The instruction that was named; otherwise the target's favourite among those that fit the tiles.
 static MmaChoice chooseMma(MmaOp mma, const std::optional<std::string> &name, MmaTypes types,
                            const Geometry &geometry) {
@@ -108,19 +118,35 @@ static LogicalResult checkWaveGroups(MmaOp mma, const MmaKind &kind, const Geome
          << (geometry[depth].waves > 1 ? ", and waves share `" + depth.name() + "`" : "");
 }
 
-/// The instruction takes whole tiles of shared memory, which are what is read of parameters in the shared space.
+/// A parameter of the global space of which nothing but factors of such instructions is read joins the shared space: its
+/// tiles take no registers then, and come in whole rows.
+static void stageFactor(Value factor, const Geometry &geometry) {
+  auto read = factor.getDefiningOp<ReadOp>();
+  auto parameter = read ? dyn_cast<BlockArgument>(read.getMemory()) : BlockArgument();
+  if (!parameter)
+    return;
+  auto isFactor = [&](mlir::OpOperand &use) {
+    auto mma = dyn_cast<MmaOp>(use.getOwner());
+    return mma && mma.getKind() && use.getOperandNumber() < 2 && readsInPlace(mmaKindOf(mma, geometry.target()));
+  };
+  bool only = llvm::all_of(parameter.getUsers(), [&](Operation *user) {
+    auto each = dyn_cast<ReadOp>(user);
+    return each && !each.getBounds() && each.getDynamicValues().empty() && llvm::all_of(each->getUses(), isFactor);
+  });
+  if (only)
+    parameter.setType(cast<MemoryType>(parameter.getType()).inSpace(AddressSpace::Shared));
+}
+
+/// The instruction takes its right factor as a whole tile of shared memory, which is what is read of parameters in the
+/// shared space. Lanes may hold the left one.
 static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind) {
-  for (auto [name, factor] : {std::pair("left", mma.getLhs()), {"right", mma.getRhs()}}) {
-    auto read = factor.getDefiningOp<ReadOp>();
-    if (!read || !read.getMemory().getType().isShared() || !isa<mlir::BlockArgument>(read.getMemory()) ||
-        read.getBounds() || !read.getDynamicValues().empty())
-      return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
-                 .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
-                       "out to get the target's default")
-             << "`" << kind.name << "` reads both factors from shared memory by itself, and its " << name
-             << " factor is no tile that is read of a parameter there";
-  }
-  return success();
+  if (auto read = mma.getRhs().getDefiningOp<ReadOp>(); read && mayStayInPlace(read))
+    return success();
+  return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
+             .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
+                   "out to get the target's default")
+         << "`" << kind.name << "` reads its right factor from shared memory by itself, and this one is no tile that is "
+         << "read of a parameter there";
 }
 
 /// An instruction of several waves that reads its factors from shared memory.
@@ -128,12 +154,14 @@ static LogicalResult bindInPlace(MmaOp mma, const MmaKind &kind, const Geometry 
   if (kind.acc.type == DType::f32 && bits(kind.lhs.type) == 8)
     return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
            << "`" << kind.name << "` keeps 13 bits of the sums of 8-bit floats, which nothing makes up for yet";
+  mma.setKind(kind.name);
+  stageFactor(mma.getLhs(), geometry);
+  stageFactor(mma.getRhs(), geometry);
   if (failed(checkWaveGroups(mma, kind, geometry)) || failed(checkFactors(mma, kind)))
     return failure();
   for (auto [dim, size, loop] : {std::tuple(mma.getColumnDim(), kind.n, false), {mma.getContractedDim(), kind.k, true}})
     if (int64_t tile = wavePart(dim, loop, geometry); tile <= 0 || tile % size != 0)
       return notMultiple(mma, dim, tile, size, kind);
-  mma.setKind(kind.name);
   return success();
 }
 
@@ -144,6 +172,8 @@ static LogicalResult bindMma(MmaOp mma, const Geometry &geometry) {
   if (!lhs || !rhs || !acc)
     return report(mma.getLoc(), DiagId::MmaTypeMismatch) << "`mma` on elements that no matrix instruction takes";
   std::optional<std::string> name = mma.getKind() ? std::optional(mma.getKind()->str()) : geometry.mmaName();
+  if (name)
+    name = inFamily(*name, wavePart(mma.getColumnDim(), false, geometry));
   MmaChoice choice = chooseMma(mma, name, {*lhs, *rhs, *acc, mma.isScaled()}, geometry);
   if (!choice)
     return report(mma.getLoc(), choice.error->id).hint(choice.error->hint) << choice.error->message;

@@ -10,6 +10,29 @@ using namespace wave;
 
 static constexpr int64_t kBarrierBytes = 8;
 
+/// Closes groups that control flow would leave open: how many bytes a group has must not depend on the way to its
+/// commit, since that is where the barrier hears of them. One more group, older than those that waits count, is no
+/// harm.
+static void closeGroups(Block &block) {
+  bool open = false;
+  for (Operation &op : block) {
+    auto copy = dyn_cast<CopyOp>(op);
+    auto commit = dyn_cast<CommitOp>(op);
+    if (copy && copy.getBoxed())
+      open = true;
+    if (commit && commit.getCounter() == wave::Counter::Boxes)
+      open = false;
+    if (open && (op.getNumRegions() > 0 || isa<YieldOp>(op))) {
+      OpBuilder builder(&op);
+      CommitOp::create(builder, op.getLoc(), wave::Counter::Boxes, ArrayAttr());
+      open = false;
+    }
+    for (mlir::Region &region : op.getRegions())
+      for (Block &inner : region)
+        closeGroups(inner);
+  }
+}
+
 void CopyRing::wait(WaitOp op, State &state) {
   auto left = std::min<int64_t>(state.outstanding, static_cast<int64_t>(op.getCount()));
   outstanding[op] = state.outstanding;
@@ -43,6 +66,15 @@ bool CopyRing::runLoop(IterateOp loop, State &state) {
       return false;
     }
   }
+}
+
+/// A workgroup must not end while something is on its way to its memory.
+bool CopyRing::endWithNone(KernelOp kernel, const State &end) {
+  if (end.outstanding == 0)
+    return false;
+  OpBuilder builder = OpBuilder::atBlockEnd(&kernel.block());
+  WaitOp::create(builder, kernel.getLoc(), wave::Counter::Boxes, 0, ArrayAttr());
+  return true;
 }
 
 bool CopyRing::runBranch(ConditionalOp branch, State &state) {
@@ -80,8 +112,9 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
   CopyRing ring;
   if (!copiesBoxes(kernel))
     return ring;
+  closeGroups(kernel.block());
   State begin;
-  while (ring.run(kernel.block(), begin)) {
+  while (ring.run(kernel.block(), begin) || ring.endWithNone(kernel, begin)) {
     ring = CopyRing();
     begin = State();
   }

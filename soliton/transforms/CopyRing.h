@@ -11,8 +11,9 @@
 //     barrier
 //     commit boxes
 //
-// Two paths that meet with different numbers of groups wait for the difference where they meet: that is never wrong,
-// and does not happen in what schedules make.
+// A group that is open where a loop or a branch begins or ends is closed there. Two paths that meet with different
+// numbers of groups wait for the difference where they meet: that is never wrong, and does not happen in what schedules
+// make.
 //
 // A barrier is used again by group g + R. Its arrival must not come before every wave has seen the phase of g, or a
 // wave that is late would take one phase for the other. A wave has seen it if a barrier of the workgroup lies between
@@ -53,6 +54,7 @@ private:
   bool runBranch(wave::ConditionalOp branch, State &state);
   void wait(wave::WaitOp op, State &state);
   bool level(Operation *before, int64_t count);
+  bool endWithNone(wave::KernelOp kernel, const State &end);
 
   int64_t slots = 0, most = 0;
   bool isBounded = true;

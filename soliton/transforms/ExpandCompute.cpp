@@ -106,7 +106,7 @@ void Expander::expandRename(ConvertOp convert, ArrayRef<int64_t> registers) {
   int64_t granule = naturalGranule(type);
   for (mlir::OpOperand &use : convert.getResult().getUses())
     if (auto mma = dyn_cast<MmaOp>(use.getOwner()))
-      granule = registersTaken(kindOf(mma), use.getOperandNumber());
+      granule = registersTaken(mma, kindOf(mma), use.getOperandNumber());
   const Fragment from = fragment(convert.getOperand());
   Fragment &result = define(convert.getResult());
   for (auto [piece, at] : llvm::enumerate(origins(convert, Role::Convert, type.layout(), granule))) {

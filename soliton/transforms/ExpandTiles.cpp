@@ -88,7 +88,8 @@ static bool touchesNothing(AccessOp op, const Access &access, int64_t reg) {
 void Expander::expandInPlace(ReadOp read) {
   TileType type = read.getResult().getType();
   mlir::OpOperand &use = *read->use_begin();
-  int64_t count = registersTaken(kindOf(cast<MmaOp>(use.getOwner())), use.getOperandNumber());
+  auto mma = cast<MmaOp>(use.getOwner());
+  int64_t count = registersTaken(mma, kindOf(mma), use.getOperandNumber());
   Fragment &result = define(read.getResult());
   for (auto [i, piece] : llvm::enumerate(origins(read, Role::SharedLoad, type.layout(), count))) {
     auto part = cast<ReadOp>(builder.clone(*read));
@@ -246,7 +247,8 @@ void Expander::expandMma(MmaOp mma) {
     return expandScaled(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
   Dim k(mma.getContractedDim().getValue().str());
-  int64_t lhsRegs = registersTaken(kind, 0), rhsRegs = registersTaken(kind, 1), accRegs = kind.acc.nativeRegs;
+  int64_t lhsRegs = registersTaken(mma, kind, 0), rhsRegs = registersTaken(mma, kind, 1),
+          accRegs = kind.acc.nativeRegs;
   // Dimensions of the accumulator other than rows and columns are batches: each has products of its own.
   SmallVector<Dim> lhsDims = operandDims(lhsType, k), rhsDims = operandDims(rhsType, k);
   auto lhsPieces = piecesByPlace(lhsType.layout(), lhsDims, lhsRegs);

@@ -99,7 +99,7 @@ static Layout operandCandidate(MmaOp mma, int which, const MmaWay &way, const Ge
   while (auto cast = source.getDefiningOp<BitcastOp>())
     source = cast.getOperand();
   auto read = source.getDefiningOp<ReadOp>();
-  if (!read || readsInPlace(mmaKindOf(mma, geometry.target())))
+  if (!read || (which < 2 && takesInPlace(mma, static_cast<unsigned>(which), mmaKindOf(mma, geometry.target()))))
     return layout;
   // A parameter in the shared space is stored in the order of the tile's dimensions.
   std::optional<std::vector<DimExtent>> order =

@@ -52,6 +52,11 @@ struct Cost {
   int64_t firstEffect = 0;
 };
 
+/// Registers of a value, as its layout counts elements.
+struct Part {
+  int64_t first = 0, count = 0;
+};
+
 class ProblemBuilder {
 public:
   ProblemBuilder(IterateOp loop, const Geometry &geometry, IterateOp twin)
@@ -86,7 +91,7 @@ private:
   void addSharedAccess(Operation *op, AllocateOp tile, sched::Operation &entry);
   bool writesByRows(AllocateOp tile);
   void addGlobalAccess(Operation *op, sched::Operation &entry);
-  LogicalResult addRegisterReads(Value value, int offset, sched::Operation &entry);
+  LogicalResult addRegisterReads(Value value, int offset, sched::Operation &entry, std::optional<Part> part = {});
   OpKind kindOf(Operation *op) const;
   Cost costOf(Operation *op, OpKind kind) const;
   std::string keyOf(Operation *op, OpKind kind);
@@ -132,7 +137,12 @@ void ProblemBuilder::addMachine() {
     problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
   // What other tiles take is not the loop's to use.
-  int64_t others = bytesBeside(loop, geometry, [&](Operation *user) { return isInside(user); });
+  int64_t others = bytesBeside(loop, geometry, [&](Operation *user) {
+    // A factor that is read in place is touched where its products are.
+    return isInside(user) ||
+           (isInPlace(user) && llvm::any_of(user->getUsers(), [&](Operation *product) { return isInside(product); }));
+  });
+
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
 }
 
@@ -444,30 +454,53 @@ void ProblemBuilder::addGlobalAccess(Operation *op, sched::Operation &entry) {
   entry.accesses.push_back(access);
 }
 
-LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::Operation &entry) {
+/// What a slice takes of its operand; nothing for other ops.
+static std::optional<Part> partCutBy(Operation *op) {
+  auto slice = dyn_cast<SliceOp>(op);
+  if (!slice)
+    return std::nullopt;
+  return Part{static_cast<int64_t>(slice.getFirst()), slice.getResult().getType().layout().regs()};
+}
+
+LogicalResult ProblemBuilder::addRegisterReads(Value value, int offset, sched::Operation &entry,
+                                               std::optional<Part> part) {
   if (auto argument = dyn_cast<mlir::BlockArgument>(value); argument && argument.getOwner() == &loop.block()) {
     Value yielded = loop.block().getTerminator()->getOperand(argument.getArgNumber() - 1);
     if (yielded == value)
       return success();
-    return addRegisterReads(yielded, offset - 1, entry);
+    return addRegisterReads(yielded, offset - 1, entry, part);
   }
   Operation *def = value.getDefiningOp();
   if (!def || def->getBlock() != &loop.block())
     return success();
   if (floatsToItsUsers(def)) {
+    // Of a value that is cut, only the part is needed: the rest may be gone.
+    std::optional<Part> inner = partCutBy(def);
+    if (inner && part)
+      inner = Part{inner->first + part->first, part->count};
     for (Value operand : def->getOperands())
-      if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, offset, entry)))
+      if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, offset, entry, inner)))
         return failure();
     return success();
   }
   sched::Access access;
   access.region = registers.lookup(value);
   access.offset = offset;
-  bool known = llvm::any_of(entry.accesses, [&](const sched::Access &other) {
+  if (part) {
+    // From elements to whole registers.
+    int64_t size = problem().regions[access.region].size, elements = cast<TileType>(value.getType()).layout().regs();
+    access.begin = part->first * size / elements;
+    access.end = llvm::divideCeil((part->first + part->count) * size, elements);
+  }
+  auto known = llvm::find_if(entry.accesses, [&](const sched::Access &other) {
     return !other.write && other.region == access.region && other.offset == access.offset;
   });
-  if (!known)
+  if (known == entry.accesses.end()) {
     entry.accesses.push_back(access);
+  } else {
+    known->begin = std::min(known->begin, access.begin);
+    known->end = std::max(known->end, access.end);
+  }
   return success();
 }
 
@@ -483,12 +516,13 @@ static void addReads(sched::Operation &atomic) {
 LogicalResult ProblemBuilder::addAccesses(Operation *op) {
   sched::Operation &entry = problem().operations[indices.lookup(op)];
   for (Value operand : op->getOperands())
-    if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, 0, entry)))
+    if (isa<TileType>(operand.getType()) && failed(addRegisterReads(operand, 0, entry, partCutBy(op))))
       return failure();
   if (AllocateOp tile = sharedTileOf(op))
     addSharedAccess(op, tile, entry);
   bool isUnderWay = !inPlaceFactors(op).empty();
-  // A product that goes on with the sum of another one follows it in order on their counter.
+  // A product that goes on with the sum of another one follows it in order on their counter. A factor in registers is
+  // not written anew before the product is complete.
   if (isUnderWay)
     for (sched::Access &read : entry.accesses)
       read.counter = entry.ticks.front().counter;

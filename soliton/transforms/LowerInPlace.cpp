@@ -18,6 +18,8 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/MachineLowering.h"
 
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 namespace soliton {
 using namespace wave;
 
@@ -48,14 +50,19 @@ LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   if (products.isUnderWay(op.getAcc()) && !op.getAcc().hasOneUse())
     finishProducts();
   const MmaKind &kind = mmaKindOf(op, geometry.target());
-  SmallVector<ReadOp> factors = inPlaceFactors(op);
-  if (factors.size() != 2)
+  auto right = op.getRhs().getDefiningOp<ReadOp>();
+  if (!right || !right.getInPlace())
     return report(op.getLoc(), DiagId::InvalidIr)
-           << "`" << kind.name << "` reads both factors by itself, expected reads that are `in_place`";
-  Value lhs = tileInPlace(factors[0], op, kind), rhs = tileInPlace(factors[1], op, kind), acc = vector(op.getAcc());
+           << "`" << kind.name << "` reads its right factor by itself, expected a read that is `in_place`";
+  auto left = op.getLhs().getDefiningOp<ReadOp>();
+  bool isHeld = !left || !left.getInPlace();
+  Value tile = isHeld ? Value() : tileInPlace(left, op, kind), rhs = tileInPlace(right, op, kind);
+  Value held = isHeld ? vector(op.getLhs()) : Value(), acc = vector(op.getAcc());
   define(op.getResult(), machine::MmaAsyncOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, rhs,
-                                                     acc, /*lhs=*/Value(), lhs, /*zero_acc=*/false));
+                                                     acc, held, tile, /*zero_acc=*/isZero(op.getAcc())));
   products.issue(op.getAcc(), op.getResult());
+  if (isHeld)
+    products.hold(op.getLhs());
   return success();
 }
 
@@ -68,8 +75,11 @@ static bool isOnlyAddedTo(Value carried) {
 }
 
 bool MachineLowering::goesOnWithProducts(Operation *op) const {
-  if (isInPlace(op) || !inPlaceFactors(op).empty())
+  if (isInPlace(op))
     return true;
+  // Of what a product takes, only the sum that it goes on with may be under way.
+  if (!inPlaceFactors(op).empty())
+    return !products.isUnderWay(cast<MmaOp>(op).getLhs());
   // The terminator of a loop hands on groups that are under way where the next iteration may take their sums so.
   if (auto loop = dyn_cast<IterateOp>(op->getParentOp()); loop && isa<YieldOp>(op) && !loop.exit())
     return !products.isOpen() && llvm::all_of(llvm::zip(loop.carried(), op->getOperands()), [&](auto pair) {
@@ -147,10 +157,41 @@ void MachineLowering::waitForProducts(Location loc, int64_t count) {
   }
   SmallVector<Value> sums = products.retire(count);
   SmallVector<Value> values = llvm::map_to_vector(sums, [&](Value tile) { return vector(tile); });
+  // Whoever takes the registers of a factor for something else has to come behind this.
+  for (Value factor : products.release(count))
+    values.push_back(vector(factor));
   auto wait =
       machine::WaitOp::create(builder, loc, ValueRange(values).getTypes(), machine::Counter::mma, count, values);
-  for (auto [tile, done] : llvm::zip_equal(sums, wait.getResults()))
+  for (auto [tile, done] : llvm::zip(sums, wait.getResults()))
     define(tile, done);
+}
+
+/// Whether the op only gives registers other names, or is what it begins with.
+static bool isRename(Operation &op) {
+  return isa<mlir::vector::InsertStridedSliceOp, mlir::vector::ExtractStridedSliceOp, mlir::vector::ShuffleOp>(op) ||
+         op.hasTrait<mlir::OpTrait::ConstantLike>();
+}
+
+/// Registers that products of a group take are put together before the first of them: whoever translates the group can
+/// then fence all of them at once.
+void MachineLowering::gatherFactors(Block &block) {
+  Operation *first = nullptr;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    for (mlir::Region &region : op.getRegions())
+      for (Block &inner : region)
+        gatherFactors(inner);
+    auto commit = dyn_cast<machine::CommitOp>(op);
+    if ((commit && commit.getCounter() == machine::Counter::mma) || isa<machine::WaitOp>(op) || op.getNumRegions() > 0)
+      first = nullptr;
+    else if (isa<machine::MmaAsyncOp>(op) && !first)
+      first = &op;
+    auto isThere = [&](Value operand) {
+      Operation *def = operand.getDefiningOp();
+      return !def || def->getBlock() != &block || def->isBeforeInBlock(first);
+    };
+    if (first && isRename(op) && llvm::all_of(op.getOperands(), isThere))
+      op.moveBefore(first);
+  }
 }
 
 void MachineLowering::finishProducts() {

@@ -455,6 +455,7 @@ LogicalResult MachineLowering::run() {
   if (failed(lowerBlock(kernel.block())))
     return failure();
   finishProducts();
+  gatherFactors(lowered.getBody().front());
   if (!maps.empty()) {
     SmallVector<Attribute> names = llvm::to_vector(lowered.getArgNames());
     for (size_t i = 0; i < maps.size(); ++i)

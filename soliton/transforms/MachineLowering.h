@@ -126,6 +126,7 @@ private:
   void commitProducts(Location loc);
   /// Waits until only so many groups of them are left.
   void waitForProducts(Location loc, int64_t count);
+  void gatherFactors(Block &block);
   void finishProducts();
 
   // LowerBoxes.cpp

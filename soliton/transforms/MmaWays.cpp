@@ -141,17 +141,20 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
   return ways;
 }
 
-/// Of an instruction that reads its factors from memory: one way, whose factors are what its waves read. They have the
-/// rows of the accumulator by their constraints.
+/// Of an instruction that reads factors from memory: one way, whose factors are what its waves read, or hold of the left
+/// one. They have the rows of the accumulator by their constraints.
 static MmaWay wayInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
   Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
                               depth = dimOf(mma.getContractedDim());
-  Layout lhs = inPlaceFragment(kind, 0, geometry.waveSize()).renamed({{m, row}, {k, depth}});
+  Layout held = kind.lhs.layout;
+  held.wave.clear();
+  bool inPlace = takesInPlace(mma, 0, kind);
+  Layout lhs = (inPlace ? inPlaceFragment(kind, 0, geometry.waveSize()) : held).renamed({{m, row}, {k, depth}});
   Layout rhs = inPlaceFragment(kind, 1, geometry.waveSize()).renamed({{n, column}, {k, depth}});
   Layout acc = kind.acc.layout.renamed({{m, row}, {n, column}});
   acc.wave.clear();
   MmaWay way;
-  way.order = nativeOrder(lhs, depth, wavePart(depth, geometry));
+  way.order = nativeOrder(rhs, depth, wavePart(depth, geometry));
   way.lhs = tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry);
   way.rhs = tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);
   way.acc = tiled(std::move(acc), dimsOf(mma.getAcc().getType()), geometry);

@@ -98,11 +98,12 @@ static LogicalResult checkFactors(KernelOp kernel, const Geometry &geometry) {
   bool ok = true;
   kernel.walk([&](MmaOp mma) {
     const MmaKind &kind = mmaKindOf(mma, geometry.target());
-    if (!readsInPlace(kind) || inPlaceFactors(mma).size() == 2)
+    auto right = mma.getRhs().getDefiningOp<ReadOp>();
+    if (!readsInPlace(kind) || (right && right.getInPlace()))
       return;
     ok = false;
     report(mma.getLoc(), DiagId::MmaOperandInRegisters).hint("leave `mma` out to get the target's default")
-        << "`" << kind.name << "` reads its factors from shared memory by itself, and one of them is computed";
+        << "`" << kind.name << "` reads its right factor from shared memory by itself, and this one is computed";
   });
   return mlir::success(ok);
 }

@@ -27,6 +27,9 @@ public:
   }
   mlir::Value anySum() const { return groups.empty() ? open.front() : groups.front().front(); }
 
+  /// A factor in registers belongs to its product until the group is complete.
+  void hold(mlir::Value factor) { openFactors.push_back(factor); }
+
   void issue(mlir::Value acc, mlir::Value sum) {
     llvm::erase(open, acc);
     for (Group &group : groups)
@@ -36,9 +39,20 @@ public:
   }
 
   void commit() {
-    if (!open.empty())
+    if (!open.empty()) {
       groups.push_back(std::move(open));
+      factors.push_back(std::move(openFactors));
+    }
     open.clear();
+    openFactors.clear();
+  }
+
+  /// Factors of all groups but the last `count`, which nobody takes any more then.
+  llvm::SmallVector<mlir::Value> release(int64_t count) {
+    llvm::SmallVector<mlir::Value> held;
+    for (; static_cast<int64_t>(factors.size()) > count; factors.pop_front())
+      llvm::append_range(held, factors.front());
+    return held;
   }
 
   /// The sums of all groups but the last `count`; a group that was not committed is not waited for.
@@ -60,6 +74,8 @@ public:
     for (Group &group : groups)
       rename(group);
     dropEmpty();
+    factors.clear();
+    openFactors.clear();
   }
 
 private:
@@ -72,6 +88,9 @@ private:
 
   std::deque<Group> groups;
   Group open;
+  /// By committed group, and of the open one. Behind a loop they are those of its body, and nobody's any more.
+  std::deque<Group> factors;
+  Group openFactors;
 };
 
 } // namespace soliton

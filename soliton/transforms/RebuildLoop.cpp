@@ -250,9 +250,12 @@ static LogicalResult unsound(Location loc) {
 
 void Rebuilder::setAddress(Operation *clone, Operation *original, Place place, bool overruns) {
   Expr iteration = iterationExpr(place);
-  // Past the end the last iteration is read again, or the first where there is none: what it gives is not used.
+  // Past the end the last iteration is read again, or the first where there is none: what it gives is not used. A box
+  // outside of its tensor is none to the memory.
   Expr last = sym::simplify(sym::max(count - 1, 0), options.geometry->facts());
-  Expr read = overruns ? sym::min(iteration, last) : iteration;
+  auto copy = dyn_cast<CopyOp>(original);
+  bool isHeldInside = overruns && !(copy && copy.getBoxed());
+  Expr read = isHeldInside ? sym::min(iteration, last) : iteration;
   rewriteExpressions(clone, symbols, [&](Expr expr) { return sym::substitute(expr, {{induction, read}}); });
   AllocateOp tile = sharedTileOf(original);
   auto region = llvm::find(problem.tiles, tile);

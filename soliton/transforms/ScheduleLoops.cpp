@@ -93,16 +93,19 @@ LogicalResult LoopScheduler::unrollTo(int factor) {
   return success();
 }
 
-/// Of equally few barriers, those directly behind shared loads, where the wave has to wait for them anyway, and those
-/// between matrix instructions that run by themselves and copies: those of the last group stay under way.
+/// Of equally few barriers, those directly behind shared loads, where the wave has to wait for them anyway, and, where
+/// matrix instructions run by themselves, those in front of copies: what is under way then stays so.
 void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
   std::vector<int> order = sched::emissionOrder(plan.schedule);
   options.barriers.slotCost.assign(order.size(), 1);
+  bool underWay = llvm::any_of(plan.problem.operations, [](const sched::Operation &op) {
+    return op.kind == sched::OpKind::Mma && !op.ticks.empty();
+  });
   for (size_t i = 1; i < order.size(); ++i) {
     const sched::Operation &before = plan.problem.operations[order[i - 1]], &after = plan.problem.operations[order[i]];
     bool endsLoads = before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
-    bool isUnderWay = before.kind == sched::OpKind::Mma && !before.ticks.empty();
-    if (endsLoads || (isUnderWay && after.kind == sched::OpKind::CopyAsync))
+    bool beginsCopies = before.kind != sched::OpKind::CopyAsync && after.kind == sched::OpKind::CopyAsync;
+    if (endsLoads || (underWay && beginsCopies))
       options.barriers.slotCost[i] = 0;
   }
 }

@@ -391,7 +391,7 @@ struct Refused {
   AddressSpace space = shared;
   DType type = DType::f16;
   std::string instruction = "F32_64x64x16_F16";
-  bool computed = false;
+  bool computed = false, computedRight = false;
   int rowsOn = 0;
 };
 
@@ -405,7 +405,10 @@ std::string refusal(const Refused &r) {
   ElementType element = r.type == DType::f16 ? f16 : f8;
   auto a = kernel.memory("a", {M, K}, r.space, element), b = kernel.memory("b", {N, K}, shared, element);
   write(kernel.iterate(K, kernel.fill({M, N}, f32, 0),
-                       [&](lang::Value acc) { return mma(r.computed ? read(a) + read(a) : read(a), read(b), acc); }),
+                       [&](lang::Value acc) {
+                         return mma(r.computed ? read(a) + read(a) : read(a),
+                                    r.computedRight ? read(b) + read(b) : read(b), acc);
+                       }),
         kernel.memory("c", {M, N}, global, f32));
   CompileOptions options;
   options.target = "sm_90a";
@@ -425,8 +428,10 @@ TEST(WaveGroups, RefusesWhatDoesNotFit) {
   // Waves along the columns are counted before those along the rows.
   EXPECT_EQ(refusal({.columns = 128, .rowsOn = 1}), "mma-wave-group");
   EXPECT_EQ(refusal({.columns = 32}), "tile-not-multiple-of-mma");
-  EXPECT_EQ(refusal({.space = global}), "mma-operand-in-registers");
-  EXPECT_EQ(refusal({.computed = true}), "mma-operand-in-registers");
+  // A parameter of which only factors are read is staged; a left factor that is computed stays in registers.
+  EXPECT_EQ(refusal({.space = global}), "");
+  EXPECT_EQ(refusal({.computed = true}), "");
+  EXPECT_EQ(refusal({.computedRight = true}), "mma-operand-in-registers");
   EXPECT_EQ(refusal({.type = DType::f8e4m3fn, .instruction = "F32_64x64x32_F8"}), "not-supported-here");
 }
 

@@ -189,7 +189,8 @@ LogicalResult Translator::translateCast(mlir::Operation *op) {
                   .Default([](auto) { return std::nullopt; });
   if (!kind)
     return unsupported(op) << "`" << op->getName().getStringRef() << "` is no op of the machine form";
-  set(op->getResult(0), *kind == Cast::BitCast ? bits(value, type) : builder.CreateCast(*kind, value, type));
+  set(op->getResult(0),
+      *kind == Cast::BitCast ? bits(value, type) : keptHere(op->getResult(0), builder.CreateCast(*kind, value, type)));
   return success();
 }
 

@@ -60,6 +60,8 @@ protected:
   virtual llvm::Value *narrow(llvm::Value *value, DType small);
   /// The address that `buffer` begins at, for atomics.
   virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
+  /// What was converted for `result`; a back end may hold it where it was computed.
+  virtual llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) { return converted; }
 
   //===-- Values and types --------------------------------------------------===//
   llvm::Value *get(mlir::Value value) { return values.lookup(value); }

@@ -120,12 +120,18 @@ void NvidiaTranslator::waitForMma(machine::WaitOp op) {
   llvm::SmallVector<Value *> args;
   llvm::SmallVector<llvm::Type *> types;
   std::string outputs, inputs;
-  for (mlir::Value value : op.getValues())
-    for (Value *element : elements(get(value))) {
+  for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
+    for (Value *element : result.use_empty() ? llvm::SmallVector<Value *>() : elements(get(value))) {
       inputs += std::to_string(args.size()) + ",";
       outputs += element->getType()->isFloatTy() ? "=f," : "=r,";
       types.push_back(element->getType());
       args.push_back(element);
+    }
+  // What is not handed on is held: its registers are nobody else's before this.
+  for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults()))
+    for (Value *word : result.use_empty() ? wordList(asProductsTake(value)) : llvm::SmallVector<Value *>()) {
+      inputs += "r,";
+      args.push_back(word);
     }
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getCount()) + ";";
   llvm::Type *type = types.empty()       ? builder.getVoidTy()
@@ -134,6 +140,8 @@ void NvidiaTranslator::waitForMma(machine::WaitOp op) {
   Value *done = assembly(type, text, outputs + inputs + "~{memory}", args, AsmEffect::memory);
   unsigned next = 0;
   for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults())) {
+    if (result.use_empty())
+      continue;
     llvm::Type *resultType = get(value)->getType();
     llvm::SmallVector<Value *> list;
     for (unsigned i = 0; i < countOf(resultType); ++i, ++next)
@@ -147,9 +155,9 @@ LogicalResult NvidiaTranslator::translate(machine::WaitOp op) {
   if (failed(requireCounter(op, kind)))
     return failure();
   if (kind == CounterKind::mma) {
-    for (mlir::Value value : op.getValues()) {
+    for (auto [value, result] : llvm::zip_equal(op.getValues(), op.getResults())) {
       llvm::Type *element = get(value)->getType()->getScalarType();
-      if (!element->isFloatTy() && !element->isIntegerTy(32))
+      if (!element->isFloatTy() && !element->isIntegerTy(32) && !result.use_empty())
         return unsupported(op) << "a wait returns " << value.getType() << ", expected f32 or i32 accumulators";
     }
     waitForMma(op);

@@ -8,6 +8,9 @@
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -149,6 +152,40 @@ static llvm::SmallVector<mlir::Value> registersOf(machine::MmaAsyncOp op) {
   return list;
 }
 
+/// Whether products take the value, or one that it is a part of, as a factor from registers, perhaps in a later trip.
+static bool becomesFactor(mlir::Value value) {
+  llvm::SmallSetVector<mlir::Value, 8> reached;
+  reached.insert(value);
+  for (size_t i = 0; i < reached.size(); ++i)
+    for (mlir::OpOperand &use : reached[i].getUses()) {
+      mlir::Operation *user = use.getOwner();
+      if (auto mma = llvm::dyn_cast<machine::MmaAsyncOp>(user); mma && mma.getLhs() == use.get())
+        return true;
+      if (llvm::isa<mlir::vector::InsertStridedSliceOp, mlir::vector::ShuffleOp>(user))
+        reached.insert(user->getResult(0));
+      auto loop = llvm::dyn_cast<mlir::scf::ForOp>(user->getParentOp());
+      if (loop && llvm::isa<mlir::scf::YieldOp>(user)) {
+        reached.insert(loop.getResult(use.getOperandNumber()));
+        reached.insert(loop.getRegionIterArg(use.getOperandNumber()));
+      }
+      if (auto entered = llvm::dyn_cast<mlir::scf::ForOp>(user))
+        if (mlir::BlockArgument argument = entered.getTiedLoopRegionIterArg(&use))
+          reached.insert(argument);
+    }
+  return false;
+}
+
+/// LLVM moves what is used once behind the branches that follow. A factor would so be converted behind the next
+/// product, and what it is made of takes twice its registers until then.
+Value *NvidiaTranslator::keptHere(mlir::Value result, Value *converted) {
+  if (!becomesFactor(result))
+    return converted;
+  llvm::SmallVector<Value *> words = wordList(converted);
+  for (Value *&word : words)
+    word = assembly(word->getType(), "", "=r,0", {word}, AsmEffect::memory);
+  return fromWords(fromElements(words, vectorOf(builder.getInt32Ty(), words.size())), converted->getType());
+}
+
 /// Whether a register of the op may have been written since the last fence. One that an instruction of the same group
 /// has written needs none.
 bool NvidiaTranslator::needsFence(machine::MmaAsyncOp op) {
@@ -221,6 +258,11 @@ Value *NvidiaTranslator::afterFence(mlir::Value value) {
   return known ? known : get(value);
 }
 
+Value *NvidiaTranslator::asProductsTake(mlir::Value factor) {
+  Value *taken = takenFactors.lookup(factor);
+  return taken ? taken : get(factor);
+}
+
 const MmaKind *NvidiaTranslator::checkAsync(machine::MmaAsyncOp op) {
   auto kind =
       llvm::find_if(target.mmas, [&](const MmaKind &k) { return k.async && k.native.instruction == op.getKind(); });
@@ -290,7 +332,7 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   // Descriptors count from the beginning of the shared block, in units of 16 bytes.
   Value *base = builder.CreateZExt(builder.CreateLShr(sharedNumber(i32(0)), 4), builder.getInt64Ty());
   if (inRegisters)
-    llvm::append_range(args, wordList(afterFence(op.getLhs())));
+    llvm::append_range(args, wordList(takenFactors[op.getLhs()] = afterFence(op.getLhs())));
   else
     args.push_back(builder.CreateAdd(get(op.getLhsDescriptor()), base));
   args.push_back(builder.CreateAdd(get(op.getRhsDescriptor()), base));

@@ -32,6 +32,7 @@ private:
   llvm::Value *fastReciprocal(llvm::Value *x) override;
   llvm::Value *fastReciprocalRoot(llvm::Value *x) override;
   llvm::Value *bufferBase(mlir::Value buffer) override { return get(buffer); }
+  llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) override;
 
   // Memory.cpp
   struct Access {
@@ -65,6 +66,8 @@ private:
   bool needsFence(machine::MmaAsyncOp op);
   void fenceGroup(machine::MmaAsyncOp op);
   llvm::Value *afterFence(mlir::Value value);
+  /// The registers that products really take for a factor.
+  llvm::Value *asProductsTake(mlir::Value factor);
   /// The table's row if the operands are what it takes, otherwise null and a diagnostic.
   const MmaKind *checkAsync(machine::MmaAsyncOp op);
 
@@ -111,6 +114,8 @@ private:
   /// The asynchronous matrix instruction before which the last fence stands, and what came out of it.
   machine::MmaAsyncOp lastFence;
   llvm::DenseMap<mlir::Value, llvm::Value *> fenced;
+  /// Factors in registers as products took them.
+  llvm::DenseMap<mlir::Value, llvm::Value *> takenFactors;
 };
 
 /// `{$3, $4, $5}`: operands of inline PTX, counted from `first`.
