@@ -6,6 +6,9 @@
 //
 //   kernel, four buffers:   mma n, barrier (nobody reads n-1), copy n+3
 //
+// What has to wait for their sums comes behind the copies: then waves whose products are done compute while those of
+// others run, and none waits at the barrier for products of its own.
+//
 // A loop without such copies gets its memory one iteration ahead (SchedulePrefetch.cpp).
 //
 //===----------------------------------------------------------------------===//
@@ -66,6 +69,23 @@ std::vector<bool> comesFirst(const Problem &problem, std::span<const Dependence>
   }
   return first;
 }
+/// What takes sums of products that run by themselves, in their own iteration.
+std::vector<bool> comesLast(const Problem &problem, std::span<const Dependence> dependences) {
+  auto runsByItself = [&](int op) {
+    return problem.operations[op].kind == OpKind::Mma && !problem.operations[op].ticks.empty();
+  };
+  std::vector<bool> last(problem.operations.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence &dep : dependences)
+      if (dep.distance <= 0 && !dep.reuse && !last[dep.to] && !runsByItself(dep.to) &&
+          (last[dep.from] || runsByItself(dep.from))) {
+        last[dep.to] = true;
+        changed = true;
+      }
+  }
+  return last;
+}
 } // namespace
 
 Scheduled scheduleRing(const Problem &problem) {
@@ -74,14 +94,19 @@ Scheduled scheduleRing(const Problem &problem) {
   if (!prepare(problem, dependences, result))
     return result;
   std::vector<int> rings = ringsOf(problem);
-  std::vector<bool> first = comesFirst(problem, dependences);
+  std::vector<bool> first = comesFirst(problem, dependences), last = comesLast(problem, dependences);
   int tiles = tilesThatFit(problem, rings);
   if (rings.empty() || tiles < 2 || std::find(first.begin(), first.end(), false) == first.end())
     return schedulePrefetch(problem);
   std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
   for (int op = 0; op < problem.numOps(); ++op)
-    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, (first[op] ? problem.numOps() : 0) + ranks[op]};
+    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0,
+                          (first[op]  ? 1
+                           : last[op] ? 2
+                                      : 0) *
+                                  problem.numOps() +
+                              ranks[op]};
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;

@@ -427,7 +427,7 @@ TEST(WaveGroups, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({.columns = 32}), "tile-not-multiple-of-mma");
   EXPECT_EQ(refusal({.space = global}), "mma-operand-in-registers");
   EXPECT_EQ(refusal({.computed = true}), "mma-operand-in-registers");
-  EXPECT_EQ(refusal({.type = DType::f8e4m3fn, .instruction = "F32_64x64x32_F8"}), "not-supported-here");
+  EXPECT_EQ(refusal({.type = DType::f8e4m3fn, .instruction = "F32_64x64x16_F16"}), "mma-type-mismatch");
 }
 
 } // namespace
