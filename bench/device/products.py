@@ -29,6 +29,7 @@ WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
              "ring": ["--schedule", "ring", *BYTES]}
+BYTE_KERNELS = ("gemm", "gemm_nn")  # those that the library has of them
 BYTE_WAYS |= {way + ", short sums": [*words, "--short-sums", "on"] for way, words in list(BYTE_WAYS.items())}
 REPEATS = 300
 
@@ -41,7 +42,7 @@ def cases():
                 for size in SIZES + (ODD if way == "auto" else []):
                     m, n, k = size
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
-        for way, words in BYTE_WAYS.items():
+        for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():
             for m, n, k in SIZES + (ODD if way.startswith("auto") else []):
                 yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
 
