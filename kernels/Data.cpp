@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace soliton;
 using namespace soliton::kernels;
@@ -74,6 +75,18 @@ const Array &Problem::output() const {
   throw std::out_of_range("no output");
 }
 
+ProblemOptions ProblemOptions::on(const Target *target, bool accepted) const {
+  ProblemOptions options = *this;
+  if (!target)
+    return options;
+  options.nativeF8 = target->fp8e4m3;
+  for (const MmaKind &kind : target->mmas)
+    if (kind.sumBits)
+      options.shortSums = {std::ldexp(1.0, -static_cast<int>(kind.sumBits)),
+                           accepted ? std::numeric_limits<size_t>::max() : static_cast<size_t>(kShortSum)};
+  return options;
+}
+
 Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, const Sizes &sizes,
                              const ProblemOptions &options) {
   return makeProblem(entry.arguments(variant), variant, sizes, options);
@@ -82,6 +95,8 @@ Problem kernels::makeProblem(const KernelEntry &entry, const Variant &variant, c
 Problem kernels::makeProblem(std::vector<ArgumentInfo> arguments, const Variant &variant, const Sizes &sizes,
                              const ProblemOptions &options) {
   Problem problem{.variant = variant, .sizes = sizes, .arguments = std::move(arguments), .integers = options.integers};
+  if (DType input = variant.input.resolve(options.nativeF8); isFloat(input) && bits(input) == 8)
+    problem.shortSums = options.shortSums;
   Random random(options.seed);
   for (const ArgumentInfo &argument : problem.arguments) {
     Array array{.type = argument.type.resolve(options.nativeF8)};

@@ -18,9 +18,9 @@ struct Operand2d {
   const double *values;
   size_t row, k;
 };
-/// One product, row-major [M, N], with 2·K·u·Σ|a||b| for its error.
+/// One product, row-major [M, N], with 2·K·u·Σ|a||b| for its error, and what short sums lose.
 void addProduct(const Operand2d &a, const Operand2d &b, size_t rows, size_t columns, size_t depth, double *values,
-                double *errors);
+                double *errors, const ShortSums &shortSums = {});
 
 const KernelEntry &copyEntry();
 const KernelEntry &transposeEntry();

@@ -114,7 +114,8 @@ Expected productReference(const GemmOptions &options, const Problem &problem) {
     Operand2d a{&problem["a"].values[batch * rows * depth], options.leftByK ? 1 : depth, options.leftByK ? rows : 1};
     Operand2d b{&problem["b"].values[batch * columns * depth], options.rightByK ? 1 : depth,
                 options.rightByK ? columns : 1};
-    addProduct(a, b, rows, columns, depth, &values[batch * rows * columns], &errors[batch * rows * columns]);
+    addProduct(a, b, rows, columns, depth, &values[batch * rows * columns], &errors[batch * rows * columns],
+               problem.shortSums);
   }
   if (options.bias)
     for (size_t i = 0; i != values.size(); ++i) {
@@ -200,7 +201,7 @@ std::vector<Constraint> kernels::productTiles(bool batched, TilingOptions loop) 
 }
 
 void kernels::addProduct(const Operand2d &a, const Operand2d &b, size_t rows, size_t columns, size_t depth,
-                         double *values, double *errors) {
+                         double *values, double *errors, const ShortSums &shortSums) {
   std::vector<double> byK(depth * columns); // neighbours in the innermost loop
   for (size_t n = 0; n != columns; ++n)
     for (size_t k = 0; k != depth; ++k)
@@ -215,5 +216,5 @@ void kernels::addProduct(const Operand2d &a, const Operand2d &b, size_t rows, si
       }
     }
   for (size_t i = 0; i != rows * columns; ++i)
-    errors[i] *= 2 * static_cast<double>(depth) * kF32Roundoff;
+    errors[i] *= 2 * static_cast<double>(depth) * kF32Roundoff + shortSums.lost(depth);
 }

@@ -14,6 +14,7 @@
 #include "soliton/soliton.h"
 #include "soliton/target/Target.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -72,6 +73,16 @@ struct Array {
 
 using Sizes = std::map<std::string, int64_t>;
 
+/// What a matrix unit may lose of a sum of 8-bit floats beside what rounding to f32 loses: so much of the largest term
+/// for each of so many terms.
+struct ShortSums {
+  double roundoff = 0;
+  size_t terms = 0;
+
+  /// Of Σ|a||b| over `depth` products, with the bound's factor of two.
+  double lost(size_t depth) const { return 2 * static_cast<double>(std::min(depth, terms)) * roundoff; }
+};
+
 struct Problem {
   Variant variant;
   Sizes sizes;
@@ -80,6 +91,7 @@ struct Problem {
   std::vector<Array> arrays = {};
   /// Inputs are small integers, so that sums and products are exact in any order.
   bool integers = false;
+  ShortSums shortSums = {};
 
   int64_t size(const std::string &name) const { return sizes.at(name); }
   const Array &operator[](std::string_view name) const;
@@ -140,6 +152,10 @@ struct ProblemOptions {
   bool integers = false;
   /// What `f8` is on the target.
   DType nativeF8 = DType::f8e4m3fn;
+  ShortSums shortSums = {};
+
+  /// With what is the target's, if there is one. `accepted`: the kernel was compiled with short sums.
+  ProblemOptions on(const Target *target, bool accepted = false) const;
 };
 
 /// Inputs for a kernel at these sizes; the same for the same seed everywhere.

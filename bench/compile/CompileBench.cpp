@@ -3,6 +3,7 @@
 //   compile-bench machine TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]]    from tracing to the machine form; one JSON line
 //   compile-bench hsaco TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]]      down to a code object, with LLVM's share
 //   compile-bench kernel TARGET KERNEL SIZES [REPS [SCHEDULE]]          any kernel, to the machine form: B=1,H=32,…
+//   compile-bench ptx TARGET KERNEL SIZES [REPS [SCHEDULE]]             the same down to PTX, with LLVM's share
 //   compile-bench chain N [REPS]                                        a chain of N element-wise ops
 //
 // The kernel is `gemm`, of f16, or another of the library, of the first of its element types. The first compilation of
@@ -102,7 +103,10 @@ Sample compileKernel(const Job &job) {
   for (const kernels::DefaultSize &size : entry->sizes)
     values[size.name] = size.value;
   for (const kernels::DefaultSize &tile : entry->tilesFor(variant, *target))
-    values[tile.name] = tile.value;
+    if (job.schedule == "auto") // which chooses them itself
+      options.defaults.emplace_back(sym::Expr::symbol(tile.name), tile.value);
+    else
+      values[tile.name] = tile.value;
   for (const auto &[name, value] : job.sizes)
     values[name] = value;
   for (const auto &[name, value] : values)
@@ -152,11 +156,12 @@ int main(int argc, char **argv) {
     return i < words.size() ? std::strtoll(words[i].c_str(), nullptr, 10) : otherwise;
   };
   std::string mode = word(0, "");
-  bool chain = mode == "chain", product = mode == "machine" || mode == "hsaco";
-  if (!(chain || (product && words.size() >= 5) || (mode == "kernel" && words.size() >= 4))) {
+  bool chain = mode == "chain", product = mode == "machine" || mode == "hsaco",
+       ofKernel = mode == "kernel" || mode == "ptx";
+  if (!(chain || (product && words.size() >= 5) || (ofKernel && words.size() >= 4))) {
     std::fprintf(stderr,
                  "usage: compile-bench machine|hsaco TARGET BM BN BK [REPS [SCHEDULE [KERNEL]]], "
-                 "compile-bench kernel TARGET KERNEL SIZES [REPS [SCHEDULE]], or compile-bench chain N [REPS]\n");
+                 "compile-bench kernel|ptx TARGET KERNEL SIZES [REPS [SCHEDULE]], or compile-bench chain N [REPS]\n");
     return 2;
   }
   Job job;
@@ -173,8 +178,12 @@ int main(int argc, char **argv) {
                      {"WAVES_N", 2}},
            .kind = mode == "hsaco" ? rt::ImageKind::hsaco : rt::ImageKind::emulator,
            .schedule = word(6, "none")};
-  if (mode == "kernel")
-    job = {.kernel = words[2], .target = words[1], .sizes = sizesOf(words[3]), .schedule = word(5, "none")};
+  if (ofKernel)
+    job = {.kernel = words[2],
+           .target = words[1],
+           .sizes = sizesOf(words[3]),
+           .kind = mode == "ptx" ? rt::ImageKind::ptx : rt::ImageKind::emulator,
+           .schedule = word(5, "none")};
   int64_t repetitions = number(chain ? 2 : product ? 5 : 4, 20);
   auto once = [&] { return chain ? compileChain(number(1, 2000)) : compileKernel(job); };
   Sample cold = once();

@@ -25,6 +25,12 @@ TILE = ["--mma", "F32_64x128x16_F16", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=
 WAYS = {"auto": ["--schedule", "auto"]}
 WAYS |= {schedule: ["--schedule", schedule, *TILE] for schedule in ("none", "prefetch", "modulo", "four_stage", "ring")}
 WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
+# 8-bit floats: sums that go on in f32 after every tile, and short ones.
+BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
+BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
+             "ring": ["--schedule", "ring", *BYTES]}
+BYTE_KERNELS = ("gemm", "gemm_nn")  # those that the library has of them
+BYTE_WAYS |= {way + ", short sums": [*words, "--short-sums", "on"] for way, words in list(BYTE_WAYS.items())}
 REPEATS = 300
 
 
@@ -36,6 +42,9 @@ def cases():
                 for size in SIZES + (ODD if way == "auto" else []):
                     m, n, k = size
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
+        for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():
+            for m, n, k in SIZES + (ODD if way.startswith("auto") else []):
+                yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
 
 
 def prepare(compiler):
@@ -60,10 +69,10 @@ def check(driver, compiler, case):
     import torch
 
     kernel, dtype, way, (m, n, k), words = case
-    element = {"f16": torch.float16, "bf16": torch.bfloat16}[dtype]
+    element = {"f16": torch.float16, "bf16": torch.bfloat16, "f8": torch.float8_e4m3fn}[dtype]
     left, right = KERNELS[kernel]
-    a = torch.randint(-2, 3, (k, m) if left else (m, k), device="cuda").to(element)
-    b = torch.randint(-2, 3, (k, n) if right else (n, k), device="cuda").to(element)
+    a = torch.randint(-2, 3, (k, m) if left else (m, k), device="cuda").float().to(element)
+    b = torch.randint(-2, 3, (k, n) if right else (n, k), device="cuda").float().to(element)
     guard = 8
     whole = torch.full((m + 2 * guard, n), float("nan"), device="cuda", dtype=torch.float32)
     whole[:guard], whole[guard + m:] = 7.0, 7.0

@@ -74,6 +74,7 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         "subs": _substitutions(trace, options),
         "dynamic": dynamic,
         "direct_copies": bool(options.use_global_to_shared),
+        "short_sums": bool(options.short_sums),
         "allow_spills": True,
     }
     if options.override_schedule:

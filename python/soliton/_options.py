@@ -179,6 +179,8 @@ class WaveCompileOptions:
     # that can, otherwise the emulator).
     match_width_only: bool = False
     run_on: str = ""
+    # Ours: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them.
+    short_sums: bool = False
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 

@@ -51,6 +51,11 @@ def test_texts_and_files(tmp_path, capsys):
     assert "mfma" in run.assembly and "wave.mma" in run.mlir
 
 
+def test_short_sums_are_asked_for_by_name():
+    assert "short_sums" in compiled(short_sums=True).mlir
+    assert "short_sums" not in compiled().mlir
+
+
 @pytest.mark.parametrize("schedule", [SchedulingType.MODULO, SchedulingType.PREFETCH])
 def test_a_schedule_is_dumped_and_taken_again(tmp_path, schedule):
     first = compiled(schedule=schedule, dump_schedule=tmp_path / "gemm.schedule")

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 
 namespace soliton {
 using frontend::OpKind;
@@ -22,6 +23,9 @@ struct ProductTile {
 };
 constexpr ProductTile kProductTiles[] = {
     {128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.9}, {64, 128, 0.7}, {64, 64, 0.5}};
+/// The same where sums go on in f32 after every tile: those and the accumulator are 192 registers at 128 by 192. Speeds
+/// are those of kernels that were written by hand (docs/decisions/0039-sums-of-bytes.md).
+constexpr ProductTile kRestartedTiles[] = {{128, 192, 1.0}, {128, 128, 0.91}, {64, 128, 0.7}, {64, 64, 0.5}};
 /// What an iteration takes of K: a row of 128 bytes, within which shared memory exchanges chunks. More of them, or
 /// fewer columns, were no faster where there are few rows (docs/decisions/0038-boxes-rings-auto.md).
 constexpr int64_t kRowBytes = 128;
@@ -31,7 +35,8 @@ constexpr int64_t kRaster = 8;
 /// The one product of a kernel, in a loop along its contracted dimension.
 struct Product {
   Expr rows, columns, depth;
-  DType type = DType::f16;
+  /// Of the factors' elements, which are as wide as each other.
+  DType lhs = DType::f16, rhs = DType::f16;
 };
 
 using Bindings = std::map<std::string, int64_t>;
@@ -79,10 +84,11 @@ std::optional<Product> findProduct(const Program &program) {
   const frontend::TileInfo &lhs = program.values[found->operands[0]].tile,
                            &rhs = program.values[found->operands[1]].tile;
   const std::vector<Expr> &acc = program.values[found->results[0]].tile.dims;
-  if (acc.size() < 2 || lhs.type != rhs.type || !isStaged(program, found->operands[0]) ||
+  DType left = lhs.type.resolve(), right = rhs.type.resolve();
+  if (acc.size() < 2 || bits(left) != bits(right) || !isStaged(program, found->operands[0]) ||
       !isStaged(program, found->operands[1]))
     return std::nullopt;
-  Product product{acc[acc.size() - 2], acc.back(), {}, lhs.type.resolve()};
+  Product product{acc[acc.size() - 2], acc.back(), {}, left, right};
   for (Expr dim : lhs.dims)
     if (std::find(acc.begin(), acc.end(), dim) == acc.end())
       product.depth = dim;
@@ -168,8 +174,8 @@ private:
 };
 
 std::string instructionOf(int64_t columns, DType type) {
-  bool bytes = type == DType::i8;
-  return (bytes ? "I32_64x" : "F32_64x") + std::to_string(columns) + (bytes ? "x32_I8" : "x16_F16");
+  std::string depth = type == DType::i8 ? "x32_I8" : bits(type) == 8 ? "x32_F8" : "x16_F16";
+  return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
 }
 
 /// How much of the machine the tiles keep busy: of whole rounds of all compute units, the part that has a tile.
@@ -197,7 +203,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = kRowBytes * 8 / bits(product.type);
+  int64_t deep = kRowBytes * 8 / bits(product.lhs);
   constexpr int64_t rowsPerWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
       !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, rowsPerWave) ||
@@ -207,7 +213,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
-  choice.options.mma = instructionOf(tile.columns, product.type);
+  choice.options.mma = instructionOf(tile.columns, product.lhs);
   choice.options.directCopies = true;
   choice.options.stagedWrites = true;
   if (choice.options.raster == 0)
@@ -251,10 +257,18 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
 
 /// Matrix instructions that several waves issue together, for elements of that type.
 bool hasGroupInstructions(const Target &target, DType type) {
-  return std::ranges::any_of(target.mmas, [&](const MmaKind &kind) {
-    return kind.async && kind.lhs.type == type && kind.rhs.type == type && type != DType::f8e4m3fn &&
-           type != DType::f8e5m2;
+  return std::ranges::any_of(
+      target.mmas, [&](const MmaKind &kind) { return kind.async && kind.lhs.type == type && kind.rhs.type == type; });
+}
+
+/// Tiles for the instructions of several waves that multiply such elements; none where there are none.
+std::span<const ProductTile> tilesFor(const Product &product, const Target &target, bool shortSums) {
+  auto kind = std::ranges::find_if(target.mmas, [&](const MmaKind &each) {
+    return each.async && each.lhs.type == product.lhs && each.rhs.type == product.rhs;
   });
+  if (kind == target.mmas.end())
+    return {};
+  return kind->sumBits && !shortSums ? std::span<const ProductTile>(kRestartedTiles) : kProductTiles;
 }
 
 bool hasLoopWithProduct(const Program &program) {
@@ -272,8 +286,8 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   std::optional<Product> product = findProduct(program);
   const auto *hardware = program.findAny<HardwareConstraint>();
   bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
-  if (target && product && isOpen && hasGroupInstructions(*target, product->type))
-    for (const ProductTile &tile : kProductTiles)
+  if (target && product && isOpen)
+    for (const ProductTile &tile : tilesFor(*product, *target, options.shortSums))
       if (auto row = productBy(tile, *product, program, options, *target))
         rows.push_back(std::move(*row));
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);

@@ -116,9 +116,20 @@ TEST(Auto, KeepsWhatWasSaid) {
 
 TEST(Auto, OtherTargetsAndTypes) {
   EXPECT_EQ(chooseAutomatically(product(), withTiles(options(512, 512, 512, "gfx942"))).size(), 2u);
-  EXPECT_EQ(chooseAutomatically(product(f8), withTiles(options(512, 512, 512))).size(), 2u);
   CompileOptions plain = withTiles(options(512, 512, 512, "gfx942"));
   EXPECT_EQ(boundTo(chooseAutomatically(product(), plain).front().options, "BK"), 32);
+}
+
+/// Sums that go on in f32 after every tile take as many registers as the accumulator.
+TEST(Auto, SumsOfBytes) {
+  CompileOptions large = options(8192, 8192, 8192);
+  std::vector<AutoChoice> exact = chooseAutomatically(product(f8), large);
+  EXPECT_EQ(exact.front().options.mma, "F32_64x192x32_F8");
+  EXPECT_EQ(boundTo(exact.front().options, "BK"), 128);
+  EXPECT_FALSE(exact.front().options.shortSums);
+  EXPECT_EQ(chooseAutomatically(product(f8), options(512, 512, 512)).front().options.mma, "F32_64x64x32_F8");
+  large.shortSums = true;
+  EXPECT_EQ(chooseAutomatically(product(f8), large).front().options.mma, "F32_64x256x32_F8");
 }
 
 TEST(Auto, Right) {

@@ -50,6 +50,9 @@ struct CompileOptions {
   int64_t raster = 0;
   /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
   std::string mma = {};
+  /// Sums of 8-bit floats stay in the accumulator of matrix instructions that keep few bits of them: faster, and far
+  /// off where many terms have one sign. Without it they go on in f32 after every tile of K.
+  bool shortSums = false;
   /// Tensors whose rows are not aligned are copied before each launch, where that pays, so that tiles are read wide.
   RowPadding paddedRows = RowPadding::automatic;
   /// Sizes that are known at launch may place what a workgroup touches of a tensor more than 2 GiB apart. Without it

@@ -102,6 +102,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("staged writes", options.stagedWrites)
       .add("raster", options.raster)
       .add("mma", options.mma)
+      .add("short sums", options.shortSums)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))
       .add("wide offsets", options.wideOffsets)
       .add("spills", options.allowSpills)

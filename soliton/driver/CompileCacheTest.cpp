@@ -71,6 +71,9 @@ TEST_F(CompileCache, WhatDecidesTheCodeDecidesTheKey) {
   other.wideOffsets = true;
   EXPECT_FALSE(compiled(scale(2), other, rt::ImageKind::emulator)) << "another option";
   other = options();
+  other.shortSums = true;
+  EXPECT_FALSE(compiled(scale(2), other, rt::ImageKind::emulator)) << "sums that are allowed to be short";
+  other = options();
   other.schedule.name = "list";
   EXPECT_FALSE(compiled(scale(2), other, rt::ImageKind::emulator)) << "another schedule";
   EXPECT_TRUE(compiled(scale(2), options(), rt::ImageKind::emulator));

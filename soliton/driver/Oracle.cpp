@@ -25,6 +25,18 @@ static std::optional<DType> computedType(Operation *op) {
   return type && isFloat(*type) ? type : std::nullopt;
 }
 
+/// What the matrix instruction that the product names loses of a term: more than its type where its sums are short.
+static double roundoffOf(MmaOp mma, const Geometry &geometry) {
+  auto element = [](Value value) { return dtypeOf(cast<TileType>(value.getType()).getElementType()); };
+  std::optional<DType> lhs = element(mma.getLhs()), rhs = element(mma.getRhs()), acc = element(mma.getAcc());
+  if (!lhs || !rhs || !acc)
+    return 0;
+  std::optional<std::string> name = mma.getKind() ? std::optional(mma.getKind()->str()) : geometry.mmaName();
+  MmaChoice choice = selectMma(geometry.target(), name ? std::optional<std::string_view>(*name) : std::nullopt,
+                               {*lhs, *rhs, *acc, mma.isScaled()});
+  return choice && choice.kind->sumBits ? std::ldexp(1.0, -static_cast<int>(choice.kind->sumBits)) : 0;
+}
+
 /// Whether integers stay integers: sums, products, comparisons and moves, no functions and no fractions.
 static bool keepsIntegers(Operation *op) {
   if (auto tileOp = dyn_cast<TileOpInterface>(op); tileOp && tileOp.isTranscendental())
@@ -199,8 +211,10 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
     if (std::optional<DType> type = computedType(op))
       roundoff = std::max(roundoff, epsilon(*type) / 2);
     roundings += 8;
-    if (auto mma = dyn_cast<MmaOp>(op))
+    if (auto mma = dyn_cast<MmaOp>(op)) {
       roundings += static_cast<double>(evaluated(sizeSymbol(mma.getContractedDim().getValue()), *geometry, symbols));
+      roundoff = std::max(roundoff, roundoffOf(mma, *geometry));
+    }
     if (auto reduce = dyn_cast<ReduceOp>(op))
       roundings += static_cast<double>(evaluated(sizeSymbol(reduce.getDim()), *geometry, symbols));
     if (auto scan = dyn_cast<ScanOp>(op))

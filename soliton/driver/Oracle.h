@@ -13,7 +13,7 @@
 //   d, s  what noise in sums and functions, and in narrow results, moves the element by (interpreter/Noise.h); an
 //         integer may be off by as much too, where comparisons of floats decide it
 //   n     roundings on the way to an element: all that is contracted, and eight for each operation
-//   u     unit roundoff of the coarsest type that is computed in
+//   u     unit roundoff of the coarsest type that is computed in, or of short sums
 //   S     the element's value where every input is replaced by its absolute value: Σ|a||b|
 //
 //===----------------------------------------------------------------------===//

@@ -78,6 +78,8 @@ void fromMatrix(Workgroup &group, DType type, const Fragment &fragment, void *wo
 }
 
 void multiply(Workgroup &group, const MmaKind &kind, uint32_t rows) {
+  if (kind.sumBits)
+    return multiplyShort(group, kind, rows);
   int m = static_cast<int>(rows), n = static_cast<int>(kind.n), k = static_cast<int>(kind.k);
   bool exact = hasExactProducts(kind.a) && hasExactProducts(kind.b);
   for (uint32_t block = 0; block < kind.blocks; ++block) {

@@ -96,6 +96,32 @@ TEST(Mma, AccumulatesByFmaInOrder) {
   }
 }
 
+/// One row and one column of a product of e4m3 that is added up in few bits; all other elements are zeros.
+double shortSum(double start, const std::vector<std::pair<double, double>> &terms) {
+  MmaKind kind = samples::mma16x16x16();
+  kind.a = kind.b = DType::f8e4m3fn;
+  kind.sumBits = 13;
+  Matrix a(256), b(256), c(256);
+  c[0] = encode(DType::f32, start);
+  for (size_t k = 0; k < terms.size(); ++k) {
+    a[k] = encode(kind.a, terms[k].first);
+    b[k * 16] = encode(kind.b, terms[k].second);
+  }
+  return decode(DType::f32, multiply(kind, a, b, c, 64)[0]);
+}
+
+TEST(Mma, ShortSumsCutEveryTermBelowTheLargest) {
+  EXPECT_EQ(shortSum(8192, {{1.5, 1}, {1.5, 1}, {-1.75, 1}}), 8192 + 1 + 1 - 1);
+  // The largest may be a product, and the sum so far may be cut too.
+  EXPECT_EQ(shortSum(0.75, {{256, 32}, {1, 1}}), 8192 + 1);
+  EXPECT_EQ(shortSum(8191.5, {{1, 0.5}, {1, 1}}), 8191.5 + 0.5 + 1);
+  // A product's exponent is the sum of those of its factors: 1.5 · 1.5 does not count as 2.
+  EXPECT_EQ(shortSum(0, {{1.5, 1.5}, {0x1p-7, 0x1p-6}, {0x1p-6, 0x1p-8}}), 2.25 + 0x1p-13);
+  EXPECT_EQ(shortSum(0x1p-140, {}), 0x1p-140);
+  EXPECT_EQ(shortSum(0, {}), 0);
+  EXPECT_TRUE(std::isnan(shortSum(1, {{NAN, 1}, {1, 1}})));
+}
+
 TEST(Mma, HalfAccumulatorRoundsOnce) {
   std::mt19937 random(9);
   MmaKind kind = samples::mma16x8x16();

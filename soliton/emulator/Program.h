@@ -357,14 +357,18 @@ struct Fragment {
 /// Arithmetic: f64: fma over kk ascending, starting from C. Float inputs with an f32 accumulator (or a narrower one,
 /// rounded once at the end): products exact, accumulated by f32 fma over kk ascending, starting from C. Integers:
 /// exact, wrapping at 32 bits. Scaled: each block of `scaleBlock` products is summed in f64, multiplied by both e8m0
-/// scales and added to the f32 accumulator with one rounding. For MmaAsync `waves` waves share one product: m rows in
-/// total, a wave's fragments number its own m / waves rows.
+/// scales and added to the f32 accumulator with one rounding. With `sumBits` C and all products of an instruction are
+/// cut, towards zero, so many bits below the largest exponent of any of them (a product's is the sum of its factors'),
+/// and then summed exactly: what an H200 was measured to do with 8-bit floats. For MmaAsync `waves` waves share one
+/// product: m rows in total, a wave's fragments number its own m / waves rows.
 struct MmaKind {
   std::string name;
   uint32_t m = 0, n = 0, k = 0, blocks = 1;
   uint32_t waves = 1;
   DType a = DType::f16, b = DType::f16, acc = DType::f32;
   Fragment fragA = {}, fragB = {}, fragAcc = {};
+  /// 0: sums are as long as the accumulator's type.
+  uint32_t sumBits = 0;
   /// 0: no scales. Otherwise element numbers of the scales are row * (k / scaleBlock) + kk / scaleBlock (columns for
   /// B).
   uint32_t scaleBlock = 0;

@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 5;
+constexpr uint32_t kVersion = 6;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {
@@ -99,7 +99,7 @@ void visit(Stream &s, Instr &i) {
 template <typename Stream>
 void visit(Stream &s, MmaKind &k) {
   s.text(k.name);
-  scalars(s, k.m, k.n, k.k, k.blocks, k.waves, k.a, k.b, k.acc, k.scaleBlock);
+  scalars(s, k.m, k.n, k.k, k.blocks, k.waves, k.a, k.b, k.acc, k.sumBits, k.scaleBlock);
   for (Fragment *f : {&k.fragA, &k.fragB, &k.fragAcc, &k.fragScaleA, &k.fragScaleB})
     visit(s, *f);
 }
@@ -142,7 +142,7 @@ void visit(Stream &s, Program &p) {
     scalars(s, r.shared, r.argument, r.offset, r.bytes);
   });
   s.list(p.addresses, 28, [&](Address &a) { scalars(s, a.region, a.lane, a.uniform, a.base, a.limit, a.immediate); });
-  s.list(p.mmaKinds, 70, [&](MmaKind &k) { visit(s, k); });
+  s.list(p.mmaKinds, 74, [&](MmaKind &k) { visit(s, k); });
   s.list(p.matrixKinds, 24, [&](MatrixKind &k) { visit(s, k); });
   s.list(p.maps, 165, [&](TensorMap &m) { visit(s, m); });
   s.list(p.tiles, 17,

@@ -127,6 +127,11 @@ std::string checkMma(const Program &p, const MmaKind &kind) {
   if (!checkFragment(kind.fragA, sizeA, p.waveSize) || !checkFragment(kind.fragB, sizeB, p.waveSize) ||
       !checkFragment(kind.fragAcc, sizeAcc, p.waveSize) || kind.fragAcc.registers == 0)
     return where + "a fragment does not fit the shape";
+  constexpr uint32_t kMostSumBits = 16; // cut terms are added up in 32 bits
+  bool isShort = kind.acc == DType::f32 && narrow && bits(kind.a) <= 8 && bits(kind.b) <= 8 && kind.blocks == 1 &&
+                 kind.scaleBlock == 0 && kind.sumBits <= kMostSumBits && kind.k <= (1u << (30 - kMostSumBits - 2));
+  if (kind.sumBits && !isShort)
+    return where + "short sums are of 8-bit floats in f32";
   if (kind.scaleBlock == 0)
     return {};
   if (kind.k % kind.scaleBlock != 0 || !narrow || kind.blocks != 1)

@@ -393,6 +393,8 @@ void toMatrix(Workgroup &group, char operand, DType type, const Fragment &fragme
 void fromMatrix(Workgroup &group, DType type, const Fragment &fragment, void *words);
 /// C += A·B on the workgroup's dense matrices, by kind.
 void multiply(Workgroup &group, const MmaKind &kind, uint32_t rows);
+/// The same where terms are cut below the largest one (ShortSums.cpp).
+void multiplyShort(Workgroup &group, const MmaKind &kind, uint32_t rows);
 
 /// The lanes of the wave in which a one-element i1 slot is set.
 uint64_t lanesWhere(Wave &wave, Slot slot);

@@ -35,7 +35,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
     memory past the registers, where the target can. `staged_writes` asks for tiles whose lanes hold too little of a row to go to
     global memory through shared memory. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
-    many along the first, so that those that run together read the same rows and columns. `geometry` is what the constraints say, once they were resolved.
+    many along the first, so that those that run together read the same rows and columns. `short_sums` accepts that a matrix instruction
+    whose accumulator is short adds up more in it than one tile. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -62,7 +63,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, ArrayAttr:$constraints,
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
-                       OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster);
+                       OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
+                       UnitAttr:$short_sums);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c8

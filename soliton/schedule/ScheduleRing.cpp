@@ -6,6 +6,9 @@
 //
 //   kernel, four buffers:   mma n, barrier (nobody reads n-1), copy n+3
 //
+// What has to wait for their sums comes behind the copies: then waves whose products are done compute while those of
+// others run, and none waits at the barrier for products of its own.
+//
 // Where a product waits for arithmetic on the sum of another one, as the second of attention waits for weights, it
 // comes a trip later, behind the first one of the next iteration: both are under way while lanes compute.
 //
@@ -161,14 +164,6 @@ bool isForLater(const Problem &problem, int copy, const std::vector<bool> &later
   return false;
 }
 
-/// What uses tiles, then the copies that take the place of those before.
-void placePlainly(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
-                  int tiles, Schedule &schedule) {
-  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
-  for (int op = 0; op < problem.numOps(); ++op)
-    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, (first[op] ? problem.numOps() : 0) + ranks[op]};
-}
-
 /// Ranks by which every op comes right before the first that needs it, so that values live briefly: of sixteen pieces
 /// the first goes all the way before the second begins.
 class ShortLives {
@@ -226,6 +221,33 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
     // What is needed sooner is copied first, so that a wait for it leaves the rest on its way.
     bool isUrgent = part == Copies && stage > 0;
     schedule.slots[op] = {stage, 0, 0, part * problem.numOps() + (isUrgent ? 0 : ranks[op])};
+  }
+}
+
+/// What takes sums of products that run by themselves, in their own iteration.
+std::vector<bool> comesLast(const Problem &problem, std::span<const Dependence> dependences) {
+  auto runsByItself = [&](int op) { return isAsyncProduct(problem.operations[op]); };
+  std::vector<bool> last(problem.operations.size(), false);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence &dep : dependences)
+      if (dep.distance <= 0 && !dep.reuse && !last[dep.to] && !runsByItself(dep.to) &&
+          (last[dep.from] || runsByItself(dep.from))) {
+        last[dep.to] = true;
+        changed = true;
+      }
+  }
+  return last;
+}
+
+/// What uses tiles, then the copies that take the place of those before, then what takes sums.
+void placePlainly(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
+                  int tiles, Schedule &schedule) {
+  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
+  std::vector<bool> last = comesLast(problem, dependences);
+  for (int op = 0; op < problem.numOps(); ++op) {
+    int part = first[op] ? 1 : last[op] ? 2 : 0;
+    schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, part * problem.numOps() + ranks[op]};
   }
 }
 } // namespace

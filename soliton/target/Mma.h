@@ -52,6 +52,9 @@ struct MmaKind {
   int64_t waves = 1;
   /// Asynchronous: the accumulator is pending until a wait.
   bool async = false;
+  /// Its sums are short: every term of one instruction, the accumulator among them, is cut so many bits below the
+  /// largest exponent of any of them. 0: nothing is lost but what rounding to the accumulator's type loses.
+  int64_t sumBits = 0;
   /// One e8m0 scale per this many K elements of each operand; 0 for none.
   int64_t scaleBlock = 0;
   /// Who holds the scales, over "M"/"N" and "K" counted in scale blocks.
@@ -66,6 +69,10 @@ struct MmaKind {
   /// All pieces in issue order: M, then N, then K innermost (one accumulator's chain is consecutive).
   std::vector<MmaPiece> pieces() const;
 };
+
+/// Products that a short accumulator adds up before its sum goes on in f32, unless the author accepts more: 128 bytes
+/// of a row. On an H200 twice as many lose 1.2 times as much and are no faster (docs/decisions/0039-sums-of-bytes.md).
+inline constexpr int64_t kShortSum = 128;
 
 /// Every name that some target's table holds or that Wave defines, for messages.
 std::vector<std::string> knownMmaNames();

@@ -118,8 +118,8 @@ static LogicalResult checkWaveGroups(MmaOp mma, const MmaKind &kind, const Geome
          << (geometry[depth].waves > 1 ? ", and waves share `" + depth.name() + "`" : "");
 }
 
-/// A parameter of the global space of which nothing but factors of such instructions is read joins the shared space: its
-/// tiles take no registers then, and come in whole rows.
+/// A parameter of the global space of which nothing but factors of such instructions is read joins the shared space:
+/// its tiles take no registers then, and come in whole rows.
 static void stageFactor(Value factor, const Geometry &geometry) {
   auto read = factor.getDefiningOp<ReadOp>();
   auto parameter = read ? dyn_cast<BlockArgument>(read.getMemory()) : BlockArgument();
@@ -145,19 +145,32 @@ static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind) {
   return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
              .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
                    "out to get the target's default")
-         << "`" << kind.name << "` reads its right factor from shared memory by itself, and this one is no tile that is "
+         << "`" << kind.name
+         << "` reads its right factor from shared memory by itself, and this one is no tile that is "
          << "read of a parameter there";
+}
+
+/// What a short accumulator adds up before the sum goes on in f32 is one tile.
+static LogicalResult checkShortSum(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  StringAttr dim = mma.getContractedDim();
+  int64_t depth = wavePart(dim, /*loop=*/true, geometry);
+  if (kind.sumBits == 0 || depth <= kShortSum || mma->getParentOfType<KernelOp>().getShortSums())
+    return success();
+  std::string most = std::to_string(kShortSum);
+  return report(mma.getLoc(), DiagId::NotSupportedHere)
+             .hint("choose a tile of `" + dim.getValue().str() + "` of at most " + most +
+                   ", or accept what is lost: `shortSums` of the options, `--short-sums on`")
+         << "`" << kind.name << "` adds up in " << kind.sumBits << " bits, so that a sum goes on in f32 after " << most
+         << " products at most; a tile has " << depth << " along `" << dim.getValue() << "`";
 }
 
 /// An instruction of several waves that reads its factors from shared memory.
 static LogicalResult bindInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
-  if (kind.acc.type == DType::f32 && bits(kind.lhs.type) == 8)
-    return report(mma.getLoc(), DiagId::NotSupportedHere).hint("leave `mma` out to get the target's default")
-           << "`" << kind.name << "` keeps 13 bits of the sums of 8-bit floats, which nothing makes up for yet";
   mma.setKind(kind.name);
   stageFactor(mma.getLhs(), geometry);
   stageFactor(mma.getRhs(), geometry);
-  if (failed(checkWaveGroups(mma, kind, geometry)) || failed(checkFactors(mma, kind)))
+  if (failed(checkWaveGroups(mma, kind, geometry)) || failed(checkFactors(mma, kind)) ||
+      failed(checkShortSum(mma, kind, geometry)))
     return failure();
   for (auto [dim, size, loop] : {std::tuple(mma.getColumnDim(), kind.n, false), {mma.getContractedDim(), kind.k, true}})
     if (int64_t tile = wavePart(dim, loop, geometry); tile <= 0 || tile % size != 0)

@@ -58,5 +58,7 @@ public:
 LogicalResult decomposeRearrange(wave::RearrangeOp op, const Geometry &geometry);
 LogicalResult decomposeConcatenate(wave::ConcatenateOp op, const Geometry &geometry);
 LogicalResult decomposeSort(wave::SortOp op, const Geometry &geometry);
+/// A product whose sum would be short begins anew, and is added.
+void decomposeShortSum(wave::MmaOp op, const Geometry &geometry);
 
 } // namespace soliton

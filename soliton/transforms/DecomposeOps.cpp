@@ -18,6 +18,8 @@
 //   %d = wave.mma %a, %b, %c scaled %s, %t        becomes     %d = wave.mma cast(%a, bf16), cast(%b, bf16), %c scaled
 //   %s, %t
 //
+// One whose accumulator is short begins anew with every tile (DecomposeSums.cpp).
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Decompose.h"
@@ -144,6 +146,8 @@ struct DecomposeOpsPass final : impl::DecomposeOpsPassBase<DecomposeOpsPass> {
     (void)forEach<MmaOp>(kernel, [&](MmaOp op) {
       if (target && isConverted(op, *target))
         convertFactors(op);
+      if (target && !kernel.getShortSums())
+        decomposeShortSum(op, *geometry);
       return success();
     });
   }

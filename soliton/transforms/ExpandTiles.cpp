@@ -300,10 +300,22 @@ static bool addsReduction(Value argument) {
   return add && add.getRhs().getDefiningOp<ReduceOp>();
 }
 
+/// The product of several waves that is added to what a loop carries here, if there is one.
+static MmaOp addedProduct(Value argument) {
+  auto carried = dyn_cast<BlockArgument>(argument);
+  auto loop = carried ? dyn_cast<IterateOp>(carried.getOwner()->getParentOp()) : IterateOp();
+  auto add = loop ? loop.block().getTerminator()->getOperand(carried.getArgNumber() - 1).getDefiningOp<BinaryOp>()
+                  : BinaryOp();
+  auto product = add ? add.getRhs().getDefiningOp<MmaOp>() : MmaOp();
+  return product && !inPlaceFactors(product).empty() ? product : MmaOp();
+}
+
 int64_t Expander::carriedGranule(Value argument) const {
   for (Operation *user : argument.getUsers())
     if (auto mma = dyn_cast<MmaOp>(user); mma && mma.getAcc() == argument)
       return kindOf(mma).acc.nativeRegs;
+  if (MmaOp product = addedProduct(argument))
+    return kindOf(product).acc.nativeRegs;
   // What a reduction is added to comes as its results do, one by one: two registers that are scaled together and then
   // added to apart are three instructions, not two.
   if (addsReduction(argument))

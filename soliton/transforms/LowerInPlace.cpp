@@ -45,6 +45,27 @@ Value MachineLowering::tileInPlace(ReadOp factor, MmaOp product, const MmaKind &
   return machine::SharedTileOp::create(builder, loc, address, leading, 8 * lies.span, lies.span, alongK);
 }
 
+/// Whether nothing takes the sum from that op of its block on.
+static bool isDoneWith(Value sum, Operation *at) {
+  return llvm::all_of(sum.getUsers(),
+                      [&](Operation *user) { return user->getBlock() == at->getBlock() && user->isBeforeInBlock(at); });
+}
+
+/// For a product that begins with zeros: the registers of a sum that was waited for and is of no more use. In others
+/// the assembler would begin it before that sum was used, and have both at once.
+static Value registersToUseAgain(MmaOp op, llvm::function_ref<Value(Value)> vectorOf) {
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
+    if (inPlaceFactors(before).empty())
+      continue;
+    Value sum = before->getResult(0), registers = vectorOf(sum);
+    bool isTaken = llvm::any_of(registers.getUsers(), [](Operation *user) { return isa<machine::MmaAsyncOp>(user); });
+    bool isAlike = registers.getType() == vectorOf(op.getAcc()).getType();
+    if (registers.getDefiningOp<machine::WaitOp>() && isAlike && !isTaken && isDoneWith(sum, op))
+      return registers;
+  }
+  return {};
+}
+
 LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   // A sum that somebody else uses too is copied, which has to wait for it.
   if (products.isUnderWay(op.getAcc()) && !op.getAcc().hasOneUse())
@@ -58,8 +79,12 @@ LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   bool isHeld = !left || !left.getInPlace();
   Value tile = isHeld ? Value() : tileInPlace(left, op, kind), rhs = tileInPlace(right, op, kind);
   Value held = isHeld ? vector(op.getLhs()) : Value(), acc = vector(op.getAcc());
+  bool beginsAnew = isZero(op.getAcc());
+  if (beginsAnew)
+    if (Value registers = registersToUseAgain(op, [&](Value tile) { return vector(tile); }))
+      acc = registers;
   define(op.getResult(), machine::MmaAsyncOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, rhs,
-                                                     acc, held, tile, /*zero_acc=*/isZero(op.getAcc())));
+                                                     acc, held, tile, beginsAnew));
   products.issue(op.getAcc(), op.getResult());
   if (isHeld)
     products.hold(op.getLhs());

@@ -21,7 +21,8 @@ def DecomposeOpsPass : WavePass<"wave-decompose-ops"> {
     Where an extreme is (`wave.arg_reduce`) becomes a reduction that finds the extreme, and one that finds the first place of an element
     that equals it. What moves elements (`wave.rearrange`, `wave.concatenate`) becomes accesses of a tile in shared memory, rows in
     order (`wave.sort`) a loop that counts what comes before each element, and a scatter to its place. `wave.prefetch` is left out
-    for a target that has no such instruction, and so is a `wave.wait` for a counter that it lacks.
+    for a target that has no such instruction, and so is a `wave.wait` for a counter that it lacks. A product by an instruction whose
+    accumulator is short begins anew, and is added to the sum in f32, unless the kernel has `short_sums`.
 
     Requires: `Traced`, symbols bound. Ensures: `Traced`, without such ops.
   }];

@@ -192,7 +192,8 @@ static LogicalResult promoteReads(KernelOp kernel, ArrayRef<ReadOp> reads, Opera
     Value tile = allocate(kernel, read.getLoc(), read.getResult().getType());
     std::optional<Layout> blocks;
     if (!indices)
-      blocks = transposingLayout(read, geometry, kernel.getDirectCopies());
+      // Bytes that an instruction reads by itself lie along the contracted dimension, to which no copy turns them.
+      blocks = transposingLayout(read, geometry, kernel.getDirectCopies() && !inPlace);
     read.getResult().setType(read.getResult().getType().withLayout(blocks.value_or(*layout)));
     convertDynamic(read.getDynamicValuesMutable(), blocks.value_or(*layout));
     read.removeElementsPerThreadAttr();

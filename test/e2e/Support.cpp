@@ -140,7 +140,7 @@ std::optional<CompileResult> Case::compile(const kernels::Sizes &sizes, const st
 
 kernels::Problem Case::problem(const kernels::Sizes &sizes, bool integers, uint64_t seed) const {
   return kernels::makeProblem(*entry, *variant, sizes,
-                              {.seed = seed, .integers = integers, .nativeF8 = target->fp8e4m3});
+                              kernels::ProblemOptions{.seed = seed, .integers = integers}.on(target));
 }
 
 testing::AssertionResult Case::launch(rt::Device &device, rt::LoadedKernel &kernel, const kernels::Sizes &sizes,

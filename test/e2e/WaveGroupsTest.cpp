@@ -49,10 +49,12 @@ struct Product {
   bool named = true;
 
   std::string instruction() const {
-    bool bytes = type == DType::i8;
-    return (bytes ? "I32_64x" : "F32_64x") + std::to_string(columns) + (bytes ? "x32_I8" : "x16_F16");
+    std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";
+    return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
   }
-  ElementType element() const { return type == DType::i8 ? i8 : type == DType::bf16 ? bf16 : f16; }
+  ElementType element() const {
+    return type == DType::i8 ? i8 : type == DType::f8e4m3fn ? f8e4m3fn : type == DType::bf16 ? bf16 : f16;
+  }
   DType sum() const { return type == DType::i8 ? DType::i32 : DType::f32; }
 };
 
@@ -237,7 +239,8 @@ TEST(WaveGroups, EveryPassIsRight) {
   for (const Product &p :
        {Product{.m = 70, .n = 64, .k = 80}, Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
         Product{.m = 70, .n = 64, .k = 200, .directCopies = true},
-        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true}}) {
+        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true},
+        Product{.m = 70, .n = 64, .k = 208, .type = DType::f8e4m3fn, .directCopies = true}}) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     CompileOptions options = optionsOf(p);
     EmittedKernel emitted = emitKernel(build(p), context, {options.subs, options.dynamic, options.target, {}});
@@ -295,9 +298,9 @@ TEST(WaveGroups, TheEmulatorMissesWhatIsTakenAway) {
   auto finds = [](const std::vector<emu::FindingKind> &kinds, emu::FindingKind kind) {
     return std::ranges::count(kinds, kind) > 0;
   };
-  for (bool copies : {false, true})
+  for (auto [copies, type] : {std::pair(false, DType::f16), {true, DType::f16}, {true, DType::f8e4m3fn}})
     for (const char *schedule : {"none", "prefetch", "ring"}) {
-      Product p{.k = 320, .directCopies = copies, .schedule = schedule};
+      Product p{.k = 320, .type = type, .directCopies = copies, .schedule = schedule};
       SCOPED_TRACE(testing::PrintToString(p));
       EXPECT_TRUE(findingsWith(p, "", "").empty());
       // What is written by stores has to be shown to the instructions; what is copied in boxes has not.
@@ -432,7 +435,7 @@ TEST(WaveGroups, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({.space = global}), "");
   EXPECT_EQ(refusal({.computed = true}), "");
   EXPECT_EQ(refusal({.computedRight = true}), "mma-operand-in-registers");
-  EXPECT_EQ(refusal({.type = DType::f8e4m3fn, .instruction = "F32_64x64x32_F8"}), "not-supported-here");
+  EXPECT_EQ(refusal({.type = DType::f8e4m3fn, .instruction = "F32_64x64x16_F16"}), "mma-type-mismatch");
 }
 
 } // namespace

@@ -195,8 +195,9 @@ Verdict judgeOn(const LibraryCase &chosen, const Target &target, const JudgeOpti
     auto device = rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = interleaving, .threads = 1});
     auto loaded = device->load(attempt.result->image);
     for (bool integers : {true, false}) {
-      kernels::Problem problem = kernels::makeProblem(*chosen.entry, *chosen.variant, chosen.sizes,
-                                                      {.seed = 1, .integers = integers, .nativeF8 = target.fp8e4m3});
+      kernels::Problem problem =
+          kernels::makeProblem(*chosen.entry, *chosen.variant, chosen.sizes,
+                               kernels::ProblemOptions{.seed = 1, .integers = integers}.on(&target));
       try {
         if (std::optional<std::string> wrong = launch(chosen, *loaded, problem))
           return {Outcome::failed, "wrong-result", target.name, *wrong};

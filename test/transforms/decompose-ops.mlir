@@ -100,3 +100,51 @@ wave.kernel @first attributes {arg_names = ["a", "b"], constraints = [#wave.work
   %1 = wave.sort descending %0 along "N" into "K" : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, K], f32>
   wave.write %1, %b : !wave.tile<[M, K], f32>, !wave.memory<["M", "K"], f32, global>
 }
+
+// -----
+
+// Sums of 8-bit floats are short: each product begins anew and is added in f32.
+// CHECK-LABEL: wave.kernel @sums
+// CHECK: ^bb0(%{{.*}}: index, %[[ACC:.*]]: !wave.tile<[M, N], f32>):
+// CHECK: %[[ZERO:.*]] = wave.fill 0.000000e+00 : f32
+// CHECK: %[[TILE:.*]] = wave.mma %{{.*}}, %{{.*}}, %[[ZERO]]
+// CHECK: %[[SUM:.*]] = wave.binary add %[[ACC]], %[[TILE]]
+// CHECK: wave.yield %[[SUM]]
+wave.kernel @sums attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>,
+                   #wave.tiling<dim = "K", tile = <"128">>, #wave.wave<dim = "M", tile = <"16">>],
+    subs = {M = 64 : i64, N = 64 : i64, K = 256 : i64}, dynamic = [], form = 0 : i32, target = "sm_90a"} {
+^bb0(%a: !wave.memory<["M", "K"], f8E4M3FN, shared>, %b: !wave.memory<["N", "K"], f8E5M2, shared>, %c: !wave.memory<["M", "N"], f32, global>):
+  %zero = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %sum = wave.iterate "K" (%zero) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb1(%acc: !wave.tile<[M, N], f32>):
+    %0 = wave.read %a : !wave.memory<["M", "K"], f8E4M3FN, shared> -> !wave.tile<[M, K], f8E4M3FN>
+    %1 = wave.read %b : !wave.memory<["N", "K"], f8E5M2, shared> -> !wave.tile<[N, K], f8E5M2>
+    %2 = wave.mma %0, %1, %acc {kind = "F32_64x64x32_F8"} : !wave.tile<[M, K], f8E4M3FN>, !wave.tile<[N, K], f8E5M2>, !wave.tile<[M, N], f32>
+    wave.yield %2 : !wave.tile<[M, N], f32>
+  }
+  wave.write %sum, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}
+
+// -----
+
+// The author accepts them.
+// CHECK-LABEL: wave.kernel @accepted
+// CHECK: ^bb0(%{{.*}}: index, %[[ACC:.*]]: !wave.tile<[M, N], f32>):
+// CHECK: %[[SUM:.*]] = wave.mma %{{.*}}, %{{.*}}, %[[ACC]]
+// CHECK-NEXT: wave.yield %[[SUM]]
+wave.kernel @accepted attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"64">, workgroupDim = 0>, #wave.workgroup<dim = "N", tile = <"64">, workgroupDim = 1>,
+                   #wave.tiling<dim = "K", tile = <"128">>, #wave.wave<dim = "M", tile = <"16">>],
+    subs = {M = 64 : i64, N = 64 : i64, K = 256 : i64}, dynamic = [], form = 0 : i32, target = "sm_90a", short_sums} {
+^bb0(%a: !wave.memory<["M", "K"], f8E4M3FN, shared>, %b: !wave.memory<["N", "K"], f8E5M2, shared>, %c: !wave.memory<["M", "N"], f32, global>):
+  %zero = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %sum = wave.iterate "K" (%zero) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb1(%acc: !wave.tile<[M, N], f32>):
+    %0 = wave.read %a : !wave.memory<["M", "K"], f8E4M3FN, shared> -> !wave.tile<[M, K], f8E4M3FN>
+    %1 = wave.read %b : !wave.memory<["N", "K"], f8E5M2, shared> -> !wave.tile<[N, K], f8E5M2>
+    %2 = wave.mma %0, %1, %acc {kind = "F32_64x64x32_F8"} : !wave.tile<[M, K], f8E4M3FN>, !wave.tile<[N, K], f8E5M2>, !wave.tile<[M, N], f32>
+    wave.yield %2 : !wave.tile<[M, N], f32>
+  }
+  wave.write %sum, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}

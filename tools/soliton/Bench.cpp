@@ -23,7 +23,7 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
   const rt::KernelImage &image = compiled.result->image;
   std::unique_ptr<rt::LoadedKernel> kernel = device.load(image);
   const Target *target = findTarget(image.target);
-  Trial trial = makeTrial(resolved, image, {.seed = 1, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn}, {});
+  Trial trial = makeTrial(resolved, image, kernels::ProblemOptions{.seed = 1}.on(target), {});
   PlacedArguments placed(device, trial);
   // One workspace for all launches: who launches often lends one, too.
   rt::TimingOptions options{.repetitions = command.repetitions};

@@ -32,6 +32,8 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: tiles go from global to shared memory past the registers");
   command.add_option("--staged-writes", choice.stagedWrites,
                      "on or off: results go to global memory through shared memory, in whole rows");
+  command.add_option("--short-sums", choice.shortSums,
+                     "on or off: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them");
   command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");

@@ -71,6 +71,18 @@ TEST_F(Cli, RunAsOthersCallIt) {
   EXPECT_GT(sum, 0);
 }
 
+/// Sums of 8-bit floats by the matrix instructions that `auto` takes, held against the bound of what they keep.
+TEST_F(Cli, RunSumsOfBytes) {
+  for (const char *type : {"f8", "f8-f16", "f8-bf16"})
+    for (const char *shortSums : {"off", "on"}) {
+      Said said = soliton({"run", "gemm", "--target", "sm_90a", "--device", "emulator", "--dtype", type, "--size",
+                           "M=70,N=72,K=400", "--short-sums", shortSums, "--json"});
+      ASSERT_EQ(said.code, 0) << said.err;
+      EXPECT_EQ(said.parsed().at("ok"), true);
+    }
+  expectUsage({"run", "gemm", "--target", "sm_90a", "--short-sums", "perhaps"}, {"--short-sums", "perhaps"});
+}
+
 TEST_F(Cli, RunOnEveryTarget) {
   for (const Target *target : allTargets()) {
     Said said = soliton(

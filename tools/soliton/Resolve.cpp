@@ -249,6 +249,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
                                       : isOn("--direct-copies", choice.directCopies);
   resolved.options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
+  resolved.options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   resolved.options.raster = choice.raster;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);
   if (resolved.own) {

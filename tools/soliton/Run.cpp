@@ -35,9 +35,8 @@ public:
 
   Outcome attempt(bool integers, bool isLast) {
     const Target *target = findTarget(image.target);
-    Trial trial = makeTrial(
-        resolved, image,
-        {.seed = command.seed, .integers = integers, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn}, inputs);
+    kernels::ProblemOptions drawn{.seed = command.seed, .integers = integers};
+    Trial trial = makeTrial(resolved, image, drawn.on(target, resolved.options.shortSums), inputs);
     sizes = trial.problem.sizes;
     PlacedArguments placed(device, trial, resolveInPlace(command.inPlace, trial.problem.arguments));
     auto start = std::chrono::steady_clock::now();

@@ -46,8 +46,7 @@ struct TuneBench::Arguments {
       : trial(makeTrial(resolved, image, optionsFor(image), {})), placed(device, trial) {}
 
   static kernels::ProblemOptions optionsFor(const rt::KernelImage &image) {
-    const Target *target = findTarget(image.target);
-    return {.seed = 1, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn};
+    return kernels::ProblemOptions{.seed = 1}.on(findTarget(image.target));
   }
 
   Trial trial;

@@ -186,8 +186,9 @@ static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &
   std::unique_ptr<rt::LoadedKernel> kernel = device.load(image);
   const Target *target = findTarget(image.target);
   for (bool integers : {true, false}) {
-    Trial trial = makeTrial(
-        resolved, image, {.seed = 1, .integers = integers, .nativeF8 = target ? target->fp8e4m3 : DType::f8e4m3fn}, {});
+    Trial trial =
+        makeTrial(resolved, image,
+                  kernels::ProblemOptions{.seed = 1, .integers = integers}.on(target, resolved.options.shortSums), {});
     PlacedArguments placed(device, trial);
     kernel->launch(placed.arguments(), {.symbols = trial.symbols});
     device.synchronise();

@@ -5,6 +5,6 @@
 
 and a name here, which `--only` takes.
 """
-from sections import gemm, moves
+from sections import eight_bit, gemm, moves
 
-SECTIONS = {"auto": gemm.Auto, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square}
+SECTIONS = {"auto": gemm.Auto, "f8": eight_bit.EightBit, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square}

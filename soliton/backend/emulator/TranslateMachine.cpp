@@ -118,6 +118,7 @@ FailureOr<uint32_t> EmulatorTranslator::mmaKind(MmaAsyncOp mma) {
   described.a = kind->lhs.type;
   described.b = kind->rhs.type;
   described.acc = kind->acc.type;
+  described.sumBits = static_cast<uint32_t>(kind->sumBits);
   described.fragA = fragment(kind->lhs, k, depth);
   described.fragAcc = fragment(kind->acc, n, columns);
   return kinds[described.name] = build.mmaKind(described);

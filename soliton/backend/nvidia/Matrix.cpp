@@ -322,7 +322,8 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
   std::string constraints;
   for (unsigned i = 0; i < count; ++i)
     constraints += accs[i]->getType()->isFloatTy() ? "=f," : "=r,";
-  if (!op.getZeroAcc())
+  // Zeros are not read; what else is named there says which registers to use.
+  if (!op.getZeroAcc() || !llvm::isa<llvm::Constant>(get(op.getAcc())))
     for (unsigned i = 0; i < count; ++i) {
       constraints += std::to_string(i) + ",";
       args.push_back(accs[i]);
