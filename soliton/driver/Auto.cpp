@@ -19,11 +19,16 @@ namespace {
 struct ProductTile {
   int64_t rows, columns;
   double speed;
+  /// The columns lie on the instruction's rows, of which it has 64: for products with few rows.
+  bool exchanged = false;
+  /// What an iteration takes of K, in rows of 128 bytes, within which shared memory exchanges chunks.
+  int64_t panels = 1;
 };
-constexpr ProductTile kProductTiles[] = {
-    {128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.9}, {64, 128, 0.7}, {64, 64, 0.5}};
-/// What an iteration takes of K: a row of 128 bytes, within which shared memory exchanges chunks. More of them, or
-/// fewer columns, were no faster where there are few rows (docs/decisions/0038-boxes-rings-auto.md).
+// Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
+// memory (docs/decisions/0040-few-rows.md).
+constexpr ProductTile kProductTiles[] = {{128, 256, 1.0},        {128, 192, 0.97}, {128, 128, 0.9},
+                                         {64, 128, 0.7},         {64, 64, 0.5},    {32, 64, 0.35, true, 2},
+                                         {16, 64, 0.25, true, 2}};
 constexpr int64_t kRowBytes = 128;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
@@ -158,24 +163,27 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = kRowBytes * 8 / bits(product.type);
-  constexpr int64_t rowsPerWave = 16;
+  int64_t deep = tile.panels * kRowBytes * 8 / bits(product.type);
+  constexpr int64_t perWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
-      !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, rowsPerWave) ||
-      (columnWaves && !solver.require(columnWaves->tile, tile.columns)))
+      !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, tile.exchanged ? tile.rows : perWave))
+    return std::nullopt;
+  // Columns on the instruction's rows have waves of their own.
+  if (columnWaves ? !solver.require(columnWaves->tile, tile.exchanged ? perWave : tile.columns) : tile.exchanged)
     return std::nullopt;
   double filled = roundsFilled(product, tile, solver, target);
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
-  choice.options.mma = instructionOf(tile.columns, product.type);
+  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns, product.type);
   choice.options.directCopies = true;
   choice.options.stagedWrites = true;
   if (choice.options.raster == 0)
     choice.options.raster = kRaster;
   choice.options.schedule.name = "ring";
   choice.why = "tiles of " + std::to_string(tile.rows) + " by " + std::to_string(tile.columns) + " by " +
-               std::to_string(deep) + ", `" + choice.options.mma + "`, direct copies in a ring, bands of " +
+               std::to_string(deep) + ", `" + choice.options.mma + "`" +
+               (tile.exchanged ? " with exchanged operands" : "") + ", direct copies in a ring, bands of " +
                std::to_string(choice.options.raster) + " tiles: fills " + std::to_string(std::lround(100 * filled)) +
                " % of whole rounds, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * filled, std::move(choice));

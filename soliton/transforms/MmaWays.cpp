@@ -142,15 +142,19 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
 }
 
 /// Of an instruction that reads its factors from memory: one way, whose factors are what its waves read. They have the
-/// rows of the accumulator by their constraints.
+/// rows of the accumulator by their constraints, or its columns; then the operands are exchanged.
 static MmaWay wayInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  bool exchanged = rowsInPlace(mma, kind, geometry) == InPlaceRows::right;
   Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
                               depth = dimOf(mma.getContractedDim());
-  Layout lhs = inPlaceFragment(kind, 0, geometry.waveSize()).renamed({{m, row}, {k, depth}});
-  Layout rhs = inPlaceFragment(kind, 1, geometry.waveSize()).renamed({{n, column}, {k, depth}});
-  Layout acc = kind.acc.layout.renamed({{m, row}, {n, column}});
+  auto factor = [&](int which, Dim outer) {
+    return inPlaceFragment(kind, which, geometry.waveSize()).renamed({{which == 0 ? m : n, outer}, {k, depth}});
+  };
+  Layout acc = kind.acc.layout.renamed({{m, exchanged ? column : row}, {n, exchanged ? row : column}});
   acc.wave.clear();
   MmaWay way;
+  way.exchanged = exchanged;
+  Layout lhs = factor(exchanged ? 1 : 0, row), rhs = factor(exchanged ? 0 : 1, column);
   way.order = nativeOrder(lhs, depth, wavePart(depth, geometry));
   way.lhs = tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry);
   way.rhs = tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);

@@ -47,6 +47,8 @@ struct Product {
   std::vector<std::string> dynamic = {};
   /// The hardware constraint names the instruction.
   bool named = true;
+  /// Waves lie along N: the instruction computes the transposed product.
+  bool exchanged = false;
 
   std::string instruction() const {
     bool bytes = type == DType::i8;
@@ -59,7 +61,8 @@ struct Product {
 std::ostream &operator<<(std::ostream &out, const Product &p) {
   out << p.m << "x" << p.n << "x" << p.k << " in " << p.blockM << "x" << p.blockN << "x" << p.blockK << " by "
       << p.instruction() << " of " << name(p.type) << ", " << p.schedule;
-  return out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "");
+  return out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "")
+             << (p.exchanged ? " exchanged" : "");
 }
 
 Kernel build(const Product &p) {
@@ -69,8 +72,8 @@ Kernel build(const Product &p) {
     hardware.mma = MmaType(p.instruction());
   Kernel kernel{"product",
                 {WorkgroupConstraint(M, p.blockM, 0), WorkgroupConstraint(N, p.blockN, 1),
-                 TilingConstraint(K, p.blockK), WaveConstraint(M, 16), WaveConstraint(N, p.blockN / p.wavesN),
-                 hardware}};
+                 TilingConstraint(K, p.blockK), WaveConstraint(M, p.exchanged ? p.blockM : 16),
+                 WaveConstraint(N, p.exchanged ? 16 : p.blockN / p.wavesN), hardware}};
   auto memory = [&](const char *name, Expr outer, bool byK) {
     return kernel.memory(name, byK ? std::vector<Expr>{K, outer} : std::vector<Expr>{outer, K}, shared, p.element());
   };
@@ -233,9 +236,61 @@ TEST(WaveGroups, Schedules) {
     }
 }
 
+//===-- Few rows: the columns are the instruction's rows -----------------------------------------------===//
+
+Product fewRows(int64_t m, int64_t n, int64_t k, int64_t columns = 16) {
+  return {.m = m, .n = n, .k = k, .blockM = columns, .columns = columns, .directCopies = true, .exchanged = true};
+}
+
+TEST(WaveGroups, FewRows) {
+  for (bool copies : {false, true})
+    for (int64_t columns : {8, 16, 32, 64}) {
+      Product p = fewRows(columns, 128, 192, columns);
+      p.directCopies = copies;
+      check(p);
+      p.m = columns - 3, p.n = 72, p.k = 77;
+      check(p);
+    }
+  // Two groups of waves, two instructions beside each other, rows of two panels, tiny ones.
+  Product wide{.m = 30, .n = 256, .k = 256, .blockM = 32, .blockN = 128, .blockK = 128, .columns = 16};
+  wide.directCopies = wide.exchanged = true;
+  check(wide);
+  check(fewRows(1, 1, 1));
+  check(fewRows(1, 8, 8));
+}
+
+TEST(WaveGroups, FewRowsOfOtherTypesAndEitherWayRound) {
+  for (DType type : {DType::bf16, DType::i8}) {
+    Product p = fewRows(13, 70, 208);
+    p.type = type;
+    check(p);
+  }
+  for (bool left : {false, true})
+    for (bool right : {false, true}) {
+      Product p = fewRows(24, 136, 136, 32);
+      p.leftByK = left, p.rightByK = right;
+      check(p);
+    }
+}
+
+TEST(WaveGroups, FewRowsUnderSchedules) {
+  for (const char *schedule : {"prefetch", "modulo", "ring"}) {
+    Product p = fewRows(16, 128, 1024);
+    p.schedule = schedule;
+    check(p);
+  }
+  for (const char *schedule : {"none", "prefetch", "ring"}) {
+    Product p = fewRows(16, 128, 1024);
+    p.schedule = schedule;
+    p.dynamic = {"M", "N", "K"};
+    check(p, {fewRows(1, 1, 1), fewRows(40, 131, 77), fewRows(16, 64, 0), fewRows(7, 200, 2048)});
+  }
+}
+
 TEST(WaveGroups, EveryPassIsRight) {
   for (const Product &p :
-       {Product{.m = 70, .n = 64, .k = 80}, Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
+       {Product{.m = 70, .n = 64, .k = 80}, fewRows(13, 70, 200),
+        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
         Product{.m = 70, .n = 64, .k = 200, .directCopies = true},
         Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true}}) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -387,7 +442,7 @@ TEST(WaveGroups, AnInstructionThatTheOptionsName) {
 //===-- What does not fit -------------------------------------------------------------------------------===//
 
 struct Refused {
-  int64_t rows = 16, columns = 64, wavesK = 1;
+  int64_t rows = 16, columns = 64, wavesK = 1, wavesN = 1;
   AddressSpace space = shared;
   DType type = DType::f16;
   std::string instruction = "F32_64x64x16_F16";
@@ -400,7 +455,7 @@ std::string refusal(const Refused &r) {
   Kernel kernel{"product",
                 {WorkgroupConstraint(M, 64, r.rowsOn), WorkgroupConstraint(N, r.columns, 1 - r.rowsOn),
                  TilingConstraint(K, 64), WaveConstraint(M, r.rows),
-                 WaveConstraint(N, r.rowsOn ? r.columns / 2 : r.columns), WaveConstraint(K, 64 / r.wavesK),
+                 WaveConstraint(N, r.rowsOn ? r.columns / 2 : r.columns / r.wavesN), WaveConstraint(K, 64 / r.wavesK),
                  HardwareConstraint{.mma = MmaType(r.instruction)}}};
   ElementType element = r.type == DType::f16 ? f16 : f8;
   auto a = kernel.memory("a", {M, K}, r.space, element), b = kernel.memory("b", {N, K}, shared, element);
@@ -424,6 +479,10 @@ TEST(WaveGroups, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({.wavesK = 2}), "mma-wave-group");
   // Waves along the columns are counted before those along the rows.
   EXPECT_EQ(refusal({.columns = 128, .rowsOn = 1}), "mma-wave-group");
+  EXPECT_EQ(refusal({.rows = 32, .wavesN = 4}), "mma-wave-group");
+  // Four waves of 16 columns are a group, whose instruction takes the rows as its columns.
+  EXPECT_EQ(refusal({.rows = 64, .wavesN = 4}), "");
+  EXPECT_EQ(refusal({.rows = 64, .wavesN = 4, .instruction = "F32_64x128x16_F16"}), "tile-not-multiple-of-mma");
   EXPECT_EQ(refusal({.columns = 32}), "tile-not-multiple-of-mma");
   EXPECT_EQ(refusal({.space = global}), "mma-operand-in-registers");
   EXPECT_EQ(refusal({.computed = true}), "mma-operand-in-registers");
