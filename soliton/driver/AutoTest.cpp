@@ -132,6 +132,27 @@ TEST(Auto, Right) {
   expectRight(withTiles(options(130, 70, 72, "gfx950")), 130, 70, 72);
 }
 
+/// K is shared by clusters where that fills more of the machine, and each workgroup has much to sum.
+TEST(Auto, Clusters) {
+  for (auto [m, n, k, tile, cluster] : {std::tuple(16, 4096, 4096, 16, 2),
+                                        {16, 8192, 8192, 16, 1},
+                                        {64, 4096, 4096, 64, 2},
+                                        {128, 4096, 4096, 128, 2},
+                                        {128, 4096, 512, 64, 1},
+                                        {4096, 4096, 4096, 128, 1}}) {
+    CompileOptions best = chooseAutomatically(product(), options(m, n, k)).front().options;
+    EXPECT_EQ(boundTo(best, "BM"), tile) << m << " " << n << " " << k;
+    EXPECT_EQ(best.cluster, cluster) << m << " " << n << " " << k;
+  }
+  // What was asked for is kept.
+  CompileOptions asked = options(16, 4096, 4096);
+  asked.cluster = 4;
+  for (const AutoChoice &choice : chooseAutomatically(product(), asked))
+    EXPECT_EQ(choice.options.cluster, 4);
+  expectRight(options(16, 128, 2304), 16, 128, 2304);
+  expectRight(options(100, 72, 1100), 100, 72, 1100);
+}
+
 /// Few rows: the columns lie on the instruction's 64 rows, and the ring takes all that the compute unit has.
 TEST(Auto, FewRows) {
   for (auto [m, tile] : {std::pair(1, 16), {16, 16}, {17, 32}, {32, 32}, {33, 64}}) {

@@ -273,6 +273,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setStagedWrites(true);
   if (options.raster > 0)
     kernel.setRaster(options.raster);
+  if (options.cluster > 1)
+    kernel.setCluster(options.cluster);
   if (!options.mma.empty())
     kernel.walk([&](wave::MmaOp mma) {
       if (!mma.getKind())

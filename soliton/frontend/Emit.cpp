@@ -175,7 +175,8 @@ private:
                                   builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
                                   strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
-                                  /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr);
+                                  /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
+                                  /*cluster=*/nullptr);
   }
 
   void emitParameters(wave::KernelOp kernel) {

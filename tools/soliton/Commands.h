@@ -32,7 +32,7 @@ struct KernelChoice {
   /// Empty: as the schedule needs it.
   std::string directCopies;
   std::string stagedWrites;
-  int64_t raster = 0;
+  int64_t raster = 0, cluster = 0;
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "auto";

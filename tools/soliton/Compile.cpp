@@ -108,6 +108,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
     options.directCopies = isOn("--direct-copies", choice.directCopies);
   options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
   options.raster = choice.raster;
+  options.cluster = choice.cluster;
   options.paddedRows = paddingOf(choice.paddedRows);
   if (choice.targetGiven && !findTarget(choice.target))
     throw UsageError(unknown("target", choice.target, targetNames()));

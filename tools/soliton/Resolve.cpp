@@ -250,6 +250,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
                                       : isOn("--direct-copies", choice.directCopies);
   resolved.options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
   resolved.options.raster = choice.raster;
+  resolved.options.cluster = choice.cluster;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);
   if (resolved.own) {
     const Substitutions &subs = resolved.own->kernel.subs;
