@@ -201,7 +201,8 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
     choice.options.subs.emplace_back(symbol(name), value);
   choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns, product.type);
   choice.options.directCopies = true;
-  choice.options.stagedWrites = true;
+  // What a cluster exchanges comes back in whole rows.
+  choice.options.stagedWrites = tile.cluster == 1;
   if (choice.options.raster == 0)
     choice.options.raster = kRaster;
   choice.options.cluster = tile.cluster;

@@ -144,7 +144,8 @@ std::string toString(const Kernel &kernel, const Node &node) {
   std::string added = node.source == Source::Derived ? " (derived)" : "";
   switch (node.kind) {
   case NodeKind::Barrier:
-    return (node.cluster ? "cluster barrier" : "barrier") + std::string(kernel.isForAll(node) ? "" : " for groups " + std::to_string(node.groups)) + added;
+    return (node.cluster ? "cluster barrier" : "barrier") +
+           std::string(kernel.isForAll(node) ? "" : " for groups " + std::to_string(node.groups)) + added;
   case NodeKind::Wait:
     return "wait " + kernel.counters[node.counter].name + " " + std::to_string(node.value) + added;
   case NodeKind::Commit:

@@ -64,8 +64,8 @@ struct Access {
   int atomic = -1;
   /// The author of a schedule accepts that only latency keeps it from others that say the same.
   bool waived = false;
-  /// Workgroups of the cluster do it to each other's shared memory: what it is ordered with lies behind a barrier of the
-  /// cluster, and nobody ends before one.
+  /// Workgroups of the cluster do it to each other's shared memory: what it is ordered with lies behind a barrier of
+  /// the cluster, and nobody ends before one.
   bool remote = false;
 
   /// Equal accesses conflict with the same others; the latest of them is what others have to wait for.

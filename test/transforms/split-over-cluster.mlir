@@ -3,7 +3,7 @@
 // Two workgroups share the iterations of a tile's loop: which is whose is said by constraints, their sums are exchanged behind it, and
 // each writes half of the rows.
 // CHECK-LABEL: wave.kernel @product
-// CHECK-SAME: #wave.tiling<dim = "K", tile = <"64">, iters = <"ceildiv(ceildiv(K, 64), 2)">, start = <"64*$WG4*ceildiv(ceildiv(K, 64), 2)">>
+// CHECK-SAME: #wave.tiling<dim = "K", tile = <"64">, iters = <"ceildiv(K, 128)">, start = <"64*$WG4*ceildiv(K, 128)">>
 // CHECK-SAME: #wave.workgroup<dim = "$CLUSTER", tile = <"1">, workgroupDim = 4, iters = <"2">>
 // CHECK: %[[TILE:.*]] = wave.allocate : <["M", "N"], f32, shared>
 // CHECK: %[[SUM:.*]] = wave.iterate "K"

@@ -72,7 +72,7 @@ class FewRows:
             for deep in (64, 128, 256) if exchanged else (64, 128):
                 for cluster in (1, 2):
                     waves = (1, columns // 16) if exchanged else (rows // 16, 1)
-                    words = ["--schedule", "ring", "--direct-copies", "on", "--staged-writes", "on", "--raster", "8",
+                    words = ["--schedule", "ring", "--direct-copies", "on", "--staged-writes", "off" if cluster > 1 else "on", "--raster", "8",
                              "--mma", f"F32_64x{rows if exchanged else columns}x16_F16",
                              "--set", f"BLOCK_M={rows},BLOCK_N={columns},BLOCK_K={deep},WAVES_M={waves[0]},WAVES_N={waves[1]}"]
                     name = f"{rows}x{columns}x{deep}" + (" exchanged" if exchanged else "") + (f", cluster {cluster}" if cluster > 1 else "")
