@@ -24,6 +24,11 @@ KERNELS = {"gemm": (False, False), "gemm_nn": (False, True), "gemm_tn": (True, T
 TILE = ["--mma", "F32_64x128x16_F16", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 WAYS = {"auto": ["--schedule", "auto"]}
 WAYS |= {schedule: ["--schedule", schedule, *TILE] for schedule in ("none", "prefetch", "modulo", "four_stage", "ring")}
+# Few rows: operands exchanged, and K shared by the workgroups of a cluster.
+FEW = ["--schedule", "ring", "--direct-copies", "on", "--staged-writes", "on"]
+WAYS["exchanged"] = [*FEW, "--mma", "F32_64x16x16_F16", "--set", "BLOCK_M=16,BLOCK_N=64,BLOCK_K=128,WAVES_M=1,WAVES_N=4"]
+WAYS["exchanged, cluster"] = [*WAYS["exchanged"], "--cluster", "2"]
+WAYS["cluster"] = [*FEW, "--mma", "F32_64x64x16_F16", "--set", "BLOCK_M=128,BLOCK_N=64,BLOCK_K=64,WAVES_M=8,WAVES_N=1", "--cluster", "2"]
 WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
 # 8-bit floats: sums that go on in f32 after every tile, and short ones.
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]

@@ -88,6 +88,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.shortSums = nb::cast<bool>(value);
   else if (name == "raster")
     options.raster = nb::cast<int64_t>(value);
+  else if (name == "cluster")
+    options.cluster = nb::cast<int64_t>(value);
   else if (name == "wide_offsets")
     options.wideOffsets = nb::cast<bool>(value);
   else if (name == "allow_spills")

@@ -35,6 +35,25 @@ bool isZero(Value tile) {
   return number && number.getValue().isZero();
 }
 
+/// Whether consecutive waves form groups along the dimension: each has the rows of one wave of the instruction, and the
+/// waves along it are counted first.
+static bool formGroups(Dim rows, const MmaKind &kind, const Geometry &geometry) {
+  Digits waves = canonical(geometry.waveDigits({rows}));
+  return !waves.empty() && waves.front().dim == rows && waves.front().extent % kind.waves == 0 &&
+         geometry[rows].waveTile == rowsPerWave(kind);
+}
+
+std::optional<InPlaceRows> rowsInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  auto dim = [](mlir::StringAttr name) { return Dim(name.getValue().str()); };
+  if (geometry[dim(mma.getContractedDim())].waves > 1)
+    return std::nullopt;
+  if (formGroups(dim(mma.getRowDim()), kind, geometry))
+    return InPlaceRows::left;
+  if (kind.lhs.type == kind.rhs.type && formGroups(dim(mma.getColumnDim()), kind, geometry))
+    return InPlaceRows::right;
+  return std::nullopt;
+}
+
 SmallVector<ReadOp> inPlaceFactors(Operation *op) {
   SmallVector<ReadOp> factors;
   if (auto mma = dyn_cast<MmaOp>(op))

@@ -44,6 +44,12 @@ int64_t registersTaken(wave::MmaOp mma, const MmaKind &kind, unsigned operand);
 /// Whether the tile is known to be all zeros.
 bool isZero(Value tile);
 
+/// Along which dimension of the sum lie the groups of consecutive waves that issue the instruction together, its rows:
+/// those of the author's left factor, or with the operands exchanged those of the right one, of which there are more
+/// where a product has few rows. Nothing where waves form no such groups, or share the contracted dimension.
+enum class InPlaceRows : uint8_t { left, right };
+std::optional<InPlaceRows> rowsInPlace(wave::MmaOp mma, const MmaKind &kind, const Geometry &geometry);
+
 /// The factors that the op reads from shared memory by itself; empty for any other op.
 SmallVector<wave::ReadOp> inPlaceFactors(Operation *op);
 

@@ -487,7 +487,7 @@ void Resolver::roundUpShared(TileType tile) {
 
 /// More than three dimensions, one that is not known to fit what a launch takes, or an order of its own.
 bool Resolver::needsLinearLaunch() const {
-  if (kernel->hasAttr("raster"))
+  if (kernel->hasAttr("raster") || kernel->hasAttr("cluster"))
     return true;
   // The least that drivers promise beyond the first dimension.
   constexpr int64_t kMostWorkgroups = 65535;

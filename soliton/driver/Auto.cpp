@@ -20,14 +20,34 @@ namespace {
 struct ProductTile {
   int64_t rows, columns;
   double speed;
+  /// The columns lie on the instruction's rows, of which it has 64: for products with few rows.
+  bool exchanged = false;
+  /// What an iteration takes of K, in rows of 128 bytes, within which shared memory exchanges chunks.
+  int64_t panels = 1;
+  /// Workgroups that sum it together.
+  int64_t cluster = 1;
 };
+// Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
+// memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. Neither is
+// measured yet (docs/decisions/0040-few-rows.md).
 constexpr ProductTile kProductTiles[] = {
-    {128, 256, 1.0}, {128, 192, 0.97}, {128, 128, 0.9}, {64, 128, 0.7}, {64, 64, 0.5}};
+    {128, 256, 1.0},
+    {128, 192, 0.97},
+    {128, 128, 0.9},
+    {64, 128, 0.7},
+    {64, 64, 0.5},
+    {32, 64, 0.35, /*exchanged=*/true, /*panels=*/2},
+    {16, 64, 0.25, /*exchanged=*/true, /*panels=*/2},
+    {128, 64, 0.6, /*exchanged=*/false, /*panels=*/1, /*cluster=*/2},
+    {64, 64, 0.48, /*exchanged=*/false, /*panels=*/1, /*cluster=*/2},
+    {32, 64, 0.34, /*exchanged=*/true, /*panels=*/2, /*cluster=*/2},
+    {16, 64, 0.24, /*exchanged=*/true, /*panels=*/2, /*cluster=*/2},
+};
 /// The same where sums go on in f32 after every tile: those and the accumulator are 192 registers at 128 by 192. Speeds
 /// are those of kernels that were written by hand (docs/decisions/0039-sums-of-bytes.md).
 constexpr ProductTile kRestartedTiles[] = {{128, 192, 1.0}, {128, 128, 0.91}, {64, 128, 0.7}, {64, 64, 0.5}};
-/// What an iteration takes of K: a row of 128 bytes, within which shared memory exchanges chunks. More of them, or
-/// fewer columns, were no faster where there are few rows (docs/decisions/0038-boxes-rings-auto.md).
+/// What a workgroup of a cluster has to sum, in iterations, before it is worth to meet the others.
+constexpr int64_t kIterationsToShare = 8;
 constexpr int64_t kRowBytes = 128;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
@@ -184,11 +204,18 @@ double roundsFilled(const Product &product, const ProductTile &tile, const Solve
   if (!m || !n || *m < 1 || *n < 1)
     return 1;
   int64_t tiles = ((*m + tile.rows - 1) / tile.rows) * ((*n + tile.columns - 1) / tile.columns);
-  int64_t rounds = (tiles + target.computeUnits - 1) / target.computeUnits;
+  int64_t workgroups = tiles * tile.cluster, rounds = (workgroups + target.computeUnits - 1) / target.computeUnits;
   // Rows and columns of tiles beyond the tensor are computed for nothing.
   double inside =
       static_cast<double>(*m) * static_cast<double>(*n) / static_cast<double>(tiles * tile.rows * tile.columns);
-  return inside * static_cast<double>(tiles) / static_cast<double>(rounds * target.computeUnits);
+  return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
+}
+
+/// Whether the tile's workgroups are as many as were asked for; where nobody asked, several need much to sum.
+bool maySplit(const ProductTile &tile, std::optional<int64_t> contracted, int64_t deep, const CompileOptions &options) {
+  if (options.cluster > 0)
+    return tile.cluster == options.cluster;
+  return tile.cluster == 1 || (contracted && *contracted >= kIterationsToShare * deep * tile.cluster);
 }
 
 /// The product by this tile, if the constraints leave it open or say it.
@@ -203,26 +230,35 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = kRowBytes * 8 / bits(product.lhs);
-  constexpr int64_t rowsPerWave = 16;
+  int64_t deep = tile.panels * kRowBytes * 8 / bits(product.lhs);
+  constexpr int64_t perWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
-      !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, rowsPerWave) ||
-      (columnWaves && !solver.require(columnWaves->tile, tile.columns)))
+      !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, tile.exchanged ? tile.rows : perWave))
+    return std::nullopt;
+  // Columns on the instruction's rows have waves of their own.
+  if (columnWaves ? !solver.require(columnWaves->tile, tile.exchanged ? perWave : tile.columns) : tile.exchanged)
+    return std::nullopt;
+  if (!maySplit(tile, solver.sizeOf(product.depth), deep, options))
     return std::nullopt;
   double filled = roundsFilled(product, tile, solver, target);
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
-  choice.options.mma = instructionOf(tile.columns, product.lhs);
+  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns, product.lhs);
   choice.options.directCopies = true;
-  choice.options.stagedWrites = true;
+  // What a cluster exchanges comes back in whole rows.
+  choice.options.stagedWrites = tile.cluster == 1;
   if (choice.options.raster == 0)
     choice.options.raster = kRaster;
+  choice.options.cluster = tile.cluster;
   choice.options.schedule.name = "ring";
   choice.why = "tiles of " + std::to_string(tile.rows) + " by " + std::to_string(tile.columns) + " by " +
-               std::to_string(deep) + ", `" + choice.options.mma + "`, direct copies in a ring, bands of " +
-               std::to_string(choice.options.raster) + " tiles: fills " + std::to_string(std::lround(100 * filled)) +
-               " % of whole rounds, relative speed " + std::to_string(tile.speed).substr(0, 4);
+               std::to_string(deep) + ", `" + choice.options.mma + "`" +
+               (tile.exchanged ? " with exchanged operands" : "") +
+               (tile.cluster > 1 ? ", K shared by clusters of " + std::to_string(tile.cluster) : "") +
+               ", direct copies in a ring, bands of " + std::to_string(choice.options.raster) + " tiles: fills " +
+               std::to_string(std::lround(100 * filled)) + " % of whole rounds, relative speed " +
+               std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * filled, std::move(choice));
 }
 

@@ -88,7 +88,7 @@ TEST(Auto, FillsTheMachine) {
   EXPECT_EQ(large.front().options.schedule.name, "ring");
   // Few rows: more tiles, so that more compute units have one.
   std::vector<AutoChoice> flat = chooseAutomatically(product(), options(16, 4096, 4096));
-  EXPECT_EQ(boundTo(flat.front().options, "BM"), 64);
+  EXPECT_EQ(boundTo(flat.front().options, "BM"), 16);
   EXPECT_EQ(boundTo(flat.front().options, "BN"), 64);
   // The last two leave everything as it is but the schedule.
   EXPECT_EQ(large[large.size() - 2].options.mma, "");
@@ -141,6 +141,60 @@ TEST(Auto, Right) {
   expectRight(options(1, 8, 8), 1, 8, 8);
   expectRight(options(130, 70, 77), 130, 70, 77);
   expectRight(withTiles(options(130, 70, 72, "gfx950")), 130, 70, 72);
+}
+
+/// K is shared by clusters where that fills more of the machine, and each workgroup has much to sum.
+TEST(Auto, Clusters) {
+  for (auto [m, n, k, tile, cluster] : {std::tuple(16, 4096, 4096, 16, 2),
+                                        {16, 8192, 8192, 16, 1},
+                                        {64, 4096, 4096, 64, 2},
+                                        {128, 4096, 4096, 128, 2},
+                                        {128, 4096, 512, 64, 1},
+                                        {4096, 4096, 4096, 128, 1}}) {
+    CompileOptions best = chooseAutomatically(product(), options(m, n, k)).front().options;
+    EXPECT_EQ(boundTo(best, "BM"), tile) << m << " " << n << " " << k;
+    EXPECT_EQ(best.cluster, cluster) << m << " " << n << " " << k;
+  }
+  // What was asked for is kept.
+  CompileOptions asked = options(16, 4096, 4096);
+  asked.cluster = 4;
+  for (const AutoChoice &choice : chooseAutomatically(product(), asked))
+    EXPECT_EQ(choice.options.cluster, 4);
+  expectRight(options(16, 128, 2304), 16, 128, 2304);
+  expectRight(options(100, 72, 1100), 100, 72, 1100);
+}
+
+/// Few rows: the columns lie on the instruction's 64 rows, and the ring takes all that the compute unit has.
+TEST(Auto, FewRows) {
+  for (auto [m, tile] : {std::pair(1, 16), {16, 16}, {17, 32}, {32, 32}, {33, 64}}) {
+    CompileOptions best = chooseAutomatically(product(), options(m, 8192, 8192)).front().options;
+    EXPECT_EQ(boundTo(best, "BM"), tile);
+    EXPECT_EQ(boundTo(best, "BN"), 64);
+    EXPECT_EQ(boundTo(best, "WN"), tile < 64 ? 4 : 1);
+    EXPECT_EQ(best.mma, "F32_64x" + std::to_string(tile) + "x16_F16");
+  }
+  // Straight ones need no waves along the columns.
+  auto [M, N, K, BM, BN, BK] = symbols<"M N K BM BN BK">();
+  Kernel rows{"rows",
+              {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
+               WaveConstraint(M, 16), HardwareConstraint{}}};
+  auto a = rows.memory("a", {M, K}, shared, f16), b = rows.memory("b", {N, K}, shared, f16);
+  write(rows.iterate(K, rows.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); }),
+        rows.memory("c", {M, N}, global, f32));
+  EXPECT_EQ(boundTo(chooseAutomatically(rows, options(16, 8192, 8192)).front().options, "BM"), 64);
+  expectRight(options(16, 200, 1040), 16, 200, 1040);
+  expectRight(options(29, 72, 136), 29, 72, 136);
+}
+
+TEST(Auto, ARingAloneTakesWhatTheComputeUnitHas) {
+  auto buffers = [](int64_t columns) {
+    CompileAttempt attempt = compileImage(product(), options(16, columns, 4096), rt::ImageKind::ptx);
+    EXPECT_TRUE(attempt) << format(attempt.diagnostics);
+    return attempt ? std::ranges::max(attempt.result->loops.front().schedule.buffers) : 0;
+  };
+  // Tiles of 16 and 64 rows of 256 bytes: 200 KB of them, or 100 where a compute unit has several workgroups.
+  EXPECT_EQ(buffers(64 * 132), 10);
+  EXPECT_EQ(buffers(64 * 133), 5);
 }
 
 TEST(Auto, SaysWhatItTook) {

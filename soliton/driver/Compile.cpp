@@ -275,6 +275,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setRaster(options.raster);
   if (options.shortSums)
     kernel.setShortSums(true);
+  if (options.cluster > 1)
+    kernel.setCluster(options.cluster);
   if (!options.mma.empty())
     kernel.walk([&](wave::MmaOp mma) {
       if (!mma.getKind())

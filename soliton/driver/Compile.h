@@ -48,6 +48,8 @@ struct CompileOptions {
   /// Workgroups take the tiles of the first two dimensions of the grid in bands of so many along the first; 0: row by
   /// row.
   int64_t raster = 0;
+  /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
+  int64_t cluster = 0;
   /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
   std::string mma = {};
   /// Sums of 8-bit floats stay in the accumulator of matrix instructions that keep few bits of them: faster, and far

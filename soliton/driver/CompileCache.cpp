@@ -101,6 +101,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("direct copies", options.directCopies)
       .add("staged writes", options.stagedWrites)
       .add("raster", options.raster)
+      .add("cluster", options.cluster)
       .add("mma", options.mma)
       .add("short sums", options.shortSums)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))

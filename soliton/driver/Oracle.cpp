@@ -178,6 +178,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
   target = &geometry->target();
   for (auto [to, size] : llvm::zip(grid, geometry->launchGrid()))
     to = static_cast<uint32_t>(evaluated(size, *geometry, symbols));
+  // The program was traced before workgroups of a cluster share its tiles.
+  grid[0] *= static_cast<uint32_t>(kernel.getCluster().value_or(1));
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
     auto memory = dyn_cast<MemoryType>(argument.getType());
     std::optional<DType> type = dtypeOf(memory ? memory.getElementType() : argument.getType());

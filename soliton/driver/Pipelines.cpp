@@ -16,6 +16,7 @@ namespace soliton {
 
 /// Who computes what. After this every value has a layout and every access a start: `Indexed`.
 static void addWho(mlir::OpPassManager &kernel, bool explainLayouts) {
+  kernel.addPass(createSplitOverClusterPass());
   kernel.addPass(createBindSymbolsPass());
   kernel.addPass(createDecomposeOpsPass());
   kernel.addPass(createDropUnusedPass());

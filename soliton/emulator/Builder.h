@@ -49,6 +49,8 @@ struct Masked {
   /// Of loads and stores; an atomic that says `Plain` is relaxed.
   Order order = Order::Plain;
   Scope scope = Scope::Device;
+  /// Of loads of shared memory: the workgroup of the cluster whose block it is, if not this one's.
+  std::optional<uint32_t> workgroup = {};
 };
 
 /// A `for` under construction.

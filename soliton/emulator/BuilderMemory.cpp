@@ -33,6 +33,7 @@ Value Builder::load(DType type, uint32_t count, const At &at, const Masked &mask
   Instr &instr = emit(Op::Load);
   instr.dst = result.slot;
   instr.src = {masked.mask.slot, masked.fill.slot, kNoSlot, kNoSlot};
+  instr.imm = masked.workgroup ? int64_t(*masked.workgroup) + 1 : 0;
   instr.index = where;
   instr.flags = masked.clamp ? kClamp : 0;
   instr.order = masked.order;

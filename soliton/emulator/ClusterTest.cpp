@@ -301,6 +301,44 @@ TEST(Cluster, NobodyReachesForAWorkgroupThatHasEnded) {
   EXPECT_NE(none.findings[0].message.find("speaks of workgroup 2 of a cluster of 2"), std::string::npos);
 }
 
+/// Each of two workgroups writes its rank to shared memory, and the other's out.
+Result readEachOther(bool meetFirst, bool meetLast, uint64_t seed, std::vector<uint32_t> &found) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 128, .cluster = {2, 1, 1}, .rules = kRules});
+  uint32_t out = b.buffer("out"), tile = b.shared("tile", 0, 128);
+  Value rank = b.id(IdKind::ClusterRank), bytes = b.mul(b.id(IdKind::Lane), number(b, 4));
+  auto meet = [&](bool all) {
+    if (all) {
+      b.clusterArrive();
+      b.clusterWait();
+    } else {
+      b.barrier();
+    }
+  };
+  b.store(rank, {.region = tile, .lane = bytes});
+  meet(meetFirst);
+  Value first = b.load(DType::i32, 1, {.region = tile, .lane = bytes}, {.workgroup = 0});
+  Value second = b.load(DType::i32, 1, {.region = tile, .lane = bytes}, {.workgroup = 1});
+  meet(meetLast);
+  b.store(b.add(b.mul(second, number(b, 10)), first),
+          {.region = out, .lane = bytes, .uniform = b.mul(rank, number(b, 128))});
+  found.assign(64, 0);
+  return run(b.finish(), {.grid = {2, 1, 1}, .buffers = {{found.data(), 256}}, .checks = true, .seed = seed});
+}
+
+TEST(Cluster, WorkgroupsReadEachOthersSharedMemoryBehindTheirBarrier) {
+  std::vector<uint32_t> found;
+  int late = 0;
+  for (uint64_t seed : kSeeds) {
+    Result right = readEachOther(true, true, seed, found);
+    EXPECT_TRUE(right.ok()) << format(right);
+    EXPECT_EQ(found, std::vector<uint32_t>(64, 10));
+    EXPECT_FALSE(readEachOther(false, true, seed, found).ok());
+    late += readEachOther(true, false, seed, found).ok() ? 0 : 1;
+  }
+  // Whether the other one has ended by then is a matter of turns.
+  EXPECT_GT(late, 0);
+}
+
 TEST(Cluster, ClustersThatSeeEachOtherRunInTurns) {
   // Each workgroup takes a ticket; fewer than a cluster cannot be resident.
   Builder b({.waveSize = 32, .waves = 1, .cluster = {2, 1, 1}, .rules = kRules});

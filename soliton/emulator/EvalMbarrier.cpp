@@ -37,7 +37,7 @@ bool issuesOnce(Wave &wave, const Instr &instr) {
 }
 
 /// Whether that workgroup of the cluster is there.
-static bool isThere(Wave &wave, const Instr &instr, uint32_t rank) {
+bool isThere(Wave &wave, const Instr &instr, uint32_t rank) {
   uint32_t size = wave.program.clusterSize();
   if (rank < size && !wave.group.hasLeft(rank))
     return true;

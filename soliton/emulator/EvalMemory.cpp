@@ -147,11 +147,26 @@ void readInto(Wave &wave, const Instr &instr, const LaneAccess &access) {
       to[i] = to[i] ? 1 : 0;
 }
 
+/// The same place in the shared block of the workgroup of the cluster that the load names, if it names one.
+void goThere(Wave &wave, const Instr &instr, LaneAccess &access) {
+  if (instr.imm == 0 || !access.mask)
+    return;
+  auto rank = static_cast<uint32_t>(instr.imm - 1);
+  if (!isThere(wave, instr, rank)) {
+    access.mask = 0;
+    return;
+  }
+  int64_t distance = (int64_t(rank) - int64_t(wave.rank())) * int64_t(wave.program.blockDistance());
+  access.base += distance;
+  access.origin += distance;
+}
+
 template <typename Memory, typename Word>
 void evalLoad(Wave &wave, const Instr &instr) {
   const SlotPlace &place = wave.prepared.slots[instr.dst];
   LaneAccess access = wave.resolve(instr, wave.program.addresses[instr.index], accessBytes(wave, instr.dst),
                                    {.mask = instr.src[0], .uniform = place.lanes == 1, .flags = instr.flags});
+  goThere(wave, instr, access);
   startOrdered(wave, instr, access);
   uint64_t all = access.lanes == 1 ? 1 : wave.allLanes();
   if (access.mask != all)

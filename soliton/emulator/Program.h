@@ -68,7 +68,8 @@ enum class Op : uint8_t {
   MaskPush,     ///< active lanes &= src0; to index where none is left (the matching MaskElse or MaskPop)
   MaskElse,     ///< active lanes = those of the enclosing region that MaskPush left out; to index where none
   MaskPop,      ///< active lanes = those before MaskPush
-  Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill); order, scope
+  Load,         ///< dst = addresses[index]; src0 = (mask) src1 = (fill); order, scope; imm = (1 + the workgroup of the
+                ///< cluster whose shared block it is)
   Store,        ///< addresses[index] = src1; src0 = (mask); order, scope
   Atomic,       ///< (dst) = old; addresses[index] (sub = AtomicOp)= src1; src0 = (mask); src2 = (what a
                 ///< CompareSwap expects); order, scope

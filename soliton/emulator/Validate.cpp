@@ -294,6 +294,9 @@ private:
     switch (instr.op) {
     case Op::Load:
       accessWidth(instr.dst);
+      require(instr.imm >= 0 && instr.imm <= int64_t(program.clusterSize()) &&
+                  (instr.imm == 0 || program.regions[program.addresses[instr.index].region].shared),
+              "reads the shared block of a workgroup that its cluster does not have");
       if (instr.src[1] != kNoSlot) {
         require(slot(instr.src[1]).type == slot(instr.dst).type &&
                     (slot(instr.src[1]).count == 1 || slot(instr.src[1]).count == slot(instr.dst).count),

@@ -378,6 +378,8 @@ bool issuesOnce(Wave &wave, const Instr &instr);
 
 /// The mbarrier of an instruction in that workgroup of the cluster, or null (reported).
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank);
+/// Whether the cluster has that workgroup and it has not ended; reports it otherwise.
+bool isThere(Wave &wave, const Instr &instr, uint32_t rank);
 /// `bytes` of the current phase have been written.
 void completeBytes(Workgroup &group, Mbarrier &mbarrier, uint32_t bytes);
 Handler mbarrierHandler(const Instr &instr);

@@ -84,6 +84,9 @@ void Access::readBounds(bool isArgument, Geometry &geometry) {
         bound ? geometry.evaluate(bound.getValue(), op->getLoc()) : geometry.size(tile.dims[d], op->getLoc());
     restrict(d, [&](int64_t place) { return origin + place >= least && origin + place < limit; });
   }
+  if (mlir::ArrayAttr within = listOf(op, "within"))
+    for (ExprAttr condition : within.getAsRange<ExprAttr>())
+      addGuard(geometry.bind(condition.getValue(), op->getLoc()));
 }
 
 void Access::restrict(size_t d, llvm::function_ref<bool(int64_t place)> holds) {

@@ -40,15 +40,34 @@ public:
     Geometry::Grid grid = geometry.grid(), ids = {};
     if (llvm::any_of(grid, [](int64_t size) { return size <= 0; }))
       return;
+    auto inCluster = static_cast<size_t>(kernel.getCluster() ? grid[kClusterDim] : 1);
+    size_t dims = kernel.getCluster() ? static_cast<size_t>(kClusterDim) : ids.size();
     while (true) {
-      geometry.enterWorkgroup(ids);
-      runBlock(kernel.block());
+      runCluster(ids, inCluster);
       size_t dim = 0;
-      while (dim < ids.size() && ++ids[dim] == grid[dim])
+      while (dim < dims && ++ids[dim] == grid[dim])
         ids[dim++] = 0;
-      if (dim == ids.size())
+      if (dim == dims)
         return;
     }
+  }
+
+  /// The workgroups of a cluster take turns, op by op: they meet between any two of the kernel's outermost ops, inside
+  /// which none speaks of another.
+  void runCluster(Geometry::Grid ids, size_t size) {
+    if (size == 1) {
+      geometry.enterWorkgroup(ids);
+      return runBlock(kernel.block());
+    }
+    cluster.assign(size, Held{.tiles = tiles});
+    for (mlir::Operation &op : kernel.block())
+      for (now = 0; now < size; ++now) {
+        ids[kClusterDim] = static_cast<int64_t>(now);
+        geometry.enterWorkgroup(ids);
+        exchange(cluster[now]);
+        execute(&op);
+        exchange(cluster[now]);
+      }
   }
 
   std::vector<Bytes> arguments(const Inputs &inputs) {
@@ -60,6 +79,27 @@ public:
   }
 
 private:
+  using Shared = llvm::DenseMap<mlir::Value, std::vector<Memory>>;
+  /// What a workgroup of a cluster has while it is another's turn.
+  struct Held {
+    llvm::DenseMap<mlir::Value, TilePtr> tiles;
+    llvm::DenseMap<mlir::Value, int64_t> indices = llvm::DenseMap<mlir::Value, int64_t>();
+    Shared shared = Shared();
+  };
+
+  void exchange(Held &other) {
+    std::swap(tiles, other.tiles);
+    std::swap(indices, other.indices);
+    std::swap(shared, other.shared);
+  }
+
+  /// The shared memory that the op speaks of: the workgroup's own, or that of another one of its cluster.
+  Shared &sharedOf(mlir::Operation *op) {
+    auto read = llvm::dyn_cast<ReadOp>(op);
+    bool isRemote = read && read.getWorkgroup() && *read.getWorkgroup() != now;
+    return isRemote ? cluster[*read.getWorkgroup()].shared : shared;
+  }
+
   //===-- Arguments -----------------------------------------------------------===//
 
   void bindArguments(const Inputs &inputs) {
@@ -180,7 +220,8 @@ private:
   Memory &memoryOf(mlir::Operation *op, mlir::Value value) {
     if (auto found = global.find(value); found != global.end())
       return *found->second;
-    if (auto found = shared.find(value); found != shared.end()) {
+    Shared &blocks = sharedOf(op);
+    if (auto found = blocks.find(value); found != blocks.end()) {
       auto buffer = op->getAttrOfType<ExprAttr>("buffer");
       int64_t index = buffer ? geometry.evaluate(buffer.getValue(), op->getLoc()) : 0;
       if (index < 0 || index >= static_cast<int64_t>(found->second.size()))
@@ -516,7 +557,10 @@ private:
   llvm::DenseSet<mlir::Operation *> ended;
   llvm::DenseMap<mlir::Value, std::shared_ptr<Memory>> global;
   /// One memory per buffer.
-  llvm::DenseMap<mlir::Value, std::vector<Memory>> shared;
+  Shared shared;
+  std::vector<Held> cluster;
+  /// Whose turn it is.
+  size_t now = 0;
 };
 } // namespace
 

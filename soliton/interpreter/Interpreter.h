@@ -9,11 +9,11 @@
 //   interp::Result result = interp::run(kernel, inputs);
 //   if (result.ok()) use(result.arguments[2]);
 //
-// Workgroups run one after the other. A tile is a function from coordinates to numbers: without a layout its
-// coordinates are the box of its dimensions' tiles, with one they are the layout's image; each op means the same on
-// both. After each op numbers are rounded to the element type; `mma` and `reduce` accumulate in f64 (integers: exactly)
-// and round once. So two forms of a kernel agree exactly on integer-valued data, and within the rounding of
-// accumulators otherwise.
+// Workgroups run one after the other, those of a cluster in turns. A tile is a function from coordinates to numbers:
+// without a layout its coordinates are the box of its dimensions' tiles, with one they are the layout's image; each op
+// means the same on both. After each op numbers are rounded to the element type; `mma` and `reduce` accumulate in f64
+// (integers: exactly) and round once. So two forms of a kernel agree exactly on integer-valued data, and within the
+// rounding of accumulators otherwise.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

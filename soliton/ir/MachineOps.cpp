@@ -135,6 +135,12 @@ TensorMapAttr KernelOp::mapOf(mlir::Value parameter) {
 llvm::LogicalResult LoadOp::verify() {
   if (failed(verifyLane(*this, getLane(), getBuffer(), getUniform())))
     return mlir::failure();
+  // load_c4
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getWorkgroup() && getBuffer())
+    return emitOpError() << "is of another workgroup's shared block, expected no buffer";
+  if (getWorkgroup() && kernel && static_cast<int64_t>(*getWorkgroup()) >= kernel.clusterSize())
+    return emitOpError() << "is of workgroup " << *getWorkgroup() << " of a cluster of " << kernel.clusterSize();
   return verifyAccess(*this, getResult().getType(), getAlignment());
 }
 

@@ -13,7 +13,7 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
     symbol, then one `!machine.map` per entry of `maps`. `waves × wave_size` lanes make a workgroup; `shared_bytes` is its shared block. `keep_order` asks the back end to issue
     memory accesses, matrix instructions, waits and barriers in the order of the program: a schedule has decided it.
     `cluster` workgroups along the three axes of the grid are resident together and reach each other's shared memory by multicast
-    copies and remote arrivals. `dependent`: a launch may begin before those ahead of it in its stream have ended, and waits for
+    copies, remote arrivals and loads. `dependent`: a launch may begin before those ahead of it in its stream have ended, and waits for
     them by `grid_wait`.
 
     Constraints:
@@ -106,25 +106,29 @@ def Machine_LoadOp : Machine_MemoryOp<"load", [Machine_ReadAndTick]> {
     these two alone), and the sum with `uniform` stays below 2^31. As an `i64` it is the byte offset from the buffer's base,
     of any size; there is no `uniform` then, and lanes outside the buffer have to be masked: nothing else keeps them out.
 
+    `workgroup`, if there, is the number in the cluster of the workgroup whose shared block it reads.
+
     In memory an i1 is a byte (0 or 1; anything but 0 is true), elements of 4 and 6 bits lie packed, the first one lowest.
 
     Constraints:
       * (C1) the result has 1, 2, 4, 8, 12 or 16 bytes.
       * (C2) `alignment` is a power of two.
       * (C3) a 64-bit lane offset is of a buffer, without `uniform`.
+      * (C4) `workgroup` is only there without a buffer, and smaller than the kernel's cluster.
 
     Example:
     ```mlir
     %2 = machine.load %buffer [%lane, %uniform] {immediate = 16 : i64, alignment = 16 : i64} : vector<8xf16>
     %4 = machine.load %buffer [%far : i64] mask %m {alignment = 4 : i64} : vector<1xf32>
     %3 = machine.load [%lane] mask %m {alignment = 8 : i64} : vector<4xf16>
+    %5 = machine.load [%lane] {alignment = 16 : i64, workgroup = 1 : i64} : vector<4xf32>
     ```
   }];
   let arguments = (ins Optional<Machine_BufferType>:$buffer, Machine_Lane:$lane, Optional<I32>:$uniform, Optional<I1>:$mask,
-                       DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment);
+                       DefaultValuedAttr<I64Attr, "0">:$immediate, I64Attr:$alignment, OptionalAttr<I64Attr>:$workgroup);
   let results = (outs Machine_Vector:$result);
   let assemblyFormat = "($buffer^)? `[` custom<Lane>($lane, type($lane)) (`,` $uniform^)? `]` (`mask` $mask^)? attr-dict `:` type($result)";
-  let hasVerifier = 1; // load_c1, load_c2, load_c3
+  let hasVerifier = 1; // load_c1, load_c2, load_c3, load_c4
 }
 
 def Machine_PrefetchOp : Machine_MemoryOp<"prefetch", [MemoryEffects<[MemRead, MemWrite]>]> {

@@ -100,6 +100,8 @@ sym::Expr sizeSymbol(llvm::StringRef dim);
 
 /// How many dimensions a grid of workgroups may have.
 inline constexpr int64_t kMaxGridDims = 5;
+/// The one along which the workgroups of a cluster that share a tile are counted.
+inline constexpr int64_t kClusterDim = kMaxGridDims - 1;
 
 /// What stands for the k-th index operand in an op's expressions: `$0`, `$1`, …
 sym::Expr operandSymbol(size_t k);

@@ -124,8 +124,11 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
     One that `publishes` comes behind what makes each wave's ordinary writes of shared memory visible to matrix instructions that read it
     by themselves. A wave meets the others with what it has waited for; without this, those instructions may still see what was there before.
 
+    At one of the `cluster` all waves of its workgroups meet: what one has written before it, another may read behind it.
+
     Constraints:
       * (C1) `first_wave` and `last_wave` are both there or both absent, and `0 <= first_wave < last_wave`.
+      * (C2) one of the `cluster` names no waves, and the kernel has clusters.
 
     Example:
     ```mlir
@@ -134,12 +137,12 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$first_wave, OptionalAttr<I64Attr>:$last_wave,
-                       OptionalAttr<StrArrayAttr>:$tags, UnitAttr:$publishes);
+                       OptionalAttr<StrArrayAttr>:$tags, UnitAttr:$publishes, UnitAttr:$cluster);
   let builders = [
     OpBuilder<(ins "::mlir::ArrayAttr":$tags)>,
     OpBuilder<(ins "int64_t":$firstWave, "int64_t":$lastWave, CArg<"::mlir::ArrayAttr", "{}">:$tags)>];
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1; // barrier_c1
+  let hasVerifier = 1; // barrier_c1, barrier_c2
   let extraClassDeclaration = [{
     /// True if all waves of the workgroup execute it.
     bool isForAllWaves() { return !getFirstWave(); }

@@ -76,7 +76,8 @@ static llvm::LogicalResult verifyAccess(Op op, TileType tile, llvm::StringRef wh
 }
 
 llvm::LogicalResult ReadOp::verify() {
-  if (failed(verifyAccess(*this, getResult().getType(), "result")))
+  if (failed(verifyAccess(*this, getResult().getType(), "result")) ||
+      failed(verifyExprs(*this, "within", getWithin()))) // read_c4
     return mlir::failure();
   // read_c6
   if (getMatrixLoad() && !getMemory().getType().isShared())
@@ -88,11 +89,22 @@ llvm::LogicalResult ReadOp::verify() {
     return emitOpError() << "is in place in global memory, expected shared memory";
   if (getInPlace() && (getMatrixLoad() || (getGuards() && !getGuards()->empty()) || !getDynamicValues().empty()))
     return emitOpError() << "is in place, expected no `matrix_load`, `guards` or dynamic values";
+  // read_c8
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (!getWorkgroup())
+    return mlir::success();
+  if (!getMemory().getType().isShared() || getInPlace() || getMatrixLoad())
+    return emitOpError() << "is of another workgroup, expected plain reads of shared memory";
+  if (kernel && *getWorkgroup() >= kernel.getCluster().value_or(1))
+    return emitOpError() << "is of workgroup " << *getWorkgroup() << " of a cluster of "
+                         << kernel.getCluster().value_or(1);
   return mlir::success();
 }
 
 llvm::LogicalResult WriteOp::verify() {
-  return verifyAccess(*this, getValue().getType(), "value");
+  if (failed(verifyAccess(*this, getValue().getType(), "value")))
+    return mlir::failure();
+  return verifyExprs(*this, "within", getWithin()); // write_c4
 }
 
 llvm::LogicalResult AtomicOp::verify() {

@@ -35,7 +35,9 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
     memory past the registers, where the target can. `staged_writes` asks for tiles whose lanes hold too little of a row to go to
     global memory through shared memory. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
-    many along the first, so that those that run together read the same rows and columns. `short_sums` accepts that a matrix instruction
+    many along the first, so that those that run together read the same rows and columns. With `cluster` so many workgroups share the
+    iterations of the loop that sums a product; they are resident together and read each other's shared memory. It is asked of the pass
+    that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
     whose accumulator is short adds up more in it than one tile. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
@@ -49,6 +51,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C6) `form` is the number of a form.
       * (C7) `workspace`, if there, has expressions, and as many memories are the last parameters.
       * (C8) `raster`, if there, is at least 1.
+      * (C9) `cluster`, if there, is at least 2.
 
     Example:
     ```mlir
@@ -64,10 +67,10 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
-                       UnitAttr:$short_sums);
+                       UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c8
+  let hasVerifier = 1; // kernel_c1 … kernel_c9
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.
@@ -136,22 +139,25 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     result, and `$dynamic_val<k>`, the k-th of `dynamicValues`; absent means the dimensions in order.
     A place is within its dimension if `0 <= g[d] < size`. `bounds`, with one expression per dimension of the result, replaces
     that by `g[d] < bound`, or, for the text `unbounded`, by nothing; places outside the memory read as 0 all the same.
-    From the form `Placed` on there are no `bounds`: an element is read where all `guards` hold, comparisons in `$index<k>` and
+    `within`, if there, are further conditions in `$index<k>`: other elements are 0.
+    From the form `Placed` on there are neither: an element is read where all `guards` hold, comparisons in `$index<k>` and
     `$dynamic_val<k>`; those that always hold are left out.
     `buffer` says which buffer of a multi-buffered shared memory it touches; absent means the first.
     `matrix_load` names a collective load of the target's table (`ldmatrix.x4.trans`, `ds_read_b64_tr_b16`): each lane
     receives what the layout says, from rows that other lanes point to. What is read is the same.
     Where it is `in_place`, nobody holds the tile: the matrix instruction that takes it as a factor reads the memory by itself, when it
     is issued. The layout says which places each wave's part of the instruction reads; all lanes have all of them.
+    `workgroup`, if there, is the number in the cluster of the workgroup whose shared memory it reads, which may be its own.
 
     Constraints:
       * (C1) the element types of memory and result agree.
       * (C2) `indices`, if there, has as many entries as the memory has dimensions; otherwise the ranks agree.
       * (C3) `starts` and `bounds`, if there, have as many entries as the result has dimensions.
-      * (C4) the entries, and those of `guards`, are expressions; one of `bounds` may be `unbounded`.
+      * (C4) the entries, and those of `guards` and `within`, are expressions; one of `bounds` may be `unbounded`.
       * (C5) `buffer` is only there for shared memory.
       * (C6) `matrix_load` is only there for shared memory, and then without `elements_per_thread`.
       * (C7) `in_place` is only there for shared memory, without `matrix_load`, `guards` and dynamic values.
+      * (C8) `workgroup` is only there for shared memory, without `in_place` and `matrix_load`, and smaller than the kernel's `cluster`.
 
     Example:
     ```mlir
@@ -162,10 +168,18 @@ def Wave_ReadOp : Wave_Op<"read", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<StrAttr>:$matrix_load, UnitAttr:$in_place);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<StrAttr>:$matrix_load, UnitAttr:$in_place,
+                       OptionalAttr<ArrayAttr>:$within, OptionalAttr<I64Attr>:$workgroup);
   let results = (outs Wave_Tile:$result);
+  let builders = [OpBuilder<(ins "TileType":$result, "::mlir::Value":$memory, "::mlir::ValueRange":$dynamicValues, "::mlir::ValueRange":$symbols,
+                                 "::mlir::IntegerAttr":$elementsPerThread, "::mlir::ArrayAttr":$indices, "::mlir::ArrayAttr":$starts,
+                                 "::mlir::ArrayAttr":$bounds, "::mlir::ArrayAttr":$guards, "::mlir::ArrayAttr":$tags, "OriginAttr":$origin,
+                                 "ExprAttr":$buffer, "::mlir::StringAttr":$matrixLoad), [{
+    build($_builder, $_state, result, memory, dynamicValues, symbols, elementsPerThread, indices, starts, bounds, guards, tags, origin, buffer,
+          matrixLoad, /*in_place=*/false, /*within=*/nullptr, /*workgroup=*/nullptr);
+  }]>];
   let assemblyFormat = [{ $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($memory) `->` type($result) }];
-  let hasVerifier = 1; // read_c1 … read_c7
+  let hasVerifier = 1; // read_c1 … read_c8
   let extraClassDeclaration = [{
     ::mlir::Value getIndexedMemory() { return getMemory(); }
     TileType getMovedTile() { return getResult().getType(); }
@@ -196,7 +210,14 @@ def Wave_WriteOp : Wave_Op<"write", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["
                        OptionalAttr<I64Attr>:$elements_per_thread, OptionalAttr<ArrayAttr>:$indices,
                        OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$bounds, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, OptionalAttr<ArrayAttr>:$within);
+  let builders = [OpBuilder<(ins "::mlir::Value":$value, "::mlir::Value":$memory, "::mlir::ValueRange":$dynamicValues, "::mlir::ValueRange":$symbols,
+                                 "::mlir::IntegerAttr":$elementsPerThread, "::mlir::ArrayAttr":$indices, "::mlir::ArrayAttr":$starts,
+                                 "::mlir::ArrayAttr":$bounds, "::mlir::ArrayAttr":$guards, "::mlir::ArrayAttr":$tags, "OriginAttr":$origin,
+                                 "ExprAttr":$buffer), [{
+    build($_builder, $_state, value, memory, dynamicValues, symbols, elementsPerThread, indices, starts, bounds, guards, tags, origin, buffer,
+          /*within=*/nullptr);
+  }]>];
   let assemblyFormat = [{ $value `,` $memory (`[` $symbols^ `]`)? (`using` $dynamicValues^ `:` type($dynamicValues))? attr-dict `:` type($value) `,` type($memory) }];
   let hasVerifier = 1; // write_c1 … write_c5
   let extraClassDeclaration = [{

@@ -89,6 +89,10 @@ llvm::LogicalResult KernelOp::verify() {
   // kernel_c8
   if (getRaster() && static_cast<int64_t>(*getRaster()) < 1)
     return emitOpError() << "has a `raster` of " << static_cast<int64_t>(*getRaster()) << ", expected at least 1";
+  // kernel_c9
+  if (getCluster() && static_cast<int64_t>(*getCluster()) < 2)
+    return emitOpError() << "has a `cluster` of " << static_cast<int64_t>(*getCluster())
+                         << " workgroups, expected at least 2";
   return verifyWorkspace(*this);
 }
 
@@ -244,13 +248,13 @@ llvm::LogicalResult ConditionalOp::canonicalize(ConditionalOp op, mlir::PatternR
 //===-- Time ----------------------------------------------------------------===//
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::ArrayAttr tags) {
-  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags, mlir::UnitAttr());
+  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags, mlir::UnitAttr(), mlir::UnitAttr());
 }
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, int64_t firstWave, int64_t lastWave,
                       mlir::ArrayAttr tags) {
   build(builder, state, builder.getI64IntegerAttr(firstWave), builder.getI64IntegerAttr(lastWave), tags,
-        mlir::UnitAttr());
+        mlir::UnitAttr(), mlir::UnitAttr());
 }
 
 llvm::LogicalResult BarrierOp::verify() {
@@ -258,6 +262,11 @@ llvm::LogicalResult BarrierOp::verify() {
   if (getFirstWave().has_value() != getLastWave().has_value())
     return emitOpError() << "names only its " << (getFirstWave() ? "first" : "last")
                          << " wave, expected `first_wave` and `last_wave` or neither";
+  // barrier_c2
+  auto kernel = (*this)->getParentOfType<KernelOp>();
+  if (getCluster() && (getFirstWave() || (kernel && !kernel.getCluster())))
+    return emitOpError() << "is for the workgroups of a cluster, expected "
+                         << (getFirstWave() ? "no waves that it names" : "a kernel with a `cluster`");
   if (!getFirstWave())
     return mlir::success();
   auto first = static_cast<int64_t>(*getFirstWave()), last = static_cast<int64_t>(*getLastWave());

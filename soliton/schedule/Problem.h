@@ -211,6 +211,8 @@ struct Dependence {
 struct Limits {
   int64_t registers = 0;
   int64_t sharedBytes = 0;
+  /// A compute unit has one workgroup of the launch at most: shared memory that it leaves serves nobody.
+  bool alone = false;
 };
 
 struct Problem {

@@ -24,9 +24,11 @@
 namespace soliton::sched {
 namespace {
 /// Four tiles: one that is used, one that products of the iteration before may still read, two on their way. More of
-/// them where they are small, so that enough bytes are on their way; beyond that they hide no more latency.
-constexpr int kTiles = 4, kMostTiles = 8;
-constexpr int64_t kBytes = 96 * 1024;
+/// them where they are small, so that enough bytes are on their way; beyond that they hide no more latency while other
+/// workgroups of the compute unit have copies under way too. One that is alone has to keep the memory busy by itself:
+/// hand-written kernels needed about 200 KB for that on an H200 (docs/decisions/0040-few-rows.md).
+constexpr int kTiles = 4, kMostTiles = 8, kMostTilesAlone = 12;
+constexpr int64_t kBytes = 96 * 1024, kBytesAlone = 192 * 1024;
 
 bool isWrittenByCopy(const Problem &problem, int region) {
   return std::any_of(problem.operations.begin(), problem.operations.end(), [&](const Operation &op) {
@@ -54,7 +56,9 @@ int tilesThatFit(const Problem &problem, const std::vector<int> &rings) {
       (std::find(rings.begin(), rings.end(), region) != rings.end() ? each : others) += problem.regions[region].size;
   if (each == 0)
     return 1;
-  int64_t wanted = std::clamp<int64_t>((kBytes + each - 1) / each, kTiles, kMostTiles);
+  bool alone = problem.limits.alone;
+  int64_t bytes = alone ? kBytesAlone : kBytes, most = alone ? kMostTilesAlone : kMostTiles;
+  int64_t wanted = std::clamp<int64_t>((bytes + each - 1) / each, kTiles, most);
   int64_t room = problem.limits.sharedBytes == 0 ? wanted : (problem.limits.sharedBytes - others) / each;
   return static_cast<int>(std::clamp<int64_t>(room, 1, wanted));
 }

@@ -40,6 +40,8 @@ bool mayConflict(const Kernel &kernel, const Access &x, const Access &y) {
 }
 
 bool isOneWave(const Kernel &kernel, const Access &x, const Access &y) {
+  if (x.remote || y.remote)
+    return false;
   if (kernel.waves == 1)
     return true;
   return x.region == y.region && x.function >= 0 && x.function == y.function && x.oneWave && y.oneWave;
@@ -49,7 +51,8 @@ bool isApartIn(const Access &x, const Access &y, int loop) {
   auto has = [&](const Access &access) {
     return std::find(access.apart.begin(), access.apart.end(), loop) != access.apart.end();
   };
-  return x.region == y.region && x.function >= 0 && x.function == y.function && has(x) && has(y);
+  return x.region == y.region && x.function >= 0 && x.function == y.function && has(x) && has(y) && !x.remote &&
+         !y.remote;
 }
 
 bool mayMeet(const Kernel &kernel, const Access &x, std::optional<int> phase, const Access &y) {
@@ -141,7 +144,8 @@ std::string toString(const Kernel &kernel, const Node &node) {
   std::string added = node.source == Source::Derived ? " (derived)" : "";
   switch (node.kind) {
   case NodeKind::Barrier:
-    return "barrier" + (kernel.isForAll(node) ? "" : " for groups " + std::to_string(node.groups)) + added;
+    return (node.cluster ? "cluster barrier" : "barrier") +
+           std::string(kernel.isForAll(node) ? "" : " for groups " + std::to_string(node.groups)) + added;
   case NodeKind::Wait:
     return "wait " + kernel.counters[node.counter].name + " " + std::to_string(node.value) + added;
   case NodeKind::Commit:
@@ -163,6 +167,8 @@ std::string toString(const Kernel &kernel, const Node &node) {
       text += "[" + std::to_string(access.begin) + ", " + std::to_string(access.end) + ")";
     if (access.clock >= 0)
       text += "@" + std::to_string(access.phase);
+    if (access.remote)
+      text += " of the cluster";
     if (access.function >= 0)
       text += " by " + std::string(access.oneWave ? "wave" : "waves") + " of f" + std::to_string(access.function);
     if (access.counter >= 0)

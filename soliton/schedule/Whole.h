@@ -64,6 +64,9 @@ struct Access {
   int atomic = -1;
   /// The author of a schedule accepts that only latency keeps it from others that say the same.
   bool waived = false;
+  /// Workgroups of the cluster do it to each other's shared memory: what it is ordered with lies behind a barrier of
+  /// the cluster, and nobody ends before one.
+  bool remote = false;
 
   /// Equal accesses conflict with the same others; the latest of them is what others have to wait for.
   auto operator<=>(const Access &) const = default;
@@ -93,6 +96,8 @@ struct Node {
   Place place;
   /// Which wave groups execute it.
   GroupMask groups = kAllGroups;
+  /// Barrier: all workgroups of the cluster meet.
+  bool cluster = false;
   std::vector<Access> accesses;
   std::vector<Tick> ticks;
   /// Wait, Commit: the counter; Wait: the value.

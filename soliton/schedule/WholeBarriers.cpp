@@ -81,7 +81,10 @@ private:
     int at = 0;
   };
 
+  /// Barriers of clusters come with what needs them; none is derived.
   bool needsBarrier(const Exposed &x, const Exposed &y, int loop) const {
+    if (x.access->remote || y.access->remote)
+      return false;
     return mayConflict(kernel, *x.access, *y.access) && !isOneWave(kernel, *x.access, *y.access) && meet(x, y) &&
            !(loop >= 0 && isApartIn(*x.access, *y.access, loop));
   }

@@ -314,6 +314,41 @@ TEST(WholeVerify, AWaivedHazardIsTheSchedulesMatter) {
   EXPECT_TRUE(verify(kernel).ok());
 }
 
+/// Workgroups of a cluster read each other's tiles behind a barrier of the cluster, and end behind another one.
+TEST(WholeVerify, OtherWorkgroupsOfTheClusterMeetAtItsBarriersAlone) {
+  auto remote = [] {
+    Access access = touch(0, false, -1);
+    access.remote = true;
+    return instruction("remote load", {access});
+  };
+  auto plain = [] { return instruction("store", {touch(0, true, -1)}); };
+  auto meeting = [] {
+    Node node = barrier();
+    node.cluster = true;
+    return node;
+  };
+  EXPECT_TRUE(verify(kernelOf({plain(), meeting(), remote(), meeting()})).ok());
+  EXPECT_TRUE(verify(kernelOf({plain(), meeting(), remote(), meeting(), plain()})).ok());
+  Verdict early = verify(kernelOf({plain(), barrier(), remote(), meeting()}));
+  ASSERT_EQ(early.diagnostics.size(), 1u);
+  EXPECT_EQ(early.diagnostics[0].hint, "put a barrier of the cluster between `store` and `remote load`");
+  Verdict left = verify(kernelOf({plain(), meeting(), remote(), barrier()}));
+  ASSERT_EQ(left.diagnostics.size(), 1u);
+  EXPECT_NE(left.diagnostics[0].message.find("of another workgroup, which may have ended"), std::string::npos);
+  EXPECT_FALSE(verify(kernelOf({plain(), meeting(), remote(), barrier(), plain(), meeting()})).ok());
+  // On every way, and from trip to trip.
+  EXPECT_FALSE(verify(kernelOf({plain(), branch({meeting()}, {barrier()}), remote(), meeting()})).ok());
+  EXPECT_TRUE(verify(kernelOf({loop({plain(), meeting(), remote(), meeting()})})).ok());
+  EXPECT_FALSE(verify(kernelOf({loop({plain(), meeting(), remote(), barrier()}), meeting()})).ok());
+  // One wave alone has others in the cluster.
+  Kernel alone = kernelOf({plain(), remote(), meeting()});
+  alone.waves = 1;
+  EXPECT_FALSE(verify(alone).ok());
+  // What is said is not added to, and none of these is derived.
+  Kernel kernel = kernelOf({plain(), remote()});
+  EXPECT_EQ(shape(derive(kernel).kernel.body), shape(kernel.body));
+}
+
 TEST(WholeVerify, WaitsThatNoCounterHoldsAreRefused) {
   EXPECT_EQ(verify(kernelOf({wait(kShared, 16)})).diagnostics.front().id, DiagId::ScheduleWaitValue);
   Kernel kernel = kernelOf({store(7)});

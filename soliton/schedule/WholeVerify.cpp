@@ -19,11 +19,14 @@ struct Known {
   int atBarrier = kNone;
   /// Fewest barriers since its completion on paths where it is complete; kNone if there are none.
   int done = kNone;
+  /// The same of the cluster's barriers, of which one is as good as many.
+  int clusters = kNone;
 
   void join(const Known &other) {
     flight = std::min(flight, other.flight);
     atBarrier = std::min(atBarrier, other.atBarrier);
     done = std::min(done, other.done);
+    clusters = std::min(clusters, other.clusters);
   }
   bool operator==(const Known &) const = default;
 };
@@ -79,6 +82,7 @@ public:
     State state;
     state.ahead.assign(kernel.groups, 0);
     walk(kernel.body, state);
+    judgeEnd(state);
     for (int ahead : state.ahead)
       if (ahead != 0) {
         hang({}, "some waves pass " + std::to_string(std::abs(ahead)) + " more barriers than others");
@@ -102,6 +106,7 @@ private:
         ++enough;
     });
     for (const Flat &flat : flats) {
+      hasRemote |= flat.access().remote;
       auto [at, isNew] = numbers.try_emplace(flat.access(), static_cast<int>(accesses.size()));
       if (isNew)
         accesses.push_back(&flat.access());
@@ -115,7 +120,8 @@ private:
     std::map<int, std::vector<int>> byRegion;
     for (size_t i = 0; i < accesses.size(); ++i)
       byRegion[accesses[i]->region].push_back(static_cast<int>(i));
-    matters.assign(accesses.size(), 0);
+    for (const Access *access : accesses)
+      matters.push_back(access->remote);
     for (const auto &[region, members] : byRegion)
       for (const auto &[other, theirs] : byRegion)
         for (int x : members)
@@ -297,7 +303,7 @@ private:
       key.phase = wrap(access.phase, buffers);
     Known now;
     if (access.counter < 0)
-      now.done = 0;
+      now.done = now.clusters = 0;
     else
       now.flight = kernel.counters[access.counter].kind == Retirement::Group ? kOpen : 0;
     Entry entry{std::vector<Known>(kernel.groups), flat};
@@ -320,7 +326,7 @@ private:
       if (accesses[key.access]->counter == node.counter)
         for (int g = 0; g < kernel.groups; ++g)
           if (Known &known = entry.known[g]; executes(node, g) && known.flight != kNone && known.flight >= node.value)
-            known = {kNone, kNone, 0};
+            known = {kNone, kNone, 0, 0};
   }
 
   void meet(const Node &node, State &state) {
@@ -336,10 +342,13 @@ private:
             known.atBarrier = known.flight;
           if (known.done != kNone)
             known.done = std::min(known.done + 1, enough);
+          if (known.clusters != kNone && node.cluster)
+            known.clusters = 1;
         }
       // Behind so many barriers nothing can be before it any more.
       bool settled = std::all_of(it->second.known.begin(), it->second.known.end(), [&](const Known &known) {
-        return known.flight == kNone && (known.done == kNone || known.done >= enough);
+        bool metAll = !hasRemote || known.clusters > 0;
+        return known.flight == kNone && (known.done == kNone || (known.done >= enough && metAll));
       });
       it = settled ? state.accesses.erase(it) : std::next(it);
     }
@@ -364,9 +373,23 @@ private:
           continue;
         const Known &known = entry.known[u];
         bool inFlight = known.flight != kNone;
-        bool unordered = !oneWave && known.done != kNone && known.done + ahead[v] - ahead[u] < 1;
+        bool unordered = !oneWave && known.done != kNone &&
+                         (x.remote || y.remote ? known.clusters < 1 : known.done + ahead[v] - ahead[u] < 1);
         if (inFlight || unordered)
           note(entry.last, to, oneWave, known);
+      }
+  }
+
+  /// Nobody ends while others may still read its shared memory.
+  void judgeEnd(const State &state) {
+    for (const auto &[key, entry] : state.accesses)
+      if (accesses[key.access]->remote && std::any_of(entry.known.begin(), entry.known.end(), [](const Known &known) {
+            return known.flight != kNone || known.clusters < 1;
+          })) {
+        const Node &node = *flats[entry.last].node;
+        complain(node, DiagId::ScheduleHazard,
+                 "`" + node.name + "` touches shared memory of another workgroup, which may have ended",
+                 "put a barrier of the cluster behind it");
       }
   }
 
@@ -381,6 +404,8 @@ private:
 
   std::string fixFor(const Flat &x, const Flat &y, bool oneWave, const Known &known) const {
     std::string between = "between `" + x.node->name + "` and `" + y.node->name + "`";
+    if (x.access().remote || y.access().remote)
+      return "put a barrier of the cluster " + between;
     if (known.flight == kNone)
       return "put a barrier " + between;
     const Counter &counter = kernel.counters[x.access().counter];
@@ -406,7 +431,10 @@ private:
       if (!said.insert({found.from, found.to}).second)
         continue;
       const Region &region = kernel.regions[y->access().region];
-      std::string who = found.crossWave ? "of different waves " : "of one wave ";
+      bool remote = x->access().remote || y->access().remote;
+      std::string who = remote            ? "of different workgroups of the cluster "
+                        : found.crossWave ? "of different waves "
+                                          : "of one wave ";
       verdict.diagnostics.push_back({Severity::error,
                                      DiagId::ScheduleHazard,
                                      y->node->place,
@@ -435,6 +463,7 @@ private:
   std::vector<const Access *> accesses;
   std::vector<int> numberOf;
   std::vector<char> matters;
+  bool hasRemote = false;
   int mostWaited = 0;
   /// Barriers behind which every group is, however far some are ahead.
   int enough = 1;

@@ -99,22 +99,20 @@ static LogicalResult notMultiple(MmaOp mma, StringAttr dim, int64_t tile, int64_
          << " at a time";
 }
 
-/// Whether consecutive waves form the groups that issue the instruction together: each has the rows of one wave, the
-/// waves along them are counted first, and no wave shares the contracted dimension.
-static LogicalResult checkWaveGroups(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
-  Dim row(mma.getRowDim().getValue().str()), depth(mma.getContractedDim().getValue().str());
-  const Distribution &rows = geometry[row];
-  Digits waves = canonical(geometry.waveDigits({row}));
-  bool counted = !waves.empty() && waves.front().dim == row && waves.front().extent % kind.waves == 0;
-  if (counted && rows.waveTile == rowsPerWave(kind) && geometry[depth].waves == 1)
-    return success();
+/// No four consecutive waves have the instruction's rows, along the sum's rows or along its columns.
+static LogicalResult noWaveGroups(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  Dim row(mma.getRowDim().getValue().str()), column(mma.getColumnDim().getValue().str()),
+      depth(mma.getContractedDim().getValue().str());
   std::string each = std::to_string(rowsPerWave(kind)), count = std::to_string(kind.waves);
   return report(mma.getLoc(), DiagId::MmaWaveGroup)
              .hint("put `" + row.name() + "` on workgroup dimension 0 with a wave constraint of " + each +
                    ", a multiple of " + std::to_string(kind.m) + " rows a workgroup, and share `" + depth.name() +
-                   "` among no waves")
+                   "` among no waves; where there are few rows, give `" + column.name() + "` such waves and `" +
+                   row.name() + "` one")
          << "`" << kind.name << "` is issued by " << count << " consecutive waves of " << each << " rows each; here "
-         << rows.waves << " waves along `" << row.name() << "` have " << rows.waveTile << " rows each"
+         << geometry[row].waves << " waves along `" << row.name() << "` have " << geometry[row].waveTile
+         << " rows each, and " << geometry[column].waves << " along `" << column.name() << "` "
+         << geometry[column].waveTile << " columns"
          << (geometry[depth].waves > 1 ? ", and waves share `" + depth.name() + "`" : "");
 }
 
@@ -139,8 +137,13 @@ static void stageFactor(Value factor, const Geometry &geometry) {
 
 /// The instruction takes its right factor as a whole tile of shared memory, which is what is read of parameters in the
 /// shared space. Lanes may hold the left one.
-static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind) {
-  if (auto read = mma.getRhs().getDefiningOp<ReadOp>(); read && mayStayInPlace(read))
+static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind, InPlaceRows rows) {
+  auto isTile = [](Value factor) {
+    auto read = factor.getDefiningOp<ReadOp>();
+    return read && mayStayInPlace(read);
+  };
+  // Of exchanged operands the left one is the instruction's right one.
+  if (isTile(mma.getRhs()) && (rows == InPlaceRows::left || isTile(mma.getLhs())))
     return success();
   return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
              .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
@@ -166,13 +169,16 @@ static LogicalResult checkShortSum(MmaOp mma, const MmaKind &kind, const Geometr
 
 /// An instruction of several waves that reads its factors from shared memory.
 static LogicalResult bindInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  std::optional<InPlaceRows> rows = rowsInPlace(mma, kind, geometry);
+  if (!rows)
+    return noWaveGroups(mma, kind, geometry);
   mma.setKind(kind.name);
   stageFactor(mma.getLhs(), geometry);
   stageFactor(mma.getRhs(), geometry);
-  if (failed(checkWaveGroups(mma, kind, geometry)) || failed(checkFactors(mma, kind)) ||
-      failed(checkShortSum(mma, kind, geometry)))
+  if (failed(checkFactors(mma, kind, *rows)) || failed(checkShortSum(mma, kind, geometry)))
     return failure();
-  for (auto [dim, size, loop] : {std::tuple(mma.getColumnDim(), kind.n, false), {mma.getContractedDim(), kind.k, true}})
+  StringAttr columns = *rows == InPlaceRows::left ? mma.getColumnDim() : mma.getRowDim();
+  for (auto [dim, size, loop] : {std::tuple(columns, kind.n, false), {mma.getContractedDim(), kind.k, true}})
     if (int64_t tile = wavePart(dim, loop, geometry); tile <= 0 || tile % size != 0)
       return notMultiple(mma, dim, tile, size, kind);
   return success();

@@ -129,6 +129,7 @@ LogicalResult Expander::expandRead(ReadOp read) {
                        dynamicPieces(read.getDynamicValues(), i * width, width, piece), read.getSymbols(),
                        mlir::IntegerAttr(), read.getIndicesAttr(), read.getStartsAttr(), ArrayAttr(),
                        read.getGuardsAttr(), read.getTagsAttr(), piece, read.getBufferAttr(), read.getMatrixLoadAttr());
+    instruction.setWorkgroupAttr(read.getWorkgroupAttr());
     result.append(instruction);
   }
   return success();

@@ -117,6 +117,15 @@ private:
 };
 } // namespace
 
+/// Whether the launch is known to have no more workgroups than there are compute units.
+static bool hasUnitForItself(const Geometry &geometry) {
+  sym::Expr workgroups = 1;
+  for (sym::Expr each : geometry.grid())
+    workgroups = workgroups * each;
+  std::optional<int64_t> count = sym::simplify(workgroups, geometry.factsAtLaunch()).constantValue();
+  return count && *count <= geometry.target().computeUnits;
+}
+
 void ProblemBuilder::addMachine() {
   problem().loop = loop.getAxis().str();
   mma = problem().addResource("mma");
@@ -144,6 +153,7 @@ void ProblemBuilder::addMachine() {
   });
 
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
+  problem().limits.alone = hasUnitForItself(geometry);
 }
 
 int ProblemBuilder::counter(CounterKind kind) const {

@@ -96,7 +96,7 @@ int64_t MachineLowering::pieceBytes(const Address &at, int64_t bytes) const {
 Value MachineLowering::loadPieces(const Address &at, mlir::VectorType stored, Location loc) {
   auto load = [&](mlir::VectorType type, int64_t offset) -> Value {
     return machine::LoadOp::create(builder, loc, type, at.buffer, at.lane, at.uniform, at.mask, at.immediate + offset,
-                                   at.alignment);
+                                   at.alignment, at.workgroup);
   };
   int64_t bytes = stored.getNumElements() * stored.getElementTypeBitWidth() / 8, piece = pieceBytes(at, bytes);
   if (piece == bytes)
@@ -142,6 +142,7 @@ LogicalResult MachineLowering::lowerRead(ReadOp read) {
   FailureOr<Address> at = address(Access(read, geometry), read, type.getNumElements());
   if (failed(at))
     return failure();
+  at->workgroup = read.getWorkgroupAttr();
   Value loaded = loadPieces(*at, storedType(type), read.getLoc());
   if (!at->isSecond) {
     define(read.getResult(), fromStored(loaded, type, read.getLoc()));

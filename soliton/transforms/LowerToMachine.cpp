@@ -75,6 +75,8 @@ machine::KernelOp MachineLowering::makeKernel() {
                                           geometry.waveSize(), geometry.waveCount(),
                                           static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * ring.size(), 16)),
                                           *kernel.getTarget(), kernel.getKeepOrder());
+  if (kernel.getCluster())
+    result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -118,7 +120,8 @@ static std::pair<sym::Expr, sym::Expr> inBands(sym::Expr number, sym::Expr rows,
 }
 
 /// The number of a workgroup along each dimension of the grid: as the machine counts them, or taken apart from the one
-/// number that a linear launch has, the first dimension fastest, or in bands.
+/// number that a linear launch has, the first dimension fastest, or in bands. Of clusters it is the cluster's number;
+/// its workgroups, which are neighbours, are counted along the last dimension.
 void MachineLowering::bindWorkgroupIds() {
   Location loc = kernel.getLoc();
   auto id = [&](int64_t dim, std::optional<int64_t> last) -> Value {
@@ -128,12 +131,18 @@ void MachineLowering::bindWorkgroupIds() {
   };
   const sym::Facts &facts = geometry.facts();
   sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
+  auto ofCluster = [&](machine::IdKind kind, mlir::IntegerAttr upper) -> Value {
+    return machine::IdOp::create(builder, loc, builder.getI32Type(), kind, upper);
+  };
+  // The pass that shares a loop among them has the launch linear.
   if (geometry.isLinear())
-    exprs.bind(linear, id(0, std::nullopt));
+    exprs.bind(linear, kernel.getCluster() ? ofCluster(machine::IdKind::cluster0, {}) : id(0, std::nullopt));
   bool banded = geometry.isLinear() && kernel.getRaster();
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
-    if (banded && dim < 2) {
+    if (kernel.getCluster() && dim == kClusterDim) {
+      exprs.bind(symbol, ofCluster(machine::IdKind::cluster_rank, kernel.getClusterAttr()));
+    } else if (banded && dim < 2) {
       sym::Expr rows = geometry.grid()[0], columns = geometry.grid()[1];
       auto [row, column] =
           inBands(sym::mod(linear, rows * columns), rows, columns, static_cast<int64_t>(*kernel.getRaster()));
@@ -331,6 +340,11 @@ LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
   auto barrier = [&](OpBuilder &at) {
     if (op.getPublishes())
       machine::FenceOp::create(at, loc, machine::FenceSpace::shared_async);
+    if (op.getCluster()) {
+      machine::ClusterArriveOp::create(at, loc);
+      machine::ClusterWaitOp::create(at, loc);
+      return;
+    }
     machine::BarrierOp::create(at, loc, 0, mlir::IntegerAttr());
   };
   auto waves = geometry.waveCount();

@@ -59,6 +59,8 @@ private:
     int64_t alignment = 1;
     /// Of an element alone that shares its byte with another: whether it is the second.
     Value isSecond;
+    /// The workgroup of the cluster in whose shared block it lies, if not in this one's.
+    mlir::IntegerAttr workgroup;
   };
   FailureOr<Address> address(const Access &access, Operation *op, int64_t elements);
   sym::Substitution bindDynamic(const Access &access, Operation *op, sym::Facts &facts);

@@ -43,6 +43,7 @@ public:
   void guardDimensions();
   void guardParts();
   void guardMemory();
+  void guardWithin();
   void apply();
 
 private:
@@ -109,8 +110,16 @@ void Guards::guardMemory() {
   }
 }
 
+/// What was asked for beside the bounds.
+void Guards::guardWithin() {
+  if (auto within = op->getAttrOfType<ArrayAttr>("within"))
+    for (sym::Expr condition : geometry.named(within, symbols))
+      require(condition);
+}
+
 void Guards::apply() {
   op->removeAttr("bounds");
+  op->removeAttr("within");
   OperandBinder binder(geometry.symbols(), llvm::to_vector(symbols));
   op->setAttr("guards", binder.bind(kept));
   cast<IndexedOpInterface>(op).getSymbolsMutable().assign(binder.operands());
@@ -124,6 +133,7 @@ static void guardAccess(Operation *op, const Geometry &geometry) {
     guards.guardDimensions();
   guards.guardParts();
   guards.guardMemory();
+  guards.guardWithin();
   guards.apply();
 }
 

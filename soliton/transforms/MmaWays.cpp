@@ -141,19 +141,25 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
   return ways;
 }
 
-/// Of an instruction that reads factors from memory: one way, whose factors are what its waves read, or hold of the left
-/// one. They have the rows of the accumulator by their constraints.
+/// Of an instruction that reads factors from memory: one way, whose factors are what its waves read, or hold of the
+/// left one. They have the rows of the accumulator by their constraints, or its columns; then the operands are
+/// exchanged.
 static MmaWay wayInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
+  bool exchanged = rowsInPlace(mma, kind, geometry) == InPlaceRows::right;
   Dim m("M"), n("N"), k("K"), row = dimOf(mma.getRowDim()), column = dimOf(mma.getColumnDim()),
                               depth = dimOf(mma.getContractedDim());
   Layout held = kind.lhs.layout;
   held.wave.clear();
-  bool inPlace = takesInPlace(mma, 0, kind);
-  Layout lhs = (inPlace ? inPlaceFragment(kind, 0, geometry.waveSize()) : held).renamed({{m, row}, {k, depth}});
-  Layout rhs = inPlaceFragment(kind, 1, geometry.waveSize()).renamed({{n, column}, {k, depth}});
-  Layout acc = kind.acc.layout.renamed({{m, row}, {n, column}});
+  auto factor = [&](int which, Dim outer) {
+    bool inPlace = exchanged || which == 1 || takesInPlace(mma, 0, kind);
+    return (inPlace ? inPlaceFragment(kind, which, geometry.waveSize()) : held)
+        .renamed({{which == 0 ? m : n, outer}, {k, depth}});
+  };
+  Layout acc = kind.acc.layout.renamed({{m, exchanged ? column : row}, {n, exchanged ? row : column}});
   acc.wave.clear();
   MmaWay way;
+  way.exchanged = exchanged;
+  Layout lhs = factor(exchanged ? 1 : 0, row), rhs = factor(exchanged ? 0 : 1, column);
   way.order = nativeOrder(rhs, depth, wavePart(depth, geometry));
   way.lhs = tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry);
   way.rhs = tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);

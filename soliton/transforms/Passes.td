@@ -6,6 +6,16 @@ include "mlir/Pass/PassBase.td"
 
 class WavePass<string flag> : Pass<flag, "::soliton::wave::KernelOp">;
 
+def SplitOverClusterPass : WavePass<"wave-split-over-cluster"> {
+  let summary = "let the workgroups of a cluster sum a product together";
+  let description = [{
+    Where the kernel asks for a `cluster`, its workgroups share the iterations of the loop that sums a product. They exchange their sums
+    through shared memory that all of them read, between two barriers of the cluster, and each writes its part of the rows.
+
+    Requires: `Traced`. Ensures: the same.
+  }];
+}
+
 def BindSymbolsPass : WavePass<"wave-bind-symbols"> {
   let summary = "replace symbols by their values, and check the constraints";
   let description = [{

@@ -98,6 +98,7 @@ private:
     if (auto barrier = dyn_cast<BarrierOp>(op)) {
       whole::Node node = newNode(whole::NodeKind::Barrier, op);
       node.groups = groupsOf(barrier);
+      node.cluster = barrier.getCluster();
       return node;
     }
     if (auto wait = dyn_cast<WaitOp>(op)) {
@@ -218,6 +219,8 @@ private:
     if (auto kind = cast<AccessOpInterface>(op).getAtomicKind())
       access.atomic = static_cast<int>(*kind);
     access.waived = op->hasAttr("waived");
+    auto read = dyn_cast<ReadOp>(op);
+    access.remote = read && read.getWorkgroup();
     access.steady = destination || isSteady(op);
     // Which of its waves reads what is the matrix instruction's matter.
     std::optional<WaveFunction> function;

@@ -7,168 +7,18 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/backend/Backend.h"
-#include "soliton/backend/emulator/Translate.h"
+#include "test/e2e/Products.h"
+
 #include "soliton/driver/CheckPasses.h"
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/Pipelines.h"
-#include "soliton/emulator/Machine.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
-#include "soliton/ir/Wave.h"
-#include "soliton/soliton.h"
-#include "soliton/support/Float.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-
-#include "gtest/gtest.h"
-
-#include <cstring>
-#include <random>
 
 namespace soliton::test {
 namespace {
-
-/// A product c[M, N] = a · bᵀ and how it is distributed.
-struct Product {
-  int64_t m = 64, n = 64, k = 64;
-  int64_t blockM = 64, blockN = 64, blockK = 64, wavesN = 1;
-  /// Columns of the instruction.
-  int64_t columns = 64;
-  DType type = DType::f16;
-  /// The factor's memory is [K, M] or [K, N].
-  bool leftByK = false, rightByK = false;
-  bool directCopies = false;
-  std::string schedule = "none";
-  std::vector<std::string> dynamic = {};
-  /// The hardware constraint names the instruction.
-  bool named = true;
-
-  std::string instruction() const {
-    std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";
-    return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
-  }
-  ElementType element() const {
-    return type == DType::i8 ? i8 : type == DType::f8e4m3fn ? f8e4m3fn : type == DType::bf16 ? bf16 : f16;
-  }
-  DType sum() const { return type == DType::i8 ? DType::i32 : DType::f32; }
-};
-
-std::ostream &operator<<(std::ostream &out, const Product &p) {
-  out << p.m << "x" << p.n << "x" << p.k << " in " << p.blockM << "x" << p.blockN << "x" << p.blockK << " by "
-      << p.instruction() << " of " << name(p.type) << ", " << p.schedule;
-  return out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "");
-}
-
-Kernel build(const Product &p) {
-  auto [M, N, K] = symbols<"M N K">();
-  HardwareConstraint hardware;
-  if (p.named)
-    hardware.mma = MmaType(p.instruction());
-  Kernel kernel{"product",
-                {WorkgroupConstraint(M, p.blockM, 0), WorkgroupConstraint(N, p.blockN, 1),
-                 TilingConstraint(K, p.blockK), WaveConstraint(M, 16), WaveConstraint(N, p.blockN / p.wavesN),
-                 hardware}};
-  auto memory = [&](const char *name, Expr outer, bool byK) {
-    return kernel.memory(name, byK ? std::vector<Expr>{K, outer} : std::vector<Expr>{outer, K}, shared, p.element());
-  };
-  auto a = memory("a", M, p.leftByK), b = memory("b", N, p.rightByK);
-  auto sums = p.type == DType::i8 ? i32 : f32;
-  auto c = kernel.memory("c", {M, N}, global, sums);
-  auto factor = [&](const MemoryRef &from, Expr outer, bool byK) {
-    auto i = IndexMapping::iterator(0), j = IndexMapping::iterator(1);
-    if (!byK)
-      return read(from);
-    return read(from, {.mapping = IndexMapping{
-                           .num_iterators = 2, .inputs = {{K, j}, {outer, i}}, .outputs = {{outer, i}, {K, j}}}});
-  };
-  write(kernel.iterate(K, kernel.fill({M, N}, sums, 0),
-                       [&](lang::Value acc) { return mma(factor(a, M, p.leftByK), factor(b, N, p.rightByK), acc); }),
-        c);
-  return kernel;
-}
-
-CompileOptions optionsOf(const Product &p) {
-  CompileOptions options;
-  options.target = "sm_90a";
-  options.device = "emulator";
-  options.directCopies = p.directCopies;
-  options.paddedRows = RowPadding::never;
-  options.schedule.name = p.schedule;
-  options.cache = false;
-  for (auto [name, size] : {std::pair("M", p.m), {"N", p.n}, {"K", p.k}})
-    if (std::ranges::count(p.dynamic, name) == 0)
-      options.subs.push_back({symbol(name), size});
-    else
-      options.dynamic.push_back(symbol(name));
-  return options;
-}
-
-/// Small integers: every sum is exact.
-struct Data {
-  DType type;
-  std::vector<int64_t> shape;
-  std::vector<uint8_t> bytes;
-  std::vector<int> values;
-
-  Data(DType type, std::vector<int64_t> shape, unsigned seed) : type(type), shape(std::move(shape)) {
-    std::mt19937 engine(seed);
-    size_t width = static_cast<size_t>(bits(type)) / 8, count = static_cast<size_t>(this->shape[0] * this->shape[1]);
-    bytes.resize(count * width);
-    for (size_t i = 0; i < count; ++i) {
-      values.push_back(static_cast<int>(engine() % 9) - 4);
-      uint64_t number = encode(type, values.back());
-      std::memcpy(&bytes[i * width], &number, width);
-    }
-  }
-  rt::Tensor tensor() { return rt::Tensor::dense(bytes.data(), type, shape); }
-};
-
-void expectRight(const CompiledKernel &run, const Product &p) {
-  Data a(p.type, p.leftByK ? std::vector{p.k, p.m} : std::vector{p.m, p.k}, 1);
-  Data b(p.type, p.rightByK ? std::vector{p.k, p.n} : std::vector{p.n, p.k}, 2);
-  Data c(p.sum(), {p.m, p.n}, 3);
-  std::memset(c.bytes.data(), 0xff, c.bytes.size());
-  run(a.tensor(), b.tensor(), c.tensor());
-  for (int64_t m = 0; m < p.m; ++m)
-    for (int64_t n = 0; n < p.n; ++n) {
-      int64_t want = 0;
-      for (int64_t k = 0; k < p.k; ++k)
-        want += a.values[static_cast<size_t>(p.leftByK ? k * p.m + m : m * p.k + k)] *
-                b.values[static_cast<size_t>(p.rightByK ? k * p.n + n : n * p.k + k)];
-      uint32_t word = 0;
-      std::memcpy(&word, &c.bytes[static_cast<size_t>(m * p.n + n) * 4], 4);
-      ASSERT_EQ(decode(p.sum(), word), static_cast<double>(want)) << "row " << m << " column " << n;
-    }
-}
-
-/// A serialised group of instructions, or a spill, is an error of the assembler's.
-rt::ImageKind binary() {
-  return backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx;
-}
-
-/// Compiled, run and held against the reference; ptxas takes it as it is.
-void check(const Product &p, const std::vector<Product> &further = {}) {
-  SCOPED_TRACE(testing::PrintToString(p));
-  Kernel kernel = build(p);
-  CompileAttempt code = compileImage(kernel, optionsOf(p), binary());
-  ASSERT_TRUE(code) << format(code.diagnostics);
-  EXPECT_GT(code.result->matrixOps, 0);
-  // Remarks may say why a tile is not copied directly; what ptxas has to say would be warnings.
-  EXPECT_TRUE(std::ranges::all_of(code.result->warnings, [](const Diagnostic &said) {
-    return said.severity == Severity::remark;
-  })) << format(code.result->warnings);
-  CompiledKernel run = compile(kernel, optionsOf(p));
-  expectRight(run, p);
-  for (const Product &other : further) {
-    SCOPED_TRACE(testing::PrintToString(other));
-    expectRight(run, other);
-  }
-}
 
 TEST(WaveGroups, WholeTiles) {
   check({});
@@ -235,9 +85,57 @@ TEST(WaveGroups, Schedules) {
     }
 }
 
+//===-- Few rows: the columns are the instruction's rows -----------------------------------------------===//
+
+TEST(WaveGroups, FewRows) {
+  for (bool copies : {false, true})
+    for (int64_t columns : {8, 16, 32, 64}) {
+      Product p = fewRows(columns, 128, 192, columns);
+      p.directCopies = copies;
+      check(p);
+      p.m = columns - 3, p.n = 72, p.k = 77;
+      check(p);
+    }
+  // Two groups of waves, two instructions beside each other, rows of two panels, tiny ones.
+  Product wide{.m = 30, .n = 256, .k = 256, .blockM = 32, .blockN = 128, .blockK = 128, .columns = 16};
+  wide.directCopies = wide.exchanged = true;
+  check(wide);
+  check(fewRows(1, 1, 1));
+  check(fewRows(1, 8, 8));
+}
+
+TEST(WaveGroups, FewRowsOfOtherTypesAndEitherWayRound) {
+  for (DType type : {DType::bf16, DType::i8}) {
+    Product p = fewRows(13, 70, 208);
+    p.type = type;
+    check(p);
+  }
+  for (bool left : {false, true})
+    for (bool right : {false, true}) {
+      Product p = fewRows(24, 136, 136, 32);
+      p.leftByK = left, p.rightByK = right;
+      check(p);
+    }
+}
+
+TEST(WaveGroups, FewRowsUnderSchedules) {
+  for (const char *schedule : {"prefetch", "modulo", "ring"}) {
+    Product p = fewRows(16, 128, 1024);
+    p.schedule = schedule;
+    check(p);
+  }
+  for (const char *schedule : {"none", "prefetch", "ring"}) {
+    Product p = fewRows(16, 128, 1024);
+    p.schedule = schedule;
+    p.dynamic = {"M", "N", "K"};
+    check(p, {fewRows(1, 1, 1), fewRows(40, 131, 77), fewRows(16, 64, 0), fewRows(7, 200, 2048)});
+  }
+}
+
 TEST(WaveGroups, EveryPassIsRight) {
   for (const Product &p :
-       {Product{.m = 70, .n = 64, .k = 80}, Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
+       {Product{.m = 70, .n = 64, .k = 80}, fewRows(13, 70, 200),
+        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
         Product{.m = 70, .n = 64, .k = 200, .directCopies = true},
         Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true},
         Product{.m = 70, .n = 64, .k = 208, .type = DType::f8e4m3fn, .directCopies = true}}) {
@@ -252,47 +150,6 @@ TEST(WaveGroups, EveryPassIsRight) {
 }
 
 //===-- What the emulator would find -------------------------------------------------------------------===//
-
-/// What it reports of a machine form in which every `from` became `to`, and without ops of the name `erased`.
-std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
-                                           const std::string &erased = {}) {
-  CompileOptions options = optionsOf(p);
-  options.keep = {Artefact::machine};
-  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
-  EXPECT_TRUE(code) << format(code.diagnostics);
-  std::string text = code ? code.result->artefacts.front().second : "";
-  int changed = 0;
-  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
-    text.replace(at, from.size(), to);
-  EXPECT_EQ(changed > 0, !from.empty());
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!module)
-    return {};
-  int gone = 0;
-  module->walk([&](mlir::Operation *op) {
-    if (op->getName().getStringRef() == erased) {
-      op->erase();
-      ++gone;
-    }
-  });
-  EXPECT_EQ(gone > 0, !erased.empty());
-  mlir::FailureOr<emu::Program> program =
-      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
-  EXPECT_TRUE(mlir::succeeded(program));
-  Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  emu::Result result = emu::run(*program, {.buffers = {{a.bytes.data(), a.bytes.size()},
-                                                       {b.bytes.data(), b.bytes.size()},
-                                                       {c.bytes.data(), c.bytes.size()}},
-                                           .checks = true,
-                                           .adversarial = true});
-  std::vector<emu::FindingKind> kinds;
-  for (const emu::Finding &finding : result.findings)
-    kinds.push_back(finding.kind);
-  return kinds;
-}
 
 TEST(WaveGroups, TheEmulatorMissesWhatIsTakenAway) {
   auto finds = [](const std::vector<emu::FindingKind> &kinds, emu::FindingKind kind) {
@@ -390,7 +247,7 @@ TEST(WaveGroups, AnInstructionThatTheOptionsName) {
 //===-- What does not fit -------------------------------------------------------------------------------===//
 
 struct Refused {
-  int64_t rows = 16, columns = 64, wavesK = 1;
+  int64_t rows = 16, columns = 64, wavesK = 1, wavesN = 1;
   AddressSpace space = shared;
   DType type = DType::f16;
   std::string instruction = "F32_64x64x16_F16";
@@ -403,7 +260,7 @@ std::string refusal(const Refused &r) {
   Kernel kernel{"product",
                 {WorkgroupConstraint(M, 64, r.rowsOn), WorkgroupConstraint(N, r.columns, 1 - r.rowsOn),
                  TilingConstraint(K, 64), WaveConstraint(M, r.rows),
-                 WaveConstraint(N, r.rowsOn ? r.columns / 2 : r.columns), WaveConstraint(K, 64 / r.wavesK),
+                 WaveConstraint(N, r.rowsOn ? r.columns / 2 : r.columns / r.wavesN), WaveConstraint(K, 64 / r.wavesK),
                  HardwareConstraint{.mma = MmaType(r.instruction)}}};
   ElementType element = r.type == DType::f16 ? f16 : f8;
   auto a = kernel.memory("a", {M, K}, r.space, element), b = kernel.memory("b", {N, K}, shared, element);
@@ -430,6 +287,10 @@ TEST(WaveGroups, RefusesWhatDoesNotFit) {
   EXPECT_EQ(refusal({.wavesK = 2}), "mma-wave-group");
   // Waves along the columns are counted before those along the rows.
   EXPECT_EQ(refusal({.columns = 128, .rowsOn = 1}), "mma-wave-group");
+  EXPECT_EQ(refusal({.rows = 32, .wavesN = 4}), "mma-wave-group");
+  // Four waves of 16 columns are a group, whose instruction takes the rows as its columns.
+  EXPECT_EQ(refusal({.rows = 64, .wavesN = 4}), "");
+  EXPECT_EQ(refusal({.rows = 64, .wavesN = 4, .instruction = "F32_64x128x16_F16"}), "tile-not-multiple-of-mma");
   EXPECT_EQ(refusal({.columns = 32}), "tile-not-multiple-of-mma");
   // A parameter of which only factors are read is staged; a left factor that is computed stays in registers.
   EXPECT_EQ(refusal({.space = global}), "");

@@ -134,3 +134,18 @@ func.func @while_c1() {
   }
   return
 }
+
+// -----
+
+wave.kernel @barrier_c2 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32} {
+  // expected-error@+1 {{is for the workgroups of a cluster, expected a kernel with a `cluster`}}
+  wave.barrier {cluster}
+}
+
+// -----
+
+func.func @barrier_c2_waves() {
+  // expected-error@+1 {{is for the workgroups of a cluster, expected no waves that it names}}
+  wave.barrier {cluster, first_wave = 0 : i64, last_wave = 4 : i64}
+  return
+}

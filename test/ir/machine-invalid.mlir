@@ -368,3 +368,19 @@ func.func @wait_c2() {
   machine.wait mma, 0 {read}
   return
 }
+
+// -----
+
+func.func @load_c4(%buffer: !machine.buffer, %lane: i32) {
+  // expected-error@+1 {{is of another workgroup's shared block, expected no buffer}}
+  %0 = machine.load %buffer [%lane] {alignment = 4 : i64, workgroup = 1 : i64} : vector<1xf32>
+  return
+}
+
+// -----
+
+machine.kernel @load_c4_number attributes {arg_names = [], wave_size = 32 : i64, waves = 4 : i64, shared_bytes = 64 : i64, target = "sm_90a", cluster = array<i64: 2, 1, 1>} {
+  %lane = machine.id lane
+  // expected-error@+1 {{is of workgroup 2 of a cluster of 2}}
+  %0 = machine.load [%lane] {alignment = 4 : i64, workgroup = 2 : i64} : vector<1xf32>
+}

@@ -968,3 +968,33 @@ func.func @copy_c5_lanes(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<
 // expected-error@+1 {{has a `raster` of 0, expected at least 1}}
 wave.kernel @kernel_c8 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, raster = 0 : i64} {
 }
+
+// -----
+
+// expected-error@+1 {{has a `cluster` of 1 workgroups, expected at least 2}}
+wave.kernel @kernel_c9 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, cluster = 1 : i64} {
+}
+
+// -----
+
+func.func @read_c8(%a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{is of another workgroup, expected plain reads of shared memory}}
+  %0 = wave.read %a {workgroup = 1 : i64} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>
+  return
+}
+
+// -----
+
+wave.kernel @read_c8_number attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, cluster = 2 : i64} {
+^bb0(%a: !wave.memory<["M"], f16, shared>):
+  // expected-error@+1 {{is of workgroup 2 of a cluster of 2}}
+  %0 = wave.read %a {workgroup = 2 : i64} : !wave.memory<["M"], f16, shared> -> !wave.tile<[M], f16>
+}
+
+// -----
+
+func.func @write_c4_within(%v: !wave.tile<[M], f16>, %a: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has 3 : i64 in `within`, expected an expression}}
+  wave.write %v, %a {within = [3 : i64]} : !wave.tile<[M], f16>, !wave.memory<["M"], f16, global>
+  return
+}

@@ -10,6 +10,9 @@ SQUARE = [("modulo", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64"), ("modulo", "BLOCK_M=
 GROUPS = [("F32_64x256x16_F16", schedule, "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=8,WAVES_N=1") for schedule in ("prefetch", "modulo")]
 GROUPS += [("F32_64x128x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
            ("F32_64x256x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=32,WAVES_M=8,WAVES_N=1")]
+# Few rows: sizes, and tiles whose rows are the instruction's. Others have them on its columns.
+FEW_SIZES = [(16, 4096, 4096), (16, 8192, 8192), (64, 4096, 4096), (128, 4096, 4096)]
+FEW_TILES = [(64, 64), (64, 128), (128, 64), (128, 128)]
 UNALIGNED = (4095, 4097, 4099)
 # What nobody said anything about: sizes, and element types.
 AUTO = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 28672, 4096), (2048, 2048, 2048), (128, 4096, 4096), (16, 4096, 4096), (16, 8192, 8192), UNALIGNED]
@@ -57,6 +60,32 @@ class Auto:
     def tables(bench):
         return [table(bench, "{} GEMM {}x{}x{} ({} out), `--schedule auto`".format(dtype, *size, dtype), size, [("auto", AUTO_WORDS)], dtype)
                 for dtype in ("f16", "bf16") for size in AUTO]
+
+
+class FewRows:
+    """Products whose weights are read once: tiles, what an iteration takes of K, and clusters, one beside the other."""
+
+    @staticmethod
+    def choices(m):
+        straight = [(rows, columns, False) for rows, columns in FEW_TILES if rows <= m or rows == columns == 64]
+        for rows, columns, exchanged in straight + ([(m, 64, True)] if m <= 64 else []):
+            for deep in (64, 128, 256) if exchanged else (64, 128):
+                for cluster in (1, 2):
+                    waves = (1, columns // 16) if exchanged else (rows // 16, 1)
+                    words = ["--schedule", "ring", "--direct-copies", "on", "--staged-writes", "off" if cluster > 1 else "on", "--raster", "8",
+                             "--mma", f"F32_64x{rows if exchanged else columns}x16_F16",
+                             "--set", f"BLOCK_M={rows},BLOCK_N={columns},BLOCK_K={deep},WAVES_M={waves[0]},WAVES_N={waves[1]}"]
+                    name = f"{rows}x{columns}x{deep}" + (" exchanged" if exchanged else "") + (f", cluster {cluster}" if cluster > 1 else "")
+                    yield name, words + (["--cluster", str(cluster)] if cluster > 1 else [])
+
+    @classmethod
+    def wanted(cls):
+        return [words_of(*size, words) for size in FEW_SIZES for _, words in [("auto", AUTO_WORDS), *cls.choices(size[0])]]
+
+    @classmethod
+    def tables(cls, bench):
+        return [table(bench, "f16 GEMM {}x{}x{} (f16 out): few rows".format(*size), size, [("auto", AUTO_WORDS), *cls.choices(size[0])])
+                for size in FEW_SIZES]
 
 
 class Unaligned:

@@ -232,10 +232,13 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       })
       .Case<LoadOp>([&](LoadOp load) {
         auto [type, count] = slotType(load.getType());
+        emu::Masked how = masked(load.getMask());
+        if (load.getWorkgroup())
+          how.workgroup = static_cast<uint32_t>(*load.getWorkgroup());
         define(load.getResult(),
                build.load(type, count,
                           globalOrShared(load.getBuffer(), load.getLane(), load.getUniform(), load.getImmediate()),
-                          masked(load.getMask())));
+                          how));
         return success();
       })
       .Case<StoreOp>([&](StoreOp store) {

@@ -68,7 +68,7 @@ Value *NvidiaTranslator::maskedLoad(const Access &access, Value *mask) {
   }
   text += "@$" + std::to_string(count + 1) + " ld." + access.space.str() + "." + suffixOf(access.bytes) + " " +
           registerList(count) + ", [$" + std::to_string(count) + plus(access.immediate) + "];\n\t}";
-  constraints += std::string(access.space == "shared" ? "r" : "l") + ",b,~{memory}";
+  constraints += std::string(access.space.starts_with("shared") ? "r" : "l") + ",b,~{memory}";
   llvm::SmallVector<llvm::Type *> parts(count, intType(width));
   llvm::Type *type = count == 1 ? parts[0] : static_cast<llvm::Type *>(llvm::StructType::get(context, parts));
   Value *result = assembly(type, text, constraints, {access.address, mask}, AsmEffect::memory);
@@ -92,11 +92,17 @@ void NvidiaTranslator::maskedStore(const Access &access, Value *mask, Value *val
   args.append({access.address, mask});
   std::string text = "@$" + std::to_string(count + 1) + " st." + access.space.str() + "." + suffixOf(access.bytes) +
                      " [$" + std::to_string(count) + plus(access.immediate) + "], " + registerList(count) + ";";
-  constraints += std::string(access.space == "shared" ? "r" : "l") + ",b,~{memory}";
+  constraints += std::string(access.space.starts_with("shared") ? "r" : "l") + ",b,~{memory}";
   assembly(builder.getVoidTy(), text, constraints, args, AsmEffect::memory);
 }
 
 //===-- Loads and stores ---------------------------------------------------------------===//
+
+/// The place in another workgroup's shared block, as the cluster's workgroups see each other's.
+Value *NvidiaTranslator::remoteNumber(Value *offset, uint64_t workgroup) {
+  return assembly(intType(32), "mapa.shared::cluster.u32 $0, $1, " + std::to_string(workgroup) + ";", "=r,r",
+                  {sharedNumber(offset)}, AsmEffect::none);
+}
 
 LogicalResult NvidiaTranslator::translate(machine::LoadOp op) {
   llvm::Type *type = convert(op.getResult().getType(), op.getLoc());
@@ -107,6 +113,12 @@ LogicalResult NvidiaTranslator::translate(machine::LoadOp op) {
   if (failed(checkAccess(op, isShared, bytes, static_cast<int64_t>(op.getAlignment()))))
     return failure();
   auto immediate = static_cast<int64_t>(op.getImmediate());
+  if (op.getWorkgroup()) {
+    Value *address = remoteNumber(addressOf(op.getLane(), op.getUniform()), *op.getWorkgroup());
+    Value *mask = op.getMask() ? get(op.getMask()) : builder.getTrue();
+    set(op, fromMemory(maskedLoad({"shared::cluster", address, immediate, bytes}, mask), type));
+    return success();
+  }
   if (op.getMask()) {
     Value *address = isShared ? sharedNumber(addressOf(op.getLane(), op.getUniform()))
                               : globalAddress(get(op.getBuffer()), op.getLane(), op.getUniform(), 0);

@@ -52,6 +52,7 @@ private:
   void maskedStore(const Access &access, llvm::Value *mask, llvm::Value *value);
   /// A shared address as the 32-bit number that inline PTX takes.
   llvm::Value *sharedNumber(llvm::Value *offset);
+  llvm::Value *remoteNumber(llvm::Value *offset, uint64_t workgroup);
   llvm::LogicalResult requireShared(mlir::Operation *op);
   llvm::LogicalResult checkMatrix(mlir::Operation *op, llvm::StringRef kind, bool store, llvm::Type *type,
                                   unsigned &count);
