@@ -1,9 +1,11 @@
 #include "soliton/pipeline/Drive.h"
 
+#include "soliton/pipeline/InPlace.h"
 #include "soliton/pipeline/TileProgram.h"
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace soliton::pipe {
 namespace {
@@ -23,8 +25,9 @@ struct Instructions {
 
 class Driver {
 public:
-  Driver(const PipelineSchedule &pipeline, ScheduleContext &context, const PipelineOptions &options)
-      : pipeline(pipeline), s(context), options(options), made(compilePipeline(pipeline, options)) {}
+  Driver(const PipelineSchedule &declared, ScheduleContext &context, const PipelineOptions &options)
+      : s(context), options(options), inPlace(forKernel(declared)), pipeline(inPlace ? *inPlace : declared),
+        made(compilePipeline(pipeline, options)) {}
 
   void run() {
     Nodes loop = s.get_node_by_tag(pipeline.loopTag());
@@ -49,6 +52,42 @@ private:
     for (const Diagnostic &diagnostic : made.diagnostics)
       if (diagnostic.severity == Severity::error)
         s.error(diagnostic);
+  }
+
+  //===- Factors in place --------------------------------------------------------------===//
+
+  /// The declaration for matrix instructions that read shared memory by themselves, where the kernel has such.
+  std::unique_ptr<const InPlace> forKernel(const PipelineSchedule &declared) {
+    using sched::OpKind;
+    auto has = [&](OpKind kind) {
+      return !s.filter_nodes(s.get_all_nodes(), [&](const sched::Operation &op) { return op.kind == kind; }).empty();
+    };
+    Nodes products = s.filter_nodes(s.get_all_nodes(), isUnderWay);
+    if (products.empty() || has(OpKind::SharedLoad) || options.mode == Mode::Faithful)
+      return nullptr;
+    bool single = declared.config().depth < 2;
+    return std::make_unique<const InPlace>(declared, single ? sm90aSingleBufferTarget() : sm90aTarget(),
+                                           Arrival{has(OpKind::CopyAsync), has(OpKind::SharedStore)});
+  }
+
+  static bool isUnderWay(const sched::Operation &op) { return op.kind == sched::OpKind::Mma && !op.ticks.empty(); }
+
+  /// Products that read the tiles of an op of the kernel where they lie.
+  Nodes readersInPlace(const std::string &tag, const Place &place) {
+    std::set<int> tiles;
+    auto fills = [&](const sched::Operation &op) {
+      if (op.kind == sched::OpKind::CopyAsync || op.kind == sched::OpKind::SharedStore)
+        for (const sched::Access &access : op.accesses)
+          if (access.write)
+            tiles.insert(access.region);
+      return false;
+    };
+    s.filter_nodes(s.get_node_by_tag(tag, place), fills, place);
+    return s.filter_nodes(s.get_all_nodes(), [&](const sched::Operation &op) {
+      return isUnderWay(op) && std::ranges::any_of(op.accesses, [&](const sched::Access &access) {
+               return !access.write && tiles.count(access.region);
+             });
+    });
   }
 
   //===- One tile of the declaration ---------------------------------------------------===//
@@ -134,9 +173,11 @@ private:
   }
 
   Nodes select(const Selection &what, OpRole role, const Place &place) {
-    Nodes nodes = s.filter_nodes(
-        what.tag.empty() ? unclaimed() : s.get_node_by_tag(what.tag, place),
-        [&](const sched::Operation &op) { return hasRole(op, role); }, place);
+    bool isRead = inPlace && role == OpRole::FragmentLoad;
+    Nodes nodes = isRead ? readersInPlace(what.tag, place)
+                         : s.filter_nodes(
+                               what.tag.empty() ? unclaimed() : s.get_node_by_tag(what.tag, place),
+                               [&](const sched::Operation &op) { return hasRole(op, role); }, place);
     for (const Part &part : what.parts)
       if (part.of > 1) {
         failed |= !nodes.empty() && s.pieces(nodes, part.dim) < part.of; // reported by the partition
@@ -162,7 +203,8 @@ private:
 
   /// Tiles go from global to shared memory through registers, and the declaration has no op for the second step.
   bool goesThroughRegisters(const OpDesc &op, const Selection &what) {
-    bool isMeantDirect = op.role == OpRole::GlobalLoad && made.config.depth >= 2;
+    bool hasStores = std::ranges::count(made.body, OpRole::SharedStore, &OpDesc::role) > 0;
+    bool isMeantDirect = op.role == OpRole::GlobalLoad && !hasStores && made.config.depth >= 2;
     return isMeantDirect && !what.tag.empty() && !select({what.tag}, OpRole::SharedStore, op.where.place()).empty();
   }
 
@@ -448,9 +490,10 @@ private:
     return SchedulingBarrier({}, place);
   }
 
-  const PipelineSchedule &pipeline;
   ScheduleContext &s;
   PipelineOptions options;
+  std::unique_ptr<const InPlace> inPlace;
+  const PipelineSchedule &pipeline;
   CompiledPipeline made;
   /// Faithful mode: the framework's own program.
   std::optional<TileProgram> shipped;

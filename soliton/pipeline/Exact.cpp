@@ -143,6 +143,9 @@ private:
       for (const std::vector<int> *list : {&all[b].others, &all[b].loads})
         for (int i : *list)
           blockOf[i] = static_cast<int>(b);
+    for (size_t b = 0; b < all.size(); ++b)
+      if (all[b].mma >= 0)
+        blockOf[all[b].mma] = static_cast<int>(b);
     std::vector<std::vector<int>> moved(all.size());
     for (Block &block : all) {
       for (int load : block.loads)
@@ -177,8 +180,13 @@ private:
   OpDesc describe(const sched::Entry &entry) const {
     if (entry.kind == sched::EntryKind::Barrier)
       return barrier();
+    bool inPlace = result.config.fragmentsInPlace;
+    if (entry.kind == sched::EntryKind::Commit)
+      return entry.counter == loop.vm ? commitBoxes() : commitMma();
+    if (entry.kind == sched::EntryKind::Wait && entry.counter == loop.vm)
+      return inPlace ? waitBoxes(entry.value) : waitVm(entry.value);
     if (entry.kind == sched::EntryKind::Wait)
-      return entry.counter == loop.vm ? waitVm(entry.value) : waitLgkm(entry.value);
+      return inPlace && entry.counter == loop.products ? waitMma(entry.value) : waitLgkm(entry.value);
     int index = loop.bodyIndexOf(entry.op);
     if (index >= 0)
       return result.body[index];

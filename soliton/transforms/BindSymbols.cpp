@@ -89,19 +89,20 @@ static LogicalResult notMultiple(MmaOp mma, StringAttr dim, int64_t tile, int64_
          << " at a time";
 }
 
-/// Whether consecutive waves form the groups that issue the instruction together: each has the rows of one wave, the
-/// waves along them are counted first, and no wave shares the contracted dimension.
+/// Whether consecutive waves form the groups that issue the instruction together: each has the rows of one wave, or as
+/// many of each of several instructions, the waves along them are counted first, and no wave shares the contracted
+/// dimension.
 static LogicalResult checkWaveGroups(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {
   Dim row(mma.getRowDim().getValue().str()), depth(mma.getContractedDim().getValue().str());
   const Distribution &rows = geometry[row];
   Digits waves = canonical(geometry.waveDigits({row}));
   bool counted = !waves.empty() && waves.front().dim == row && waves.front().extent % kind.waves == 0;
-  if (counted && rows.waveTile == rowsPerWave(kind) && geometry[depth].waves == 1)
+  if (counted && rows.waveTile % rowsPerWave(kind) == 0 && geometry[depth].waves == 1)
     return success();
   std::string each = std::to_string(rowsPerWave(kind)), count = std::to_string(kind.waves);
   return report(mma.getLoc(), DiagId::MmaWaveGroup)
              .hint("put `" + row.name() + "` on workgroup dimension 0 with a wave constraint of " + each +
-                   ", a multiple of " + std::to_string(kind.m) + " rows a workgroup, and share `" + depth.name() +
+                   " or a multiple of it, a multiple of " + count + " waves along it, and share `" + depth.name() +
                    "` among no waves")
          << "`" << kind.name << "` is issued by " << count << " consecutive waves of " << each << " rows each; here "
          << rows.waves << " waves along `" << row.name() << "` have " << rows.waveTile << " rows each"

@@ -98,9 +98,10 @@ LogicalResult LoopScheduler::unrollTo(int factor) {
 void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
   std::vector<int> order = sched::emissionOrder(plan.schedule);
   options.barriers.slotCost.assign(order.size(), 1);
-  for (size_t i = 1; i < order.size(); ++i) {
-    const sched::Operation &before = plan.problem.operations[order[i - 1]], &after = plan.problem.operations[order[i]];
-    bool endsLoads = before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const sched::Operation &before = plan.problem.operations[i == 0 ? order.back() : order[i - 1]],
+                           &after = plan.problem.operations[order[i]];
+    bool endsLoads = i > 0 && before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
     bool isUnderWay = before.kind == sched::OpKind::Mma && !before.ticks.empty();
     if (endsLoads || (isUnderWay && after.kind == sched::OpKind::CopyAsync))
       options.barriers.slotCost[i] = 0;
