@@ -79,6 +79,14 @@ const std::string &sm90aName() {
   return sm90a().name;
 }
 
+int64_t sm90aSharedBytes() {
+  return sm90a().sharedBytes;
+}
+
+int64_t sm90aRegisters() {
+  return sm90a().registersPerLane;
+}
+
 static CounterLimits sm90aLimits() {
   return {static_cast<int>(sm90a().counter(CounterKind::boxes)->maxPending), 0,
           static_cast<int>(sm90a().counter(CounterKind::mma)->maxPending)};

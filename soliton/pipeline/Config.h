@@ -56,7 +56,8 @@ struct WaveStagger {
   bool operator==(const WaveStagger &) const = default;
 };
 
-/// What a counter can say. Where fragments stay in place, `vm` is of groups of copied boxes, `mma` of groups of products.
+/// What a counter can say. Where fragments stay in place, `vm` is of groups of copied boxes, `mma` of groups of
+/// products.
 struct CounterLimits {
   int vm = 63;
   int lgkm = 15;
@@ -155,6 +156,8 @@ TargetProfile mi355xSingleBufferTarget();
 TargetProfile sm90aTarget();
 TargetProfile sm90aSingleBufferTarget();
 const std::string &sm90aName();
+int64_t sm90aSharedBytes();
+int64_t sm90aRegisters();
 
 /// Fields of an `s_waitcnt`; an absent one does not wait.
 struct WaitFields {

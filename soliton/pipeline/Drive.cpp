@@ -62,14 +62,15 @@ private:
     auto has = [&](OpKind kind) {
       return !s.filter_nodes(s.get_all_nodes(), [&](const sched::Operation &op) { return op.kind == kind; }).empty();
     };
-    Nodes products = s.filter_nodes(s.get_all_nodes(), isUnderWay);
-    if (products.empty() || has(OpKind::SharedLoad) || options.mode == Mode::Faithful)
+    if (!readsInPlace() || has(OpKind::SharedLoad) || options.mode == Mode::Faithful)
       return nullptr;
     bool single = declared.config().depth < 2;
-    return std::make_unique<const InPlace>(declared, single ? sm90aSingleBufferTarget() : sm90aTarget(),
+    std::shared_ptr<const PipelineSchedule> lent(std::shared_ptr<void>(), &declared);
+    return std::make_unique<const InPlace>(std::move(lent), single ? sm90aSingleBufferTarget() : sm90aTarget(),
                                            Arrival{has(OpKind::CopyAsync), has(OpKind::SharedStore)});
   }
 
+  bool readsInPlace() { return !s.filter_nodes(s.get_all_nodes(), isUnderWay).empty(); }
   static bool isUnderWay(const sched::Operation &op) { return op.kind == sched::OpKind::Mma && !op.ticks.empty(); }
 
   /// Products that read the tiles of an op of the kernel where they lie.
@@ -180,7 +181,8 @@ private:
                                [&](const sched::Operation &op) { return hasRole(op, role); }, place);
     for (const Part &part : what.parts)
       if (part.of > 1) {
-        failed |= !nodes.empty() && s.pieces(nodes, part.dim) < part.of; // reported by the partition
+        if (!nodes.empty() && s.pieces(nodes, part.dim) < part.of)
+          return reportPieces(what, part, s.pieces(nodes, part.dim), place);
         nodes = s.getitem(s.partition_by_dim(nodes, part.dim, part.of, place), part.index, place);
       }
     if (what.feeds.empty())
@@ -189,6 +191,20 @@ private:
     for (const Selection &fed : what.feeds)
       users = users + select(fed, fed.role, place);
     return s.partition_by_use(nodes, users, place).first;
+  }
+
+  Nodes reportPieces(const Selection &what, const Part &part, int pieces, const Place &place) {
+    if (!failed)
+      s.error({Severity::error,
+               DiagId::SchedulePieces,
+               place,
+               "`" + pipeline.name() + "` divides what a wave has of `" + what.tag + "` along " + part.dim + " into " +
+                   std::to_string(part.of) + " parts, found " + std::to_string(pieces) + " matrix instruction" +
+                   (pieces == 1 ? "" : "s") + " there",
+               "give a wave more along " + part.dim + ": fewer waves, a larger tile, or a smaller instruction",
+               {}});
+    failed = true;
+    return {};
   }
 
   /// What no op stands for yet.
@@ -292,17 +308,23 @@ private:
     std::vector<std::string> tags;
     for (const Selection &what : pipeline.selects(op))
       tags.push_back(what.tag);
+    bool isRead = op.role == OpRole::FragmentLoad && readsInPlace();
     error(DiagId::PipelineCounterpart, op,
           quoted(op) + " (" + std::string(nameOf(op.role)) + ") stands for no instruction of the kernel's loop",
-          tags.empty() ? "say which of the kernel's ops it is: override `selects`"
-                       : "it selects " + listOf(tags) + "; give the kernel's op that tag, or select another one");
+          isRead         ? "its matrix instructions read shared memory by themselves; take the pipeline in exact mode"
+          : tags.empty() ? "say which of the kernel's ops it is: override `selects`"
+                         : "it selects " + listOf(tags) + "; give the kernel's op that tag, or select another one");
   }
 
-  /// The numbers of the geometry that the declaration was made for are those of its own chip, with direct copies. How
-  /// many matrix instructions multiply a quadrant is the kernel's choice. A program as shipped waits by these numbers.
+  /// The numbers of the geometry that the declaration was made for are those of its own machine, with direct copies.
+  /// How many matrix instructions multiply a quadrant is the kernel's choice. A program as shipped waits by these
+  /// numbers.
   void checkGeometry() {
     const KernelGeometry *geometry = pipeline.geometry();
-    if (!geometry || (s.get_hardware_constraint().target != mi355xName() && !isShipped()))
+    if (!geometry)
+      return;
+    bool isItsMachine = s.get_hardware_constraint().target == mi355xName() || (inPlace && geometry->inPlace);
+    if (!isItsMachine && !isShipped())
       return;
     for (const auto &[index, found] : instructions) {
       const OpDesc &op = made.body[index];

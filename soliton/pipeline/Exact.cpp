@@ -189,9 +189,17 @@ private:
       return inPlace && entry.counter == loop.products ? waitMma(entry.value) : waitLgkm(entry.value);
     int index = loop.bodyIndexOf(entry.op);
     if (index >= 0)
-      return result.body[index];
+      return inPlace ? inItsStage(result.body[index], entry) : result.body[index];
     const sched::Operation &mark = loop.problem.operations[entry.op];
     return mark.hint == sched::HintKind::Priority ? setPrio(static_cast<int>(mark.arguments[0])) : scheduleBarrier();
+  }
+
+  /// Stages are taken in turn: that of the entry's own tile, counted from the first of its list.
+  OpDesc inItsStage(OpDesc op, const sched::Entry &entry) const {
+    int depth = result.config.depth;
+    if (isStaged(op.role))
+      op.stage = (entry.iteration % depth + depth) % depth;
+    return op;
   }
 
   std::vector<ScheduleEntry> convert(const std::vector<sched::Entry> &entries, Phase phase) const {

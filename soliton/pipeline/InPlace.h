@@ -7,7 +7,9 @@
 //
 //   - fragments are gone, and compute ops touch what they would have read; they complete on a counter of their own
 //   - registers that held a tile on its way are a buffer: as many stages as a load works ahead, and one, and with
-//     rotation one more; as many tiles a trip
+//     rotation one more
+//   - halves are equal, so that one of them is a trip, and stages are taken in turn: storage has the name that it has
+//     in stage 0, and `s2` is the stage two tiles on
 //   - a load into registers and the store behind it are one copy, where tiles are copied
 //
 // Order, groups of waves and phases are the declaration's.
@@ -16,6 +18,8 @@
 #pragma once
 
 #include "soliton/pipeline/PipelineSchedule.h"
+
+#include <memory>
 
 namespace soliton::pipe {
 
@@ -27,21 +31,25 @@ struct Arrival {
 
 class InPlace : public PipelineSchedule {
 public:
-  /// `profile` says counters and costs. The declaration has to outlive this.
-  InPlace(const PipelineSchedule &declared, const TargetProfile &profile, Arrival arrival = {});
+  /// `profile` says counters and costs.
+  InPlace(std::shared_ptr<const PipelineSchedule> declared, const TargetProfile &profile, Arrival arrival = {});
 
-  std::string name() const override { return declared.name(); }
+  std::string name() const override { return declared->name(); }
   PipelineConfig config() const override { return structure; }
   ScheduleConfig scheduleConfig() const override;
   std::vector<OpDesc> declareOps() const override { return body; }
   std::vector<OpDesc> buildBody() const override { return body; }
   std::vector<Touch> touches(const OpDesc &op, int half) const override;
   int tilesAhead(const OpDesc &op, int half) const override;
-  int waveGroups() const override { return declared.waveGroups(); }
-  std::string loopTag() const override { return declared.loopTag(); }
-  std::vector<Selection> selects(const OpDesc &op) const override { return declared.selects(op); }
-  const KernelGeometry *geometry() const override { return declared.geometry(); }
-  std::string tagName(int tag) const override { return declared.tagName(tag); }
+  int copiesPerTrip() const override { return structure.depth; }
+  int waveGroups() const override { return declared->waveGroups(); }
+  std::string loopTag() const override { return declared->loopTag(); }
+  std::vector<Selection> selects(const OpDesc &op) const override { return declared->selects(op); }
+  std::vector<OpDesc> spread(std::span<const OpDesc> ops, const HintCounts &counts) const override {
+    return declared->spread(ops, counts);
+  }
+  const KernelGeometry *geometry() const override { return declared->geometry(); }
+  std::string tagName(int tag) const override { return declared->tagName(tag); }
 
 private:
   /// An op of the declaration's first tile.
@@ -51,13 +59,12 @@ private:
   };
   void readTile();
   bool isKept(const OpDesc &op) const;
-  void buildStages();
+  void buildTrip();
   int most(OpRole role) const;
-  int stageOf(int tile) const { return tile % structure.depth; }
-  std::vector<Touch> inStage(OpDesc op, int stage) const;
-  void addShared(std::vector<Touch> &touches, OpRole role, const Touch &through, int stage) const;
+  std::vector<Touch> declaredTouches(OpDesc op) const;
+  void addShared(std::vector<Touch> &touches, OpRole role, const Touch &through) const;
 
-  const PipelineSchedule &declared;
+  std::shared_ptr<const PipelineSchedule> declared;
   Arrival arrival;
   PipelineConfig structure;
   /// The first tile as it was declared, fragments included.

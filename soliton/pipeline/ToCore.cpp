@@ -83,9 +83,9 @@ void CoreLoop::addStorage(std::span<const OpDesc> body) {
       region.name = touch.name;
       region.space = touch.shared ? sched::Space::Shared : sched::Space::Register;
       region.size = touch.shared ? bytesOf(body[i]) : std::max(body[i].vgprDef, 1);
-      region.buffers = 1;
-      // The body names its buffers itself: storage of one name is one piece.
-      region.rotating = false;
+      // The body names its buffers itself: storage of one name is one piece. In place, stages are taken in turn.
+      region.rotating = touch.shared && config.fragmentsInPlace;
+      region.buffers = region.rotating ? config.depth : 1;
       regions[touch.name] = problem.addRegion(std::move(region));
     }
 }
@@ -211,8 +211,10 @@ std::vector<Diagnostic> CoreLoop::checkTiles(const std::vector<std::vector<int>>
   for (int reader : order)
     for (const sched::Access &access : problem.operations[reader].accesses) {
       int writer = access.write ? -1 : lastWriter(problem, order, position[reader], access.region);
-      // What is computed is carried from tile to tile; what is loaded belongs to one.
-      if (writer < 0 || problem.operations[writer].kind == sched::OpKind::Mma ||
+      // What is computed is carried from tile to tile; what is loaded belongs to one. Stages that are taken in turn are
+      // those of their tiles.
+      if (writer < 0 || problem.regions[access.region].rotating ||
+          problem.operations[writer].kind == sched::OpKind::Mma ||
           problem.operations[writer].kind == sched::OpKind::Valu)
         continue;
       int held = tiles[writer] - (position[writer] > position[reader] ? config.numPartitions : 0);

@@ -141,8 +141,9 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
   return ways;
 }
 
-/// What a tile of the rows of such instructions looks like. A group of waves has rows of its own, one instruction behind
-/// the other, and each wave its part of every one: of 128 rows by four waves, (4 M 16) is who and (2 M 64) which.
+/// What a tile of the rows of such instructions looks like. A group of waves has rows of its own, one instruction
+/// behind the other, and each wave its part of every one: of 128 rows by four waves, (4 M 16) is who and (2 M 64)
+/// which.
 static Layout tiledByGroups(Layout layout, Dim row, const MmaKind &kind, ArrayRef<Dim> dims, const Geometry &geometry) {
   int64_t times = geometry[row].waveTile / rowsPerWave(kind);
   if (times > 1)
