@@ -201,7 +201,8 @@ private:
                "`" + pipeline.name() + "` divides what a wave has of `" + what.tag + "` along " + part.dim + " into " +
                    std::to_string(part.of) + " parts, found " + std::to_string(pieces) + " matrix instruction" +
                    (pieces == 1 ? "" : "s") + " there",
-               "give a wave more along " + part.dim + ": fewer waves, a larger tile, or a smaller instruction",
+               "give a wave more along " + part.dim +
+                   ": fewer waves, a larger tile, or a smaller instruction; what lies beyond a known size is none",
                {}});
     failed = true;
     return {};

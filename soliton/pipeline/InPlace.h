@@ -41,7 +41,8 @@ public:
   std::vector<OpDesc> buildBody() const override { return body; }
   std::vector<Touch> touches(const OpDesc &op, int half) const override;
   int tilesAhead(const OpDesc &op, int half) const override;
-  int copiesPerTrip() const override { return structure.depth; }
+  /// Which buffer a tile lies in is one number for the whole group of waves, which costs less than copies of the loop.
+  int copiesPerTrip() const override { return 1; }
   int waveGroups() const override { return declared->waveGroups(); }
   std::string loopTag() const override { return declared->loopTag(); }
   std::vector<Selection> selects(const OpDesc &op) const override { return declared->selects(op); }

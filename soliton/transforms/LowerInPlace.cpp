@@ -18,6 +18,8 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/MachineLowering.h"
 
+#include "mlir/IR/Matchers.h"
+
 namespace soliton {
 using namespace wave;
 
@@ -43,6 +45,14 @@ Value MachineLowering::tileInPlace(ReadOp factor, MmaOp product, const MmaKind &
   return machine::SharedTileOp::create(builder, loc, address, leading, 8 * lies.span, lies.span, alongK);
 }
 
+/// Zeros that somebody would have to write into registers while other products are under way, which the assembler
+/// takes for a reason to wait for those: the instruction begins a sum by itself.
+static bool isZero(Value acc) {
+  auto fill = acc.getDefiningOp<FillOp>();
+  return fill && (mlir::matchPattern(fill.getValueAttr(), mlir::m_AnyZeroFloat()) ||
+                  mlir::matchPattern(fill.getValueAttr(), mlir::m_Zero()));
+}
+
 LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
   // A sum that somebody else uses too is copied, which has to wait for it.
   if (products.isUnderWay(op.getAcc()) && !op.getAcc().hasOneUse())
@@ -54,7 +64,7 @@ LogicalResult MachineLowering::lowerInPlace(MmaOp op) {
            << "`" << kind.name << "` reads both factors by itself, expected reads that are `in_place`";
   Value lhs = tileInPlace(factors[0], op, kind), rhs = tileInPlace(factors[1], op, kind), acc = vector(op.getAcc());
   define(op.getResult(), machine::MmaAsyncOp::create(builder, op.getLoc(), acc.getType(), kind.native.instruction, rhs,
-                                                     acc, /*lhs=*/Value(), lhs, /*zero_acc=*/false));
+                                                     acc, /*lhs=*/Value(), lhs, isZero(op.getAcc())));
   products.issue(op.getAcc(), op.getResult());
   return success();
 }

@@ -7,22 +7,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/backend/Backend.h"
-#include "soliton/backend/emulator/Translate.h"
 #include "soliton/driver/CheckPasses.h"
 #include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/Pipelines.h"
-#include "soliton/emulator/Machine.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Wave.h"
 #include "soliton/soliton.h"
 #include "soliton/support/Float.h"
+#include "test/e2e/Findings.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 
 #include "gtest/gtest.h"
@@ -250,45 +244,17 @@ TEST(WaveGroups, EveryPassIsRight) {
 
 //===-- What the emulator would find -------------------------------------------------------------------===//
 
-/// What it reports of a machine form in which every `from` became `to`, and without ops of the name `erased`.
+/// What it reports of the product's machine form with a change.
 std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
                                            const std::string &erased = {}) {
   CompileOptions options = optionsOf(p);
   options.keep = {Artefact::machine};
   CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
   EXPECT_TRUE(code) << format(code.diagnostics);
-  std::string text = code ? code.result->artefacts.front().second : "";
-  int changed = 0;
-  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
-    text.replace(at, from.size(), to);
-  EXPECT_EQ(changed > 0, !from.empty());
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
-  if (!module)
-    return {};
-  int gone = 0;
-  module->walk([&](mlir::Operation *op) {
-    if (op->getName().getStringRef() == erased) {
-      op->erase();
-      ++gone;
-    }
-  });
-  EXPECT_EQ(gone > 0, !erased.empty());
-  mlir::FailureOr<emu::Program> program =
-      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
-  EXPECT_TRUE(mlir::succeeded(program));
   Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  emu::Result result = emu::run(*program, {.buffers = {{a.bytes.data(), a.bytes.size()},
-                                                       {b.bytes.data(), b.bytes.size()},
-                                                       {c.bytes.data(), c.bytes.size()}},
-                                           .checks = true,
-                                           .adversarial = true});
-  std::vector<emu::FindingKind> kinds;
-  for (const emu::Finding &finding : result.findings)
-    kinds.push_back(finding.kind);
-  return kinds;
+  return findingsOf(
+      code ? code.result->artefacts.front().second : "", {from, to, erased},
+      {{a.bytes.data(), a.bytes.size()}, {b.bytes.data(), b.bytes.size()}, {c.bytes.data(), c.bytes.size()}});
 }
 
 TEST(WaveGroups, TheEmulatorMissesWhatIsTakenAway) {
