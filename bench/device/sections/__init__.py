@@ -7,4 +7,5 @@ and a name here, which `--only` takes.
 """
 from sections import gemm, moves
 
-SECTIONS = {"auto": gemm.Auto, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square}
+SECTIONS = {"auto": gemm.Auto, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square,
+            "pipelines": gemm.Pipelines}
