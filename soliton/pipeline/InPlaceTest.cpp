@@ -133,6 +133,13 @@ TEST(InPlace, TilesThatThereAreNot) {
   EXPECT_EQ(id({.bm = 128, .bn = 128, .bk = 64}, "ping_pong"), "pipeline-geometry");    // 64 rows a group
 }
 
+TEST(InPlace, TheFrameworkHasNoSuchPrograms) {
+  MadePipeline chosen = makePipeline({.name = "pipeline4wave", .shape = {}, .target = "sm_90a"});
+  CompiledPipeline shipped = compilePipeline(*chosen.pipeline, faithful("as shipped"));
+  ASSERT_EQ(shipped.diagnostics.size(), 1u);
+  EXPECT_EQ(idText(shipped.diagnostics.front().id), "not-supported-here");
+}
+
 TEST(InPlace, TargetsThatThereAreNot) {
   EXPECT_EQ(errorOf({.name = "ping_pong", .shape = {}, .target = "gfx950"}), "");
   EXPECT_EQ(errorOf({.name = "ping_pong", .shape = {}, .target = "gfx942"}), "not-supported-here");
