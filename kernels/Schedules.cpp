@@ -204,10 +204,12 @@ static void cpAsyncMultistage(ScheduleContext &s) {
 
 //===- Declared pipelines -----------------------------------------------------------===//
 
-/// As many steps along K as the kernel's tile has, of fragments and of matrix instructions.
+/// As many steps along K as the kernel's tile has, of fragments, where there are any, and of matrix instructions.
 static void singleBuffer(ScheduleContext &s) {
   Gemm gemm(s);
-  int steps = std::min({s.pieces(gemm.mma, "K"), s.pieces(gemm.sharedA, "K"), s.pieces(gemm.sharedB, "K")});
+  int steps = s.pieces(gemm.mma, "K");
+  if (!gemm.shared.empty())
+    steps = std::min({steps, s.pieces(gemm.sharedA, "K"), s.pieces(gemm.sharedB, "K")});
   pipe::drive(pipe::SingleBuffer(std::max(steps, 1), pipe::HintShape()), s);
 }
 

@@ -36,6 +36,13 @@ BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYT
              "ring": ["--schedule", "ring", *BYTES]}
 BYTE_KERNELS = ("gemm", "gemm_nn")  # those that the library has of them
 BYTE_WAYS |= {way + ", short sums": [*words, "--short-sums", "on"] for way, words in list(BYTE_WAYS.items())}
+# Declared pipelines divide a wave's part into quadrants: sizes that reach into all of them.
+QUADRANTS = ["--mma", "F32_64x64x16_F16", "--direct-copies", "on", "--set"]
+DECLARED = {"pipeline4wave": "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1", "ping_pong": "BLOCK_M=256,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1",
+            "single_buffer": "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1"}
+WAYS |= {schedule: ["--schedule", schedule, *QUADRANTS, tile] for schedule, tile in DECLARED.items()}
+WAYS["ping_pong, columns shared"] = ["--schedule", "ping_pong", *QUADRANTS, "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=4,WAVES_N=2"]
+WAYS["pipeline4wave, bands, staged"] = [*WAYS["pipeline4wave"], "--raster", "2", "--staged-writes", "on"]
 REPEATS = 300
 
 
@@ -43,9 +50,12 @@ def cases():
     """(kernel, dtype, way, size, words of the compiler)"""
     for kernel in KERNELS:
         for way, words in WAYS.items():
-            for dtype in ("f16", "bf16") if way == "auto" else ("f16",):
-                for size in SIZES + (ODD if way == "auto" else []):
+            declared = QUADRANTS[1] in words
+            for dtype in ("f16", "bf16") if way == "auto" or declared else ("f16",):
+                for size in SIZES + (ODD if way == "auto" or declared else []):
                     m, n, k = size
+                    if declared and (m <= 128 or n <= 192):
+                        continue
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
         for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():
             for m, n, k in SIZES + (ODD if way.startswith("auto") else []):

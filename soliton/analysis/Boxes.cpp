@@ -94,7 +94,7 @@ static std::optional<std::string> obstacle(ReadOp read, const Geometry &geometry
   return std::nullopt;
 }
 
-BoxPlan planBoxes(ReadOp read, int64_t span, const Geometry &geometry) {
+BoxPlan planBoxes(ReadOp read, int64_t span, const DimExtent &piece, const Geometry &geometry) {
   constexpr int64_t longest = 256; // elements of a box along each dimension
   if (std::optional<std::string> reason = obstacle(read, geometry))
     return {std::nullopt, 0, *reason};
@@ -110,13 +110,19 @@ BoxPlan planBoxes(ReadOp read, int64_t span, const Geometry &geometry) {
   if (geometry.waveCount() > 1)
     layout.wave.push_back(Digit(geometry.waveCount()));
   int64_t elements = perRow;
+  Digits further;
   for (const DimExtent &dim : llvm::reverse(llvm::drop_end(*tile))) {
-    if (dim.extent > longest)
+    bool isCut = dim.dim == piece.dim && piece.extent > 0 && dim.extent % piece.extent == 0;
+    int64_t extent = isCut ? piece.extent : dim.extent;
+    if (extent > longest)
       return {std::nullopt, 0,
               "it has more than " + std::to_string(longest) + " elements along `" + dim.dim.name() + "`"};
-    layout.reg.push_back({dim.extent, dim.dim, 1});
-    elements *= dim.extent;
+    layout.reg.push_back({extent, dim.dim, 1});
+    if (extent < dim.extent)
+      further.push_back({dim.extent / extent, dim.dim, extent});
+    elements *= extent;
   }
+  llvm::append_range(layout.reg, further);
   if (row.extent > perRow)
     layout.reg.push_back({row.extent / perRow, row.dim, perRow});
   return {layout, elements, ""};

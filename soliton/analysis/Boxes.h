@@ -23,8 +23,8 @@ struct BoxPlan {
 };
 
 /// Boxes for the tile that `read` fetches and that lies in the destination in rows of `span` bytes, longer rows in
-/// panels.
-BoxPlan planBoxes(wave::ReadOp read, int64_t span, const Geometry &geometry);
+/// panels. Along the dimension of `piece` a box has no more than that; an extent of 0: all of it.
+BoxPlan planBoxes(wave::ReadOp read, int64_t span, const DimExtent &piece, const Geometry &geometry);
 
 /// What one placed copy of a box says to the machine; innermost dimension first.
 struct Box {

@@ -40,7 +40,7 @@ bool isZero(Value tile) {
 static bool formGroups(Dim rows, const MmaKind &kind, const Geometry &geometry) {
   Digits waves = canonical(geometry.waveDigits({rows}));
   return !waves.empty() && waves.front().dim == rows && waves.front().extent % kind.waves == 0 &&
-         geometry[rows].waveTile == rowsPerWave(kind);
+         geometry[rows].waveTile % rowsPerWave(kind) == 0;
 }
 
 std::optional<InPlaceRows> rowsInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometry) {

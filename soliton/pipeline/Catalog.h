@@ -22,12 +22,14 @@ struct PipelineChoice {
   TileShape shape;
   /// Steps along K of the single-buffer pipeline.
   int steps = 2;
+  /// Whose counters, widths and latencies the program is in; empty: gfx950's.
+  std::string target = {};
 };
 
 struct MadePipeline {
   std::unique_ptr<PipelineSchedule> pipeline;
   KernelGeometry geometry;
-  /// `schedule-unknown`, `pipeline-geometry`.
+  /// `schedule-unknown`, `pipeline-geometry`, `unknown-target`, `not-supported-here`.
   std::vector<Diagnostic> errors;
 };
 

@@ -31,6 +31,16 @@ std::string CompiledPipeline::text(const OpDesc &op) const {
   return toString(op, known == tagNames.end() ? "" : known->second);
 }
 
+/// The framework's programs read fragments into registers.
+static Diagnostic noProgramInPlace(const CompiledPipeline &pipeline) {
+  return {Severity::error,
+          DiagId::NotSupportedHere,
+          pipeline.body.empty() ? Place{} : pipeline.body.front().where.place(),
+          "the framework has no program of `" + pipeline.name + "` whose fragments stay in shared memory",
+          "take exact mode, or a target whose matrix instructions take registers",
+          {}};
+}
+
 CompiledPipeline compilePipeline(const PipelineSchedule &pipeline, const PipelineOptions &options) {
   CompiledPipeline result;
   result.name = pipeline.name();
@@ -42,6 +52,8 @@ CompiledPipeline compilePipeline(const PipelineSchedule &pipeline, const Pipelin
     if (op.tag < kFirstFrameworkTag)
       result.tagNames[op.tag] = pipeline.tagName(op.tag);
   result.diagnostics = checkDeclaration(pipeline, result.body);
+  if (options.mode == Mode::Faithful && result.config.fragmentsInPlace)
+    result.diagnostics = {noProgramInPlace(result)};
   if (!result.ok())
     return result;
   if (options.mode == Mode::Exact)

@@ -19,9 +19,15 @@ std::string_view nameOf(Strategy strategy) {
 }
 
 /// The chip's table; profiles are written for it by the name of its product.
-static const Target &mi355x() {
+static const Target &chip(std::string_view product) {
   const std::vector<const Target *> &all = allTargets();
-  return **std::find_if(all.begin(), all.end(), [](const Target *target) { return target->product == "MI355X"; });
+  return **std::find_if(all.begin(), all.end(), [&](const Target *target) { return target->product == product; });
+}
+static const Target &mi355x() {
+  return chip("MI355X");
+}
+static const Target &sm90a() {
+  return chip("H100, H200");
 }
 
 const std::string &mi355xName() {
@@ -66,6 +72,52 @@ TargetProfile mi355xSingleBufferTarget() {
   target.pipeline.depth = 1;
   target.pipeline.numPartitions = 1;
   target.pipeline.loopCarried = LoopCarried::fragmentZero();
+  return target;
+}
+
+const std::string &sm90aName() {
+  return sm90a().name;
+}
+
+int64_t sm90aSharedBytes() {
+  return sm90a().sharedBytes;
+}
+
+int64_t sm90aRegisters() {
+  return sm90a().registersPerLane;
+}
+
+static CounterLimits sm90aLimits() {
+  return {static_cast<int>(sm90a().counter(CounterKind::boxes)->maxPending), 0,
+          static_cast<int>(sm90a().counter(CounterKind::mma)->maxPending)};
+}
+
+/// Cycles of a product of 64x64 by `depth` of K.
+static int productCycles(int depth) {
+  const MmaKind &kind = *sm90a().mmasNamed("F32_64x64x16_F16").front();
+  return static_cast<int>(kind.native.cycles * (depth / kind.k));
+}
+
+TargetProfile sm90aTarget() {
+  TargetProfile target;
+  const OpCost load{ResourceKind::GlobalMem, static_cast<int>(sm90a().costs.globalLatencyMemory), OpRole::GlobalLoad};
+  const OpCost mma{ResourceKind::MmaUnit, productCycles(64), OpRole::Compute};
+  target.costs.set(kLoadA, load);
+  target.costs.set(kLoadB, load);
+  target.costs.set(kTileCompute, mma);
+  target.costs.set(kMma, mma);
+  target.pipeline.limits = sm90aLimits();
+  return target;
+}
+
+TargetProfile sm90aSingleBufferTarget() {
+  TargetProfile target;
+  target.costs.set(kLoadDram,
+                   {ResourceKind::GlobalMem, static_cast<int>(sm90a().costs.globalLatencyMemory), OpRole::GlobalLoad});
+  target.costs.set(kStoreShared,
+                   {ResourceKind::Shared, static_cast<int>(sm90a().costs.sharedLatency), OpRole::SharedStore});
+  target.costs.set(kCompute, {ResourceKind::MmaUnit, productCycles(64), OpRole::Compute});
+  target.pipeline.limits = sm90aLimits();
   return target;
 }
 

@@ -56,10 +56,12 @@ struct WaveStagger {
   bool operator==(const WaveStagger &) const = default;
 };
 
-/// What a counter can say.
+/// What a counter can say. Where fragments stay in place, `vm` is of groups of copied boxes, `mma` of groups of
+/// products.
 struct CounterLimits {
   int vm = 63;
   int lgkm = 15;
+  int mma = 0;
   bool operator==(const CounterLimits &) const = default;
 };
 
@@ -81,6 +83,8 @@ struct PipelineConfig {
   WaveStagger waveStagger;
   /// Fragments of the next tile are read into registers that this tile no longer needs.
   bool crossStageRotation = false;
+  /// Compute ops read shared memory by themselves and complete on a counter; loads come in groups (InPlace.h).
+  bool fragmentsInPlace = false;
   CounterLimits limits;
 
   int mmasPerPartition() const { return mMmas * nMmas; }
@@ -147,6 +151,13 @@ int64_t mi355xSharedBytes();
 TargetProfile mi355xTarget(int vmPerLoadA = 4, int vmPerLoadB = 4, int maxGlobals = 1);
 /// MI355X, single buffer.
 TargetProfile mi355xSingleBufferTarget();
+/// H100 and H200: what InPlace.h takes counters and latencies from, for the tags of either kind. The table of the chip
+/// says them: a load takes what global memory does, a compute op the matrix instructions of 64x64 by 64 of K.
+TargetProfile sm90aTarget();
+TargetProfile sm90aSingleBufferTarget();
+const std::string &sm90aName();
+int64_t sm90aSharedBytes();
+int64_t sm90aRegisters();
 
 /// Fields of an `s_waitcnt`; an absent one does not wait.
 struct WaitFields {

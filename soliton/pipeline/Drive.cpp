@@ -1,9 +1,11 @@
 #include "soliton/pipeline/Drive.h"
 
+#include "soliton/pipeline/InPlace.h"
 #include "soliton/pipeline/TileProgram.h"
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace soliton::pipe {
 namespace {
@@ -23,8 +25,9 @@ struct Instructions {
 
 class Driver {
 public:
-  Driver(const PipelineSchedule &pipeline, ScheduleContext &context, const PipelineOptions &options)
-      : pipeline(pipeline), s(context), options(options), made(compilePipeline(pipeline, options)) {}
+  Driver(const PipelineSchedule &declared, ScheduleContext &context, const PipelineOptions &options)
+      : s(context), options(options), inPlace(forKernel(declared)), pipeline(inPlace ? *inPlace : declared),
+        made(compilePipeline(pipeline, options)) {}
 
   void run() {
     Nodes loop = s.get_node_by_tag(pipeline.loopTag());
@@ -49,6 +52,43 @@ private:
     for (const Diagnostic &diagnostic : made.diagnostics)
       if (diagnostic.severity == Severity::error)
         s.error(diagnostic);
+  }
+
+  //===- Factors in place --------------------------------------------------------------===//
+
+  /// The declaration for matrix instructions that read shared memory by themselves, where the kernel has such.
+  std::unique_ptr<const InPlace> forKernel(const PipelineSchedule &declared) {
+    using sched::OpKind;
+    auto has = [&](OpKind kind) {
+      return !s.filter_nodes(s.get_all_nodes(), [&](const sched::Operation &op) { return op.kind == kind; }).empty();
+    };
+    if (!readsInPlace() || has(OpKind::SharedLoad) || options.mode == Mode::Faithful)
+      return nullptr;
+    bool single = declared.config().depth < 2;
+    std::shared_ptr<const PipelineSchedule> lent(std::shared_ptr<void>(), &declared);
+    return std::make_unique<const InPlace>(std::move(lent), single ? sm90aSingleBufferTarget() : sm90aTarget(),
+                                           Arrival{has(OpKind::CopyAsync), has(OpKind::SharedStore)});
+  }
+
+  bool readsInPlace() { return !s.filter_nodes(s.get_all_nodes(), isUnderWay).empty(); }
+  static bool isUnderWay(const sched::Operation &op) { return op.kind == sched::OpKind::Mma && !op.ticks.empty(); }
+
+  /// Products that read the tiles of an op of the kernel where they lie.
+  Nodes readersInPlace(const std::string &tag, const Place &place) {
+    std::set<int> tiles;
+    auto fills = [&](const sched::Operation &op) {
+      if (op.kind == sched::OpKind::CopyAsync || op.kind == sched::OpKind::SharedStore)
+        for (const sched::Access &access : op.accesses)
+          if (access.write)
+            tiles.insert(access.region);
+      return false;
+    };
+    s.filter_nodes(s.get_node_by_tag(tag, place), fills, place);
+    return s.filter_nodes(s.get_all_nodes(), [&](const sched::Operation &op) {
+      return isUnderWay(op) && std::ranges::any_of(op.accesses, [&](const sched::Access &access) {
+               return !access.write && tiles.count(access.region);
+             });
+    });
   }
 
   //===- One tile of the declaration ---------------------------------------------------===//
@@ -134,12 +174,15 @@ private:
   }
 
   Nodes select(const Selection &what, OpRole role, const Place &place) {
-    Nodes nodes = s.filter_nodes(
-        what.tag.empty() ? unclaimed() : s.get_node_by_tag(what.tag, place),
-        [&](const sched::Operation &op) { return hasRole(op, role); }, place);
+    bool isRead = inPlace && role == OpRole::FragmentLoad;
+    Nodes nodes = isRead ? readersInPlace(what.tag, place)
+                         : s.filter_nodes(
+                               what.tag.empty() ? unclaimed() : s.get_node_by_tag(what.tag, place),
+                               [&](const sched::Operation &op) { return hasRole(op, role); }, place);
     for (const Part &part : what.parts)
       if (part.of > 1) {
-        failed |= !nodes.empty() && s.pieces(nodes, part.dim) < part.of; // reported by the partition
+        if (!nodes.empty() && s.pieces(nodes, part.dim) < part.of)
+          return reportPieces(what, part, s.pieces(nodes, part.dim), place);
         nodes = s.getitem(s.partition_by_dim(nodes, part.dim, part.of, place), part.index, place);
       }
     if (what.feeds.empty())
@@ -148,6 +191,21 @@ private:
     for (const Selection &fed : what.feeds)
       users = users + select(fed, fed.role, place);
     return s.partition_by_use(nodes, users, place).first;
+  }
+
+  Nodes reportPieces(const Selection &what, const Part &part, int pieces, const Place &place) {
+    if (!failed)
+      s.error({Severity::error,
+               DiagId::SchedulePieces,
+               place,
+               "`" + pipeline.name() + "` divides what a wave has of `" + what.tag + "` along " + part.dim + " into " +
+                   std::to_string(part.of) + " parts, found " + std::to_string(pieces) + " matrix instruction" +
+                   (pieces == 1 ? "" : "s") + " there",
+               "give a wave more along " + part.dim +
+                   ": fewer waves, a larger tile, or a smaller instruction; what lies beyond a known size is none",
+               {}});
+    failed = true;
+    return {};
   }
 
   /// What no op stands for yet.
@@ -162,7 +220,8 @@ private:
 
   /// Tiles go from global to shared memory through registers, and the declaration has no op for the second step.
   bool goesThroughRegisters(const OpDesc &op, const Selection &what) {
-    bool isMeantDirect = op.role == OpRole::GlobalLoad && made.config.depth >= 2;
+    bool hasStores = std::ranges::count(made.body, OpRole::SharedStore, &OpDesc::role) > 0;
+    bool isMeantDirect = op.role == OpRole::GlobalLoad && !hasStores && made.config.depth >= 2;
     return isMeantDirect && !what.tag.empty() && !select({what.tag}, OpRole::SharedStore, op.where.place()).empty();
   }
 
@@ -250,17 +309,23 @@ private:
     std::vector<std::string> tags;
     for (const Selection &what : pipeline.selects(op))
       tags.push_back(what.tag);
+    bool isRead = op.role == OpRole::FragmentLoad && readsInPlace();
     error(DiagId::PipelineCounterpart, op,
           quoted(op) + " (" + std::string(nameOf(op.role)) + ") stands for no instruction of the kernel's loop",
-          tags.empty() ? "say which of the kernel's ops it is: override `selects`"
-                       : "it selects " + listOf(tags) + "; give the kernel's op that tag, or select another one");
+          isRead         ? "its matrix instructions read shared memory by themselves; take the pipeline in exact mode"
+          : tags.empty() ? "say which of the kernel's ops it is: override `selects`"
+                         : "it selects " + listOf(tags) + "; give the kernel's op that tag, or select another one");
   }
 
-  /// The numbers of the geometry that the declaration was made for are those of its own chip, with direct copies. How
-  /// many matrix instructions multiply a quadrant is the kernel's choice. A program as shipped waits by these numbers.
+  /// The numbers of the geometry that the declaration was made for are those of its own machine, with direct copies.
+  /// How many matrix instructions multiply a quadrant is the kernel's choice. A program as shipped waits by these
+  /// numbers.
   void checkGeometry() {
     const KernelGeometry *geometry = pipeline.geometry();
-    if (!geometry || (s.get_hardware_constraint().target != mi355xName() && !isShipped()))
+    if (!geometry)
+      return;
+    bool isItsMachine = s.get_hardware_constraint().target == mi355xName() || (inPlace && geometry->inPlace);
+    if (!isItsMachine && !isShipped())
       return;
     for (const auto &[index, found] : instructions) {
       const OpDesc &op = made.body[index];
@@ -448,9 +513,10 @@ private:
     return SchedulingBarrier({}, place);
   }
 
-  const PipelineSchedule &pipeline;
   ScheduleContext &s;
   PipelineOptions options;
+  std::unique_ptr<const InPlace> inPlace;
+  const PipelineSchedule &pipeline;
   CompiledPipeline made;
   /// Faithful mode: the framework's own program.
   std::optional<TileProgram> shipped;

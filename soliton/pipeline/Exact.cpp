@@ -143,6 +143,9 @@ private:
       for (const std::vector<int> *list : {&all[b].others, &all[b].loads})
         for (int i : *list)
           blockOf[i] = static_cast<int>(b);
+    for (size_t b = 0; b < all.size(); ++b)
+      if (all[b].mma >= 0)
+        blockOf[all[b].mma] = static_cast<int>(b);
     std::vector<std::vector<int>> moved(all.size());
     for (Block &block : all) {
       for (int load : block.loads)
@@ -177,13 +180,26 @@ private:
   OpDesc describe(const sched::Entry &entry) const {
     if (entry.kind == sched::EntryKind::Barrier)
       return barrier();
+    bool inPlace = result.config.fragmentsInPlace;
+    if (entry.kind == sched::EntryKind::Commit)
+      return entry.counter == loop.vm ? commitBoxes() : commitMma();
+    if (entry.kind == sched::EntryKind::Wait && entry.counter == loop.vm)
+      return inPlace ? waitBoxes(entry.value) : waitVm(entry.value);
     if (entry.kind == sched::EntryKind::Wait)
-      return entry.counter == loop.vm ? waitVm(entry.value) : waitLgkm(entry.value);
+      return inPlace && entry.counter == loop.products ? waitMma(entry.value) : waitLgkm(entry.value);
     int index = loop.bodyIndexOf(entry.op);
     if (index >= 0)
-      return result.body[index];
+      return inPlace ? inItsStage(result.body[index], entry) : result.body[index];
     const sched::Operation &mark = loop.problem.operations[entry.op];
     return mark.hint == sched::HintKind::Priority ? setPrio(static_cast<int>(mark.arguments[0])) : scheduleBarrier();
+  }
+
+  /// Stages are taken in turn: that of the entry's own tile, counted from the first of its list.
+  OpDesc inItsStage(OpDesc op, const sched::Entry &entry) const {
+    int depth = result.config.depth;
+    if (isStaged(op.role))
+      op.stage = (entry.iteration % depth + depth) % depth;
+    return op;
   }
 
   std::vector<ScheduleEntry> convert(const std::vector<sched::Entry> &entries, Phase phase) const {

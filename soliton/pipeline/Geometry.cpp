@@ -114,6 +114,78 @@ private:
   int waves, waveM = 0, waveN = 0, rowsPerCopy = 0;
   GeometryResult result;
 };
+
+/// The same where groups of four waves multiply what lies in shared memory.
+class GroupGeometryBuilder {
+public:
+  GroupGeometryBuilder(const TileShape &shape, int rows, int columns, Where where)
+      : shape(shape), where(where), rows(rows), columns(columns) {}
+
+  GeometryResult build(int stages) {
+    KernelGeometry &g = result.geometry;
+    g = {.bm = shape.bm, .bn = shape.bn, .bk = shape.bk, .mmaM = kRows, .mmaN = columns / 2, .mmaK = kDepth};
+    g.inPlace = true;
+    g.sharedBytes = int64_t{stages} * (shape.bm + shape.bn) * shape.bk * g.elemBytes;
+    if (checkShape())
+      count();
+    return std::move(result);
+  }
+
+private:
+  /// Of the instruction, whose columns are the author's choice in steps.
+  static constexpr int kRows = 64, kDepth = 16, kColumnStep = 8, kMostColumns = 256, kLanesOfGroup = 128;
+  static constexpr int kPanelBytes = 128;
+
+  void error(std::string message, std::string hint) {
+    result.errors.push_back(
+        {Severity::error, DiagId::PipelineGeometry, where.place(), std::move(message), std::move(hint), {}});
+  }
+  void divides(const char *what, int value, int divisor) {
+    if (value <= 0 || value % divisor != 0)
+      error(std::string(what) + " = " + std::to_string(value) + " is no positive multiple of " +
+                std::to_string(divisor),
+            "choose a tile that it divides");
+  }
+
+  bool checkShape() {
+    if (shape.elemBytes != 2) {
+      error("elements of " + std::to_string(shape.elemBytes) + " bytes, expected 2 (bf16, f16)",
+            "sums of 8-bit floats keep too few bits in the instructions that read shared memory by themselves");
+      return false;
+    }
+    divides("the rows of a group of four waves", rows, 2 * kRows);
+    divides("the columns of a group of four waves", columns, 2 * kColumnStep);
+    divides("BK", shape.bk, kDepth);
+    if (columns / 2 > kMostColumns)
+      error("a quadrant has " + std::to_string(columns / 2) + " columns, an instruction at most " +
+                std::to_string(kMostColumns),
+            "take a narrower tile, or let groups of waves share the columns");
+    int64_t sums = int64_t{rows} * columns / kLanesOfGroup;
+    if (sums >= sm90aRegisters())
+      error("the sums of a group's " + std::to_string(rows) + "x" + std::to_string(columns) + " take " +
+                std::to_string(sums) + " registers a lane, there are " + std::to_string(sm90aRegisters()),
+            "take a smaller tile, or more groups of waves");
+    if (result.geometry.sharedBytes > sm90aSharedBytes())
+      error("the stages take " + std::to_string(result.geometry.sharedBytes) + " bytes of shared memory, there are " +
+                std::to_string(sm90aSharedBytes()),
+            "take a smaller tile");
+    return result.ok();
+  }
+
+  void count() {
+    KernelGeometry &g = result.geometry;
+    int panels = ceilDiv(shape.bk * g.elemBytes, kPanelBytes);
+    g.kMmas = shape.bk / kDepth;
+    g.mmasPerOp = rows / kRows / 2 * g.kMmas;
+    g.vmPerLoadA = shape.bm / 2 / kRows * panels;
+    g.vmPerLoadB = shape.bn / columns * panels;
+  }
+
+  const TileShape &shape;
+  Where where;
+  int rows, columns;
+  GeometryResult result;
+};
 } // namespace
 
 int safeMaxGlobals(int kMmas) {
@@ -139,6 +211,19 @@ GeometryResult fourWaveGeometry(const TileShape &shape, Where where) {
 GeometryResult pingPongGeometry(const TileShape &shape, Where where) {
   int waveM = shape.wm ? shape.wm : shape.bm / 2, waveN = shape.wn ? shape.wn : shape.bn / 4;
   return GeometryBuilder(shape, 8, where).build(false, waveM, waveN, waveM, shape.bn / 2);
+}
+
+GeometryResult fourWaveGroupGeometry(const TileShape &shape, Where where) {
+  constexpr int stages = 4; // loads two tiles ahead, one that is multiplied, one whose products are under way
+  return GroupGeometryBuilder(shape, shape.bm, shape.bn, where).build(stages);
+}
+
+GeometryResult pingPongGroupGeometry(const TileShape &shape, Where where) {
+  constexpr int stages = 3; // loads two tiles ahead, one that is multiplied
+  bool alongM = shape.bm >= shape.bn;
+  int rows = shape.wm ? shape.wm : alongM ? shape.bm / 2 : shape.bm;
+  int columns = shape.wn ? shape.wn : alongM ? shape.bn : shape.bn / 2;
+  return GroupGeometryBuilder(shape, rows, columns, where).build(stages);
 }
 
 } // namespace soliton::pipe

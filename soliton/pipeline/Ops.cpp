@@ -101,6 +101,22 @@ OpDesc waitLgkm(int outstanding) {
   return infrastructure(kWaitLgkm, OpRole::Sync, outstanding);
 }
 
+OpDesc commitBoxes() {
+  return infrastructure(kCommitBoxes, OpRole::Sync);
+}
+
+OpDesc commitMma() {
+  return infrastructure(kCommitMma, OpRole::Sync);
+}
+
+OpDesc waitBoxes(int outstanding) {
+  return infrastructure(kWaitBoxes, OpRole::Sync, outstanding);
+}
+
+OpDesc waitMma(int outstanding) {
+  return infrastructure(kWaitMma, OpRole::Sync, outstanding);
+}
+
 OpDesc setPrio(int level) {
   return infrastructure(kSetPrio, OpRole::Fence, level);
 }
@@ -142,6 +158,14 @@ static std::string frameworkText(const OpDesc &op) {
     return "VM" + value;
   case kWaitLgkm:
     return "LGKM" + value;
+  case kCommitBoxes:
+    return "COMMIT_BOXES";
+  case kCommitMma:
+    return "COMMIT_MMA";
+  case kWaitBoxes:
+    return "BOXES" + value;
+  case kWaitMma:
+    return "MMA" + value;
   case kSetPrio:
     return "PRIO" + value;
   case kScheduleBarrier:

@@ -66,6 +66,10 @@ enum FrameworkTag : int {
   kSetPrio = 131,
   kScheduleBarrier = 132,
   kSchedGroupBarrier = 133,
+  kCommitBoxes = 134, ///< these four where fragments stay in place
+  kCommitMma = 135,
+  kWaitBoxes = 136,
+  kWaitMma = 137,
   kNone = 255,
 };
 
@@ -122,6 +126,11 @@ OpDesc logical(const Logical &op, Where where = {});
 OpDesc barrier(Where where = {});
 OpDesc waitVm(int outstanding);
 OpDesc waitLgkm(int outstanding);
+/// The group of copied boxes, or of products, ends here; at most so many groups may stay outstanding.
+OpDesc commitBoxes();
+OpDesc commitMma();
+OpDesc waitBoxes(int outstanding);
+OpDesc waitMma(int outstanding);
 OpDesc setPrio(int level);
 OpDesc scheduleBarrier();
 OpDesc schedGroupBarrier(GroupClass kind, int count);

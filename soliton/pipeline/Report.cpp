@@ -20,43 +20,97 @@ std::string joined(const std::vector<std::string> &words) {
   return text.empty() ? "nothing" : text;
 }
 
-/// Copies of the kernel's loads on their way, counted in ticks of vm, oldest first.
+/// What is on its way, oldest first: loads counted in ticks of vm, or groups of boxes and of products.
 class Flight {
 public:
-  explicit Flight(const CompiledPipeline &pipeline) : pipeline(pipeline) {}
+  explicit Flight(const CompiledPipeline &pipeline) : pipeline(pipeline), grouped(pipeline.config.fragmentsInPlace) {}
 
-  void step(int index, std::vector<FlightRow> *rows) {
-    const OpDesc &op = pipeline.kernel[index].op;
-    if (op.role == OpRole::GlobalLoad)
-      inFlight.push_back({tileName(op.channel, op.stage, op.subtile), ticksOf(op)});
-    if (op.tag != kWaitVm)
-      return;
-    FlightRow row{blockOfEntry(pipeline, index), index, op.waitValue, {}, {}};
-    int outstanding = 0;
-    for (const Load &load : inFlight)
-      outstanding += load.ticks;
-    for (; !inFlight.empty() && outstanding > op.waitValue; inFlight.pop_front()) {
-      outstanding -= inFlight.front().ticks;
-      row.completed.push_back(inFlight.front().tile);
+  /// Rows of the kernel's last of so many trips, which are as many as fill the queues.
+  std::vector<FlightRow> run() {
+    const int trips = grouped ? pipeline.config.depth + 1 : 2;
+    for (; trip < trips; ++trip) {
+      rows.clear();
+      for (int i = 0; i < static_cast<int>(pipeline.kernel.size()); ++i)
+        step(i);
     }
-    for (const Load &load : inFlight)
-      row.left.push_back(load.tile);
-    if (rows)
-      rows->push_back(std::move(row));
+    return std::move(rows);
   }
 
 private:
-  struct Load {
-    std::string tile;
+  struct Issued {
+    OpDesc op;
+    int trip = 0;
+  };
+  /// What is waited for together.
+  struct Unit {
+    std::vector<Issued> ops;
     int ticks = 1;
   };
+  struct Queue {
+    std::deque<Unit> units;
+    /// The last unit is a group that no commit has closed.
+    bool isOpen = false;
+  };
+
+  void step(int index) {
+    const OpDesc &op = pipeline.kernel[index].op;
+    if (op.role == OpRole::GlobalLoad)
+      issue(loads, op, ticksOf(op));
+    if (grouped && op.role == OpRole::Compute)
+      issue(products, op, 1);
+    if (op.tag == kCommitBoxes || op.tag == kCommitMma)
+      (op.tag == kCommitBoxes ? loads : products).isOpen = false;
+    if (op.tag != kWaitVm && op.tag != kWaitBoxes && op.tag != kWaitMma)
+      return;
+    rows.push_back(complete(op.tag == kWaitMma ? products : loads, op.waitValue));
+    rows.back().block = blockOfEntry(pipeline, index);
+    rows.back().entry = index;
+    rows.back().counter = op.tag == kWaitVm ? "vm" : op.tag == kWaitBoxes ? "boxes" : "mma";
+  }
+
+  void issue(Queue &queue, const OpDesc &op, int ticks) const {
+    if (!queue.isOpen)
+      queue.units.push_back({{}, grouped ? 1 : ticks});
+    queue.units.back().ops.push_back({op, trip});
+    queue.isOpen = grouped;
+  }
+
+  FlightRow complete(Queue &queue, int value) const {
+    FlightRow row;
+    row.value = value;
+    int outstanding = 0;
+    for (const Unit &unit : queue.units)
+      outstanding += unit.ticks;
+    for (; !queue.units.empty() && outstanding > value; queue.units.pop_front()) {
+      outstanding -= queue.units.front().ticks;
+      append(row.completed, queue.units.front());
+    }
+    for (const Unit &unit : queue.units)
+      append(row.left, unit);
+    return row;
+  }
+
+  /// Stages that are taken in turn are counted from the trip that looks.
+  void append(std::vector<std::string> &to, const Unit &unit) const {
+    int depth = pipeline.config.depth;
+    for (const Issued &each : unit.ops) {
+      int stage = grouped ? ((each.op.stage + each.trip - trip) % depth + depth) % depth : each.op.stage;
+      bool isLoad = each.op.role == OpRole::GlobalLoad;
+      to.push_back(isLoad ? tileName(each.op.channel, stage, each.op.subtile) : pipeline.text(each.op));
+    }
+  }
+
   int ticksOf(const OpDesc &op) const {
     const PipelineConfig &config = pipeline.config;
     return op.channel < 0 ? config.vmPerLoadA + config.vmPerLoadB : config.vmPerChannel(op.channel);
   }
 
   const CompiledPipeline &pipeline;
-  std::deque<Load> inFlight;
+  /// By groups that commits close.
+  bool grouped;
+  Queue loads, products;
+  int trip = 0;
+  std::vector<FlightRow> rows;
 };
 
 class TextReport {
@@ -112,8 +166,8 @@ private:
     if (!rows.empty())
       text += "in flight\n";
     for (const FlightRow &row : rows)
-      text += "  " + padded("b" + number(row.block), 5) + "wait vm " + number(row.value) + " completes " +
-              joined(row.completed) + ", leaves " + joined(row.left) + "\n";
+      text += "  " + padded("b" + number(row.block), 5) + "wait " + row.counter + " " + number(row.value) +
+              " completes " + joined(row.completed) + ", leaves " + joined(row.left) + "\n";
   }
 
   void order() {
@@ -173,13 +227,7 @@ int blockOfEntry(const CompiledPipeline &pipeline, int index) {
 }
 
 std::vector<FlightRow> traceFlight(const CompiledPipeline &pipeline) {
-  Flight flight(pipeline);
-  std::vector<FlightRow> rows;
-  // The first trip fills the queue; the second one is the steady state.
-  for (std::vector<FlightRow> *out : {static_cast<std::vector<FlightRow> *>(nullptr), &rows})
-    for (int i = 0; i < static_cast<int>(pipeline.kernel.size()); ++i)
-      flight.step(i, out);
-  return rows;
+  return Flight(pipeline).run();
 }
 
 WaitCounts countWaits(std::span<const ScheduleEntry> entries) {

@@ -13,13 +13,16 @@
 
 namespace soliton::pipe {
 
-/// What one wait on vm in the steady state completes and leaves, oldest first, as storage.
+/// What one wait for loads, or for products that are under way, completes and leaves in the steady state, oldest first:
+/// loads as the storage that they fill, products by name.
 struct FlightRow {
   int block = 0;
   /// Index in the kernel, and what it waits for.
   int entry = 0;
   int value = 0;
   std::vector<std::string> completed, left;
+  /// `vm`; `boxes` and `mma`, whose values are groups.
+  std::string counter = "vm";
 };
 std::vector<FlightRow> traceFlight(const CompiledPipeline &pipeline);
 

@@ -32,9 +32,7 @@ CoreLoop::CoreLoop(const PipelineSchedule &pipeline, std::span<const OpDesc> bod
     : pipeline(pipeline), config(pipeline.config()), knobs(pipeline.scheduleConfig()), bodySize(body.size()),
       operations(body.size(), -1) {
   problem.loop = pipeline.name();
-  vm = problem.addCounter(std::string(soliton::name(CounterKind::vm)), sched::Retirement::InOrder, config.limits.vm);
-  shared = problem.addCounter(std::string(soliton::name(CounterKind::shared)), sched::Retirement::InOrder,
-                              config.limits.lgkm);
+  addCounters();
   mma = problem.addResource("mma");
   valu = problem.addResource("valu");
   problem.groups = pipeline.waveGroups();
@@ -42,6 +40,26 @@ CoreLoop::CoreLoop(const PipelineSchedule &pipeline, std::span<const OpDesc> bod
     problem.stagger.push_back(group);
   addStorage(body);
   addOperations(body);
+}
+
+void CoreLoop::addCounters() {
+  auto add = [&](CounterKind kind, sched::Retirement retirement, int limit) {
+    return problem.addCounter(std::string(soliton::name(kind)), retirement, limit);
+  };
+  bool inPlace = config.fragmentsInPlace;
+  vm = inPlace ? add(CounterKind::boxes, sched::Retirement::Group, config.limits.vm)
+               : add(CounterKind::vm, sched::Retirement::InOrder, config.limits.vm);
+  shared = add(CounterKind::shared, sched::Retirement::InOrder, config.limits.lgkm);
+  if (inPlace)
+    products = add(CounterKind::mma, sched::Retirement::Group, config.limits.mma);
+}
+
+/// On which it is complete; -1: when it issues.
+int CoreLoop::counterOf(const OpDesc &op) const {
+  return op.resource == ResourceKind::GlobalMem ? vm
+         : op.resource == ResourceKind::Shared  ? shared
+         : op.resource == ResourceKind::MmaUnit ? products
+                                                : -1;
 }
 
 int CoreLoop::halfOfIndex(size_t index) const {
@@ -65,9 +83,9 @@ void CoreLoop::addStorage(std::span<const OpDesc> body) {
       region.name = touch.name;
       region.space = touch.shared ? sched::Space::Shared : sched::Space::Register;
       region.size = touch.shared ? bytesOf(body[i]) : std::max(body[i].vgprDef, 1);
-      region.buffers = 1;
-      // The body names its buffers itself: storage of one name is one piece.
-      region.rotating = false;
+      // The body names its buffers itself: storage of one name is one piece. In place, stages are taken in turn.
+      region.rotating = touch.shared && config.fragmentsInPlace;
+      region.buffers = region.rotating ? config.depth : 1;
       regions[touch.name] = problem.addRegion(std::move(region));
     }
 }
@@ -118,16 +136,18 @@ sched::Operation CoreLoop::operation(const OpDesc &op, int half) const {
   result.kind = kindOf(op, touches);
   result.latency = std::max(op.latency, 1);
   result.firstEffect = result.kind == sched::OpKind::CopyAsync ? op.latency : 0;
-  int counter = op.resource == ResourceKind::GlobalMem ? vm : op.resource == ResourceKind::Shared ? shared : -1;
+  int counter = counterOf(op);
+  bool isProduct = counter >= 0 && counter == products;
   if (counter >= 0)
-    result.ticks = {{counter, ticksOf(op)}};
-  else if (op.resource == ResourceKind::MmaUnit || op.resource == ResourceKind::Valu)
+    result.ticks = {{counter, isProduct ? 1 : ticksOf(op)}};
+  if (op.resource == ResourceKind::MmaUnit || op.resource == ResourceKind::Valu)
     result.reservations = {{op.resource == ResourceKind::Valu ? valu : mma, 0, result.latency, 1}};
   for (const Touch &touch : touches) {
     sched::Access access{regions.at(touch.name), touch.write};
     access.groups = touch.groups;
-    // A register is read when the op issues; everything else is done when the counter says so.
-    access.counter = touch.shared || touch.write ? counter : -1;
+    // A register is read when the op issues; everything else is done when the counter says so. A product that goes on
+    // with the sum of another one follows it in order on their counter.
+    access.counter = touch.shared || touch.write || isProduct ? counter : -1;
     result.accesses.push_back(access);
   }
   return result;
@@ -191,8 +211,10 @@ std::vector<Diagnostic> CoreLoop::checkTiles(const std::vector<std::vector<int>>
   for (int reader : order)
     for (const sched::Access &access : problem.operations[reader].accesses) {
       int writer = access.write ? -1 : lastWriter(problem, order, position[reader], access.region);
-      // What is computed is carried from tile to tile; what is loaded belongs to one.
-      if (writer < 0 || problem.operations[writer].kind == sched::OpKind::Mma ||
+      // What is computed is carried from tile to tile; what is loaded belongs to one. Stages that are taken in turn are
+      // those of their tiles.
+      if (writer < 0 || problem.regions[access.region].rotating ||
+          problem.operations[writer].kind == sched::OpKind::Mma ||
           problem.operations[writer].kind == sched::OpKind::Valu)
         continue;
       int held = tiles[writer] - (position[writer] > position[reader] ? config.numPartitions : 0);

@@ -24,7 +24,8 @@ public:
   CoreLoop(const PipelineSchedule &pipeline, std::span<const OpDesc> body);
 
   sched::Problem problem;
-  int vm = 0, shared = 0;
+  /// Counters: of loads, of what goes through shared memory, and, where fragments stay in place, of compute ops.
+  int vm = 0, shared = 0, products = -1;
 
   /// The operation that is op `index` of the body; -1 for a barrier of the body, which the core derives anew.
   int operationOf(int index) const { return operations[index]; }
@@ -50,6 +51,8 @@ private:
   int64_t bytesOf(const OpDesc &op) const;
   void addStorage(std::span<const OpDesc> body);
   void addOperations(std::span<const OpDesc> body);
+  void addCounters();
+  int counterOf(const OpDesc &op) const;
   sched::Operation operation(const OpDesc &op, int half) const;
   int ticksOf(const OpDesc &op) const;
   int halfOfIndex(size_t index) const;

@@ -95,8 +95,8 @@ void LayoutAssignment::separateFactors() {
   kernel->walk([&](MmaOp mma) {
     const MmaKind &kind = mmaKindOf(mma, geometry.target());
     for (mlir::OpOperand &operand : mma->getOpOperands().take_front(2))
-      if (auto read = operand.get().getDefiningOp<ReadOp>(); read && takesInPlace(mma, operand.getOperandNumber(), kind) &&
-                                                             !isFactorInPlace(read, geometry.target()))
+      if (auto read = operand.get().getDefiningOp<ReadOp>();
+          read && takesInPlace(mma, operand.getOperandNumber(), kind) && !isFactorInPlace(read, geometry.target()))
         operand.set(OpBuilder(read).clone(*read)->getResult(0));
   });
 }

@@ -5,6 +5,8 @@
 
 #include "llvm/Support/MathExtras.h"
 
+#include <numeric>
+
 namespace soliton {
 using namespace wave;
 
@@ -33,35 +35,44 @@ static void closeGroups(Block &block) {
   }
 }
 
+int64_t CopyRing::State::unseen() const {
+  return std::accumulate(sinceBarrier.begin(), sinceBarrier.end(), int64_t{0});
+}
+
+bool CopyRing::State::join(const State &other) {
+  bool grows = other.outstanding > outstanding;
+  outstanding = std::max(outstanding, other.outstanding);
+  for (auto [mine, others] : llvm::zip_equal(sinceBarrier, other.sinceBarrier)) {
+    grows |= others > mine;
+    mine = std::max(mine, others);
+  }
+  return grows;
+}
+
 void CopyRing::wait(WaitOp op, State &state) {
   auto left = std::min<int64_t>(state.outstanding, static_cast<int64_t>(op.getCount()));
   outstanding[op] = state.outstanding;
   completed[op] = state.outstanding - left;
-  state.sinceBarrier += state.outstanding - left;
+  state.sinceBarrier.front() += state.outstanding - left;
   state.outstanding = left;
 }
 
-/// A wait that leaves `count` groups in front of the op. True: what was found before is no longer so.
-bool CopyRing::level(Operation *before, int64_t count) {
-  OpBuilder builder(before);
-  WaitOp::create(builder, before->getLoc(), wave::Counter::Boxes, count, ArrayAttr());
-  return true;
-}
-
-/// True if a wait was put in.
+/// True if a wait was put in: what was found before is no longer so.
 bool CopyRing::runLoop(IterateOp loop, State &state) {
+  const int64_t before = state.outstanding;
   for (;;) {
     State after = state;
     if (run(loop.block(), after))
       return true;
-    if (after.outstanding < state.outstanding)
-      return level(loop, after.outstanding);
-    if (after.outstanding > state.outstanding)
-      return level(loop.block().getTerminator(), state.outstanding);
-    if (after.sinceBarrier <= state.sinceBarrier)
+    if (!state.join(after))
       return false;
-    state.sinceBarrier = after.sinceBarrier;
-    if (state.sinceBarrier * kBarrierBytes > kRingBytes) {
+    if (state.outstanding * kBarrierBytes > kRingBytes) {
+      Operation *end = loop.block().getTerminator();
+      OpBuilder builder(end);
+      WaitOp::create(builder, end->getLoc(), wave::Counter::Boxes, before, ArrayAttr());
+      return true;
+    }
+    if (state.unseen() * kBarrierBytes > kRingBytes) {
       isBounded = false;
       return false;
     }
@@ -78,25 +89,34 @@ bool CopyRing::endWithNone(KernelOp kernel, const State &end) {
 }
 
 bool CopyRing::runBranch(ConditionalOp branch, State &state) {
-  State then = state, otherwise = state;
-  if (run(branch.thenBlock(), then) || run(branch.elseBlock(), otherwise))
+  State then = state;
+  if (run(branch.thenBlock(), then) || run(branch.elseBlock(), state))
     return true;
-  if (then.outstanding > otherwise.outstanding)
-    return level(branch.thenBlock().getTerminator(), otherwise.outstanding);
-  if (then.outstanding < otherwise.outstanding)
-    return level(branch.elseBlock().getTerminator(), then.outstanding);
-  state = {then.outstanding, std::max(then.sinceBarrier, otherwise.sinceBarrier)};
+  state.join(then);
   return false;
+}
+
+/// By how many barriers some wave runs behind the first one, which commits: groups of waves that it is not in have
+/// executed one more.
+static size_t mostBarriersBehind(KernelOp kernel) {
+  llvm::DenseMap<Block *, size_t> extra;
+  size_t most = 0;
+  kernel.walk([&](BarrierOp barrier) {
+    if (!barrier.isForAllWaves() && *barrier.getFirstWave() > 0)
+      most = std::max(most, ++extra[barrier->getBlock()]);
+  });
+  return most;
 }
 
 bool CopyRing::run(Block &block, State &state) {
   for (Operation &op : block) {
     if (auto commit = dyn_cast<CommitOp>(op); commit && commit.getCounter() == wave::Counter::Boxes) {
-      most = std::max(most, ++state.outstanding + state.sinceBarrier);
+      most = std::max(most, ++state.outstanding + state.unseen());
     } else if (auto waiting = dyn_cast<WaitOp>(op); waiting && waiting.getCounter() == wave::Counter::Boxes) {
       wait(waiting, state);
     } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.isForAllWaves()) {
-      state.sinceBarrier = 0;
+      state.sinceBarrier.pop_back();
+      state.sinceBarrier.insert(state.sinceBarrier.begin(), 0);
     } else if (auto loop = dyn_cast<IterateOp>(op)) {
       if (runLoop(loop, state))
         return true;
@@ -113,11 +133,9 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
   if (!copiesBoxes(kernel))
     return ring;
   closeGroups(kernel.block());
-  State begin;
-  while (ring.run(kernel.block(), begin) || ring.endWithNone(kernel, begin)) {
+  const State nothing{0, SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
+  for (State state = nothing; ring.run(kernel.block(), state) || ring.endWithNone(kernel, state); state = nothing)
     ring = CopyRing();
-    begin = State();
-  }
   ring.slots = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(ring.most, 1))));
   if (ring.isBounded && ring.slots * kBarrierBytes <= kRingBytes)
     return ring;

@@ -11,14 +11,16 @@
 //     barrier
 //     commit boxes
 //
-// A group that is open where a loop or a branch begins or ends is closed there. Two paths that meet with different
-// numbers of groups wait for the difference where they meet: that is never wrong, and does not happen in what schedules
-// make.
+// A group that is open where a loop or a branch begins or ends is closed there.
+// Where paths meet with different numbers of groups, the larger one is taken: a wait then also asks for groups that are
+// complete already, or that were never there (before the first, whose barriers say so). A loop that would add groups
+// without end waits for them where it ends.
 //
 // A barrier is used again by group g + R. Its arrival must not come before every wave has seen the phase of g, or a
 // wave that is late would take one phase for the other. A wave has seen it if a barrier of the workgroup lies between
 // its wait for g and the commit of g + R. So R is larger than what is outstanding at a commit, together with what was
-// waited for since the last barrier of the workgroup.
+// waited for since the last barrier of the workgroup. Waves that run some barriers behind the one that commits (those
+// of a staggered group) have seen only what they waited for that many barriers earlier.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -46,14 +48,18 @@ public:
 private:
   struct State {
     int64_t outstanding = 0;
-    int64_t sinceBarrier = 0;
+    /// Groups waited for since the last barrier, between that and the one before it, and so on.
+    SmallVector<int64_t> sinceBarrier;
+
+    int64_t unseen() const;
+    /// Grows to what the other one has; true if that is more.
+    bool join(const State &other);
   };
 
   bool run(Block &block, State &state);
   bool runLoop(wave::IterateOp loop, State &state);
   bool runBranch(wave::ConditionalOp branch, State &state);
   void wait(wave::WaitOp op, State &state);
-  bool level(Operation *before, int64_t count);
   bool endWithNone(wave::KernelOp kernel, const State &end);
 
   int64_t slots = 0, most = 0;

@@ -248,8 +248,7 @@ void Expander::expandMma(MmaOp mma) {
     return expandScaled(mma);
   TileType lhsType = mma.getLhs().getType(), rhsType = mma.getRhs().getType(), accType = mma.getAcc().getType();
   Dim k(mma.getContractedDim().getValue().str());
-  int64_t lhsRegs = registersTaken(mma, kind, 0), rhsRegs = registersTaken(mma, kind, 1),
-          accRegs = kind.acc.nativeRegs;
+  int64_t lhsRegs = registersTaken(mma, kind, 0), rhsRegs = registersTaken(mma, kind, 1), accRegs = kind.acc.nativeRegs;
   // Dimensions of the accumulator other than rows and columns are batches: each has products of its own.
   SmallVector<Dim> lhsDims = operandDims(lhsType, k), rhsDims = operandDims(rhsType, k);
   auto lhsPieces = piecesByPlace(lhsType.layout(), lhsDims, lhsRegs);

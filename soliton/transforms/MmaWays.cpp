@@ -141,6 +141,28 @@ static std::vector<MmaWay> scaledWays(MmaOp mma, const Geometry &geometry) {
   return ways;
 }
 
+/// What a tile of the rows of such instructions looks like. A group of waves has rows of its own, one instruction
+/// behind the other, and each wave its part of every one: of 128 rows by four waves, (4 M 16) is who and (2 M 64)
+/// which.
+static Layout tiledByGroups(Layout layout, Dim row, const MmaKind &kind, ArrayRef<Dim> dims, const Geometry &geometry) {
+  int64_t times = geometry[row].waveTile / rowsPerWave(kind);
+  if (times > 1)
+    layout = layout.tiled(Axis::reg, row, times, kind.m);
+  layout = tiled(std::move(layout), dims, geometry);
+  Digits waves;
+  for (const Digit &digit : layout.wave) {
+    if (digit.dim != row || times == 1) {
+      waves.push_back(digit);
+      continue;
+    }
+    waves.push_back(Digit(kind.waves, row, rowsPerWave(kind)));
+    if (digit.extent > kind.waves)
+      waves.push_back(Digit(digit.extent / kind.waves, row, times * kind.m));
+  }
+  layout.wave = std::move(waves);
+  return layout;
+}
+
 /// Of an instruction that reads factors from memory: one way, whose factors are what its waves read, or hold of the
 /// left one. They have the rows of the accumulator by their constraints, or its columns; then the operands are
 /// exchanged.
@@ -161,9 +183,14 @@ static MmaWay wayInPlace(MmaOp mma, const MmaKind &kind, const Geometry &geometr
   way.exchanged = exchanged;
   Layout lhs = factor(exchanged ? 1 : 0, row), rhs = factor(exchanged ? 0 : 1, column);
   way.order = nativeOrder(rhs, depth, wavePart(depth, geometry));
-  way.lhs = tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry);
-  way.rhs = tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);
-  way.acc = tiled(std::move(acc), dimsOf(mma.getAcc().getType()), geometry);
+  // Of exchanged operands, groups of waves have the columns.
+  auto byGroups = [&](Layout layout, Value tile) {
+    return tiledByGroups(std::move(layout), exchanged ? column : row, kind, dimsOf(cast<TileType>(tile.getType())),
+                         geometry);
+  };
+  way.lhs = exchanged ? tiled(std::move(lhs), dimsOf(mma.getLhs().getType()), geometry) : byGroups(lhs, mma.getLhs());
+  way.rhs = exchanged ? byGroups(rhs, mma.getRhs()) : tiled(std::move(rhs), dimsOf(mma.getRhs().getType()), geometry);
+  way.acc = byGroups(std::move(acc), mma.getAcc());
   return way;
 }
 

@@ -101,9 +101,10 @@ void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
   bool underWay = llvm::any_of(plan.problem.operations, [](const sched::Operation &op) {
     return op.kind == sched::OpKind::Mma && !op.ticks.empty();
   });
-  for (size_t i = 1; i < order.size(); ++i) {
-    const sched::Operation &before = plan.problem.operations[order[i - 1]], &after = plan.problem.operations[order[i]];
-    bool endsLoads = before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const sched::Operation &before = plan.problem.operations[i == 0 ? order.back() : order[i - 1]],
+                           &after = plan.problem.operations[order[i]];
+    bool endsLoads = i > 0 && before.kind == sched::OpKind::SharedLoad && after.kind != sched::OpKind::SharedLoad;
     bool beginsCopies = before.kind != sched::OpKind::CopyAsync && after.kind == sched::OpKind::CopyAsync;
     if (endsLoads || (underWay && beginsCopies))
       options.barriers.slotCost[i] = 0;

@@ -17,6 +17,8 @@
 //
 //   wave.copy %A, %s {starts, boxed, elements_per_thread = 8192}
 //
+// Where a wave takes part in several of those instructions, each box is what one of them reads, for the same reason.
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Passes.h"
@@ -144,6 +146,18 @@ static Plan planCopy(ReadOp read, WriteOp write, const Geometry &geometry, bool 
   return {std::nullopt, 0, reason};
 }
 
+/// What one instruction reads of the factor along its rows or columns, where a wave takes part in several of them;
+/// otherwise nothing is to be told apart.
+static DimExtent pieceOf(ReadOp factor, const Geometry &geometry) {
+  mlir::OpOperand &use = *factor->use_begin();
+  auto mma = cast<MmaOp>(use.getOwner());
+  bool isLeft = use.getOperandNumber() == 0;
+  const MmaKind &kind = mmaKindOf(mma, geometry.target());
+  Dim dim((isLeft ? mma.getRowDim() : mma.getColumnDim()).getValue().str());
+  bool hasSeveral = geometry[dim].waveTile > (isLeft ? rowsPerWave(kind) : kind.n);
+  return {dim, hasSeveral ? (isLeft ? kind.m : kind.n) : 0};
+}
+
 /// The same in boxes, where only matrix instructions read the shared tile, which says how it lies.
 static Plan planInBoxes(ReadOp read, WriteOp write, const Geometry &geometry) {
   ReadOp factor;
@@ -160,7 +174,7 @@ static Plan planInBoxes(ReadOp read, WriteOp write, const Geometry &geometry) {
   std::optional<InPlaceTile> lies = inPlaceTile(factor, SharedMap{*tile}, geometry.target());
   if (!lies)
     return {};
-  BoxPlan plan = planBoxes(read, lies->span, geometry);
+  BoxPlan plan = planBoxes(read, lies->span, pieceOf(factor, geometry), geometry);
   return {plan.layout, plan.elements, plan.reason, /*boxed=*/true};
 }
 

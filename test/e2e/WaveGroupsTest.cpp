@@ -14,6 +14,7 @@
 #include "soliton/driver/Pipelines.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
+#include "test/e2e/Findings.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -133,12 +134,11 @@ TEST(WaveGroups, FewRowsUnderSchedules) {
 }
 
 TEST(WaveGroups, EveryPassIsRight) {
-  for (const Product &p :
-       {Product{.m = 70, .n = 64, .k = 80}, fewRows(13, 70, 200),
-        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
-        Product{.m = 70, .n = 64, .k = 200, .directCopies = true},
-        Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true},
-        Product{.m = 70, .n = 64, .k = 208, .type = DType::f8e4m3fn, .directCopies = true}}) {
+  for (const Product &p : {Product{.m = 70, .n = 64, .k = 80}, fewRows(13, 70, 200),
+                           Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true},
+                           Product{.m = 70, .n = 64, .k = 200, .directCopies = true},
+                           Product{.m = 64, .n = 40, .k = 72, .leftByK = true, .rightByK = true, .directCopies = true},
+                           Product{.m = 70, .n = 64, .k = 208, .type = DType::f8e4m3fn, .directCopies = true}}) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     CompileOptions options = optionsOf(p);
     EmittedKernel emitted = emitKernel(build(p), context, {options.subs, options.dynamic, options.target, {}});

@@ -180,6 +180,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   pipelineApp->add_option("name", pipeline.name, "pipeline4wave, ping_pong or single_buffer")->required();
   pipelineApp->add_option("--geometry", pipeline.geometry, "the workgroup's tile: BMxBNxBK");
   pipelineApp->add_option("--dtype", pipeline.dtype, "bf16, f16 or fp8");
+  pipelineApp->add_option("--target", pipeline.target, "whose counters, widths and latencies: gfx950 or sm_90a");
   pipelineApp->add_option("--steps", pipeline.steps, "single_buffer: steps along K")->check(CLI::Range(1, 64));
   pipelineApp->add_flag("--faithful", pipeline.faithful,
                         "as the framework ships it, entry by entry, instead of derived");
@@ -191,6 +192,7 @@ int dispatch(const std::vector<std::string> &arguments, std::ostream &out, std::
   pipelineApp->add_option("--trace", pipeline.trace, "write a trace for ui.perfetto.dev");
   pipelineApp->add_flag("--json", pipeline.json, "one JSON object on standard output");
   pipelineApp->footer("Examples:\n  soliton pipeline pipeline4wave --geometry 128x128x64 --costs\n"
+                      "  soliton pipeline ping_pong --target sm_90a --geometry 256x128x64\n"
                       "  soliton pipeline ping_pong --dtype fp8 --faithful --waive 'as shipped' --html page.html");
 
   CLI::App *runApp = app.add_subcommand("run", "compile, run and compare with an independent reference");

@@ -373,6 +373,15 @@ TEST_F(Cli, PipelineAsJson) {
     EXPECT_EQ(hazard.at("class"), "proven");
 }
 
+TEST_F(Cli, PipelineOnAnotherTarget) {
+  Said said = soliton({"pipeline", "pipeline4wave", "--target", "sm_90a", "--geometry", "128x192x64"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  for (const char *part : {"1 barriers a trip", "BOXES(1)  MMA(1)  BARRIER", "wait mma 1 completes", "hazards proven"})
+    EXPECT_NE(said.out.find(part), std::string::npos) << part << " in\n" << said.out;
+  json flight = soliton({"pipeline", "ping_pong", "--target", "sm_90a", "--json"}).parsed().at("in_flight");
+  EXPECT_EQ(flight.at(1).at("counter"), "mma");
+}
+
 TEST_F(Cli, FaithfulPipelineFailsUnlessWaived) {
   Said shipped = soliton({"pipeline", "pipeline4wave", "--geometry", "64x64x64", "--faithful"});
   EXPECT_EQ(shipped.code, 2);
@@ -401,6 +410,9 @@ TEST_F(Cli, PipelineMistakes) {
   Said unknown = soliton({"pipeline", "pingpong"});
   EXPECT_EQ(unknown.code, 2);
   EXPECT_NE(unknown.err.find("did you mean `ping_pong`?"), std::string::npos) << unknown.err;
+  EXPECT_NE(soliton({"pipeline", "ping_pong", "--target", "sm90"}).err.find("[unknown-target]"), std::string::npos);
+  EXPECT_NE(soliton({"pipeline", "ping_pong", "--target", "gfx942"}).err.find("[not-supported-here]"),
+            std::string::npos);
   Said tile = soliton({"pipeline", "ping_pong", "--geometry", "128x256x32"});
   EXPECT_NE(tile.err.find("[pipeline-geometry]"), std::string::npos) << tile.err;
 }

@@ -95,6 +95,8 @@ struct PipelineCommand {
   std::string dtype = "bf16";
   /// Of the single-buffer pipeline, along K.
   int steps = 2;
+  /// Empty: the target that the pipelines were declared for.
+  std::string target;
   bool faithful = false;
   /// Why hazards that only latency protects are accepted; empty: they are not.
   std::string waive;

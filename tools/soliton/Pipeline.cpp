@@ -53,6 +53,7 @@ pipe::PipelineChoice choiceOf(const PipelineCommand &command) {
   pipe::PipelineChoice choice;
   choice.name = command.name;
   choice.steps = command.steps;
+  choice.target = command.target;
   if (!command.geometry.empty())
     choice.shape = parseShape(command.geometry);
   choice.shape.elemBytes = elementBytes(command.dtype);
@@ -86,7 +87,11 @@ Json hazardsJson(const pipe::Proof &proof) {
 Json flightJson(const pipe::CompiledPipeline &made) {
   Json list = Json::array();
   for (const pipe::FlightRow &row : pipe::traceFlight(made))
-    list.push_back({{"block", row.block}, {"wait", row.value}, {"completes", row.completed}, {"leaves", row.left}});
+    list.push_back({{"block", row.block},
+                    {"counter", row.counter},
+                    {"wait", row.value},
+                    {"completes", row.completed},
+                    {"leaves", row.left}});
   return list;
 }
 

@@ -7,4 +7,5 @@ and a name here, which `--only` takes.
 """
 from sections import eight_bit, gemm, moves
 
-SECTIONS = {"auto": gemm.Auto, "few": gemm.FewRows, "f8": eight_bit.EightBit, "transpose": moves.Transpose, "unaligned": gemm.Unaligned, "square": gemm.Square}
+SECTIONS = {"auto": gemm.Auto, "few": gemm.FewRows, "f8": eight_bit.EightBit, "transpose": moves.Transpose, "unaligned": gemm.Unaligned,
+            "square": gemm.Square, "pipelines": gemm.Pipelines}

@@ -13,6 +13,15 @@ GROUPS += [("F32_64x128x16_F16", "prefetch", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64
 # Few rows: sizes, and tiles whose rows are the instruction's. Others have them on its columns.
 FEW_SIZES = [(16, 4096, 4096), (16, 8192, 8192), (64, 4096, 4096), (128, 4096, 4096)]
 FEW_TILES = [(64, 64), (64, 128), (128, 64), (128, 128)]
+# Declared pipelines and the ring, by the same instructions and copies: schedule, instruction, tiles.
+WRITTEN = ["--direct-copies", "on", "--raster", "8", "--staged-writes", "on"]
+DECLARED = [("ring", "F32_64x256x16_F16", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+            ("pipeline4wave", "F32_64x64x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1"),
+            ("pipeline4wave", "F32_64x64x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=32,WAVES_M=4,WAVES_N=1"),
+            ("pipeline4wave", "F32_64x96x16_F16", "BLOCK_M=128,BLOCK_N=192,BLOCK_K=64,WAVES_M=4,WAVES_N=1"),
+            ("ping_pong", "F32_64x64x16_F16", "BLOCK_M=256,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1"),
+            ("ping_pong", "F32_64x64x16_F16", "BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,WAVES_M=4,WAVES_N=2"),
+            ("single_buffer", "F32_64x64x16_F16", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1")]
 UNALIGNED = (4095, 4097, 4099)
 # What nobody said anything about: sizes, and element types.
 AUTO = [(4096, 4096, 4096), (8192, 8192, 8192), (8192, 28672, 4096), (2048, 2048, 2048), (128, 4096, 4096), (16, 4096, 4096), (16, 8192, 8192), UNALIGNED]
@@ -98,14 +107,33 @@ class Unaligned:
         return [table(bench, "f16 GEMM {}x{}x{} (f16 out): rows that are not aligned".format(*UNALIGNED), UNALIGNED, ROWS)]
 
 
+def named(tile):
+    """128x256x64, of `BLOCK_M=128,BLOCK_N=256,BLOCK_K=64,…`."""
+    return "x".join(value.split("=")[1] for value in tile.split(",")[:3])
+
+
+class Pipelines:
+    """Declared pipelines beside the ring."""
+
+    @staticmethod
+    def choices():
+        return [(f"{s}, {mma}, {named(tile)}", ["--schedule", s, "--mma", mma, "--set", tile, *WRITTEN]) for s, mma, tile in DECLARED]
+
+    @classmethod
+    def wanted(cls):
+        return [words_of(4096, 4096, 4096, words, dtype) for dtype in ("f16", "bf16") for _, words in cls.choices()]
+
+    @classmethod
+    def tables(cls, bench):
+        return [table(bench, f"{dtype} GEMM 4096³ ({dtype} out), declared pipelines", (4096, 4096, 4096), cls.choices(), dtype)
+                for dtype in ("f16", "bf16")]
+
+
 class Square:
     """Tiles, instructions and schedules that somebody wrote down."""
 
     @staticmethod
     def choices():
-        def named(tile):
-            return "x".join(value.split("=")[1] for value in tile.split(",")[:3])
-
         return [(f"{s}, direct copies, {named(tile)}", ["--schedule", s, "--direct-copies", "on", "--set", tile]) for s, tile in SQUARE] + [
             (f"{mma}, {s}, direct copies, {named(tile)}", ["--mma", mma, "--schedule", s, "--direct-copies", "on", "--set", tile]) for mma, s, tile in GROUPS]
 
