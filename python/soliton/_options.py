@@ -179,6 +179,9 @@ class WaveCompileOptions:
     # that can, otherwise the emulator).
     match_width_only: bool = False
     run_on: str = ""
+    # Ours: the matrix instruction of every `mma` that names none; whether rows that are not aligned are copied (auto, on, off).
+    mma: str = ""
+    padded_rows: str = "auto"
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 
@@ -190,6 +193,8 @@ class WaveCompileOptions:
                 raise error("not-supported-here", f"the option `{each.name}`: {_REFUSED[each.name]}", place=place)
             if each.name in _WITHOUT_MEANING and value != _default_of(each):
                 _say_once(each.name)
+        if self.padded_rows not in ("auto", "on", "off"):
+            raise error("not-supported-here", f"the option `padded_rows` is `{self.padded_rows}`, expected `auto`, `on` or `off`", place=place)
         if int(self.num_devices) != 1:
             raise error("not-supported-here", f"a kernel for {self.num_devices} devices", "leave `num_devices` at 1", place)
 

@@ -63,8 +63,10 @@ Result judgeByModel(const Compilation &compilation) {
     return refusedBy(made.diagnostics);
   result.registers = made.result->vgprs + made.result->agprs;
   result.spillBytes = made.result->spillBytes;
-  if (result.spillBytes > 0)
-    return Result::refused("compiled", std::to_string(result.spillBytes) + " bytes of registers are spilled");
+  if (result.spillBytes > 0) {
+    result.refusedBy = "compiled";
+    result.why = std::to_string(result.spillBytes) + " bytes of registers are spilled";
+  }
   return result;
 }
 
