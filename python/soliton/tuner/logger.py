@@ -47,10 +47,11 @@ class TuningLogger:
 
     def log_initial(self, loop, latency: float) -> None:
         """The schedule that the search starts from, number 0."""
-        self._loop = loop
-        self.log(f"loop `{loop.name}` from `{loop.algorithm}`: interval {loop.initiation_interval}, {len(loop.nodes)} nodes, {_said(latency, self.times)}")
+        self._loop, why = loop, self._whys.get(tuple(loop.schedule.values()), "")
+        came = f"refused: {why}" if why else _said(latency, self.times)
+        self.log(f"loop `{loop.name}` from `{loop.algorithm}`: interval {loop.initiation_interval}, {len(loop.nodes)} nodes, {came}")
         self._save(loop.schedule, latency, 0)
-        self._row({"iteration": 0, "latency": latency, "is_improvement": True, "why": "", "node": None, "cycle": None})
+        self._row({"iteration": 0, "latency": latency, "is_improvement": True, "why": why, "node": None, "cycle": None})
 
     def explain(self, schedule: dict, why: str) -> None:
         """Why a schedule has no latency: its compilation failed, or its answer was wrong."""
