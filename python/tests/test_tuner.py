@@ -2,6 +2,10 @@
 
 import json
 import math
+import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -159,6 +163,36 @@ def test_what_cannot_be_tuned_is_refused(call, id):
 def test_a_schedule_that_is_none_is_refused_like_a_candidate():
     tuned = tune(gemm, Space().choice("schedule", ["modulo", "wishful"]), options(), budget=2, database="", progress=False)
     assert tuned.rejected() == {"verifier": 1} and "wishful" in next(each.why for each in tuned.trials if each.refused_by)
+
+
+DRIVER = pathlib.Path(os.environ.get("SOLITON_STAND_INS", "none")) / "libSolitonFakeCUDA.so"
+ON_A_GPU = """
+import numpy, soliton.lang as tkl, soliton.wave as tkw
+from soliton.tuner._compiling import Subject
+from soliton.tuner.attention import _device_for
+from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE
+
+M = tkl.sym.M
+
+@tkw.wave([tkw.WorkgroupConstraint(M, 64, 0), tkw.HardwareConstraint(vector_shapes={M: 64})])
+def copy(a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16], b: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+    tkw.write(tkw.read(a), b)
+
+subject = Subject(copy, tkw.WaveCompileOptions(subs={M: 1024}, target="sm_90a"))
+samples, launches = subject.measured({}, "", "cuda", 2, 5)
+assert len(samples) == 5 and launches > 1 and all(0 < each < 1e-3 for each in samples), (samples, launches)
+assert "is wrong in 64 of 64" in subject.answer({}, "", "cuda")[0]      # the stand-in computes nothing, which is noticed
+assert _device_for("sm_90a", None) == "cuda:0" and _device_for("gfx942", None) == "" and _device_for("sm_90a", "") == ""
+"""
+
+
+@pytest.mark.skipif(not DRIVER.exists(), reason="no stand-in for CUDA's driver was built: `ninja -C build SolitonFakeCUDA`")
+def test_a_gpu_is_measured_by_its_events_and_its_answers_are_checked(tmp_path):
+    """On a stand-in for the driver, which remembers launches and computes nothing."""
+    (tmp_path / "measure.py").write_text(ON_A_GPU)
+    environment = {**os.environ, "SOLITON_CUDA_LIBRARY": str(DRIVER), "SOLITON_HIP_LIBRARY": ""}
+    made = subprocess.run([sys.executable, str(tmp_path / "measure.py")], env=environment, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
 
 
 # ---- Loops and validators -----------------------------------------------------------------------------------------------------

@@ -171,7 +171,8 @@ def _arguments(made: WaveKernel, contents):
     """(arguments as a launch takes them, the arrays behind them)."""
     import numpy as np
 
-    arguments, held = [], []
+    arguments: list = []
+    held = []
     for (_, is_array, dtype, *_), shape, data in zip(made._specs, made._argument_shapes(made._launch_sizes), contents):
         array = np.frombuffer(bytearray(data), np.uint8)
         held.append(array)
@@ -195,5 +196,6 @@ def _difference(specs, held, expected) -> str:
         with np.errstate(invalid="ignore"):
             is_right = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= (np.array(tolerance) if tolerance else 0.0))
         if not is_right.all():
-            return f"`{name}` is wrong in {(~is_right).sum()} of {x.size} elements, by {np.nanmax(np.abs(x - y)):g} at most"
+            first = int(np.argmin(is_right))
+            return f"`{name}` is wrong in {(~is_right).sum()} of {x.size} elements: element {first} is {x[first]:g}, expected {y[first]:g}"
     return ""

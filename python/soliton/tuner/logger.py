@@ -18,6 +18,7 @@ import json
 import math
 import pathlib
 import time
+from typing import Any
 
 
 def _number(seconds: float):
@@ -29,8 +30,10 @@ class TuningLogger:
     """Writes the folder, as it goes; `times` says what latencies are."""
 
     def __init__(self, output_dir="attention_tuning", times: str = "measured", verbose: bool = False):
-        self.times, self.verbose, self.history = times, verbose, []
-        self.best, self._loop, self.number, self._whys = math.inf, None, -1, {}
+        self.times, self.verbose, self.best, self.number = times, verbose, math.inf, -1
+        self.history: list[dict] = []
+        self._whys: dict[tuple, str] = {}
+        self._loop: Any = None
         self.folder = _new_folder(pathlib.Path(output_dir))
         self.schedules, self.traces = self.folder / "schedules", self.folder / "traces"
         self.schedules.mkdir()

@@ -104,7 +104,8 @@ class _Line:
     def __init__(self, name: str, budget: int, times: str, wanted: bool | None):
         is_said = _progress.wanted(wanted)
         self.line = _progress.Line(name) if is_said is not False else None
-        self.budget, self.times, self.begun, self.tried, self.best = budget, times, time.monotonic(), 0, None
+        self.budget, self.times, self.begun, self.tried = budget, times, time.monotonic(), 0
+        self.best: Trial | None = None
 
     def see(self, trial: Trial) -> None:
         self.tried += 1
@@ -157,27 +158,28 @@ class _Judges:
                 try:
                     ready.append(pool.submit(self._guarded, "model", self.subject.prepared(choices, schedule)))
                 except CompileError as failure:
-                    refusal = _native.result_json("verifier", str(failure).strip(), 0.0, 0.0, 0.0)
-                    ready.append(pool.submit(lambda refusal=refusal: refusal))
+                    ready.append(pool.submit(str, _native.result_json("verifier", str(failure).strip(), 0.0, 0.0, 0.0)))
             return [each.result() for each in ready]
 
-    def _asked(self, candidate, stage: str, other: str | None) -> str:
+    def _asked(self, candidate: tuple[dict, str], stage: str, other: str | None) -> str:
+        choices, schedule = candidate
         if stage == "answer":
-            wrong, unchecked = self.subject.answer(*candidate)
+            wrong, unchecked = self.subject.answer(choices, schedule)
             return _native.result_json("answer" if wrong else "", wrong or unchecked, 0.0, 0.0, 0.0)
-        if wrong := self.subject.answer(*candidate, self.device)[0]:
+        if wrong := self.subject.answer(choices, schedule, self.device)[0]:
             return _native.result_json("device", wrong, 0.0, 0.0, 0.0)
         if other is None:
-            own, _ = self.subject.measured(*candidate, self.device, WARMUPS, SAMPLES)
+            own, _ = self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES)
             return _native.result_json("", "", median(own) * 1e6, _spread(own), 0.0)
         return self._duel(candidate, _native.parse_candidate(other))
 
-    def _duel(self, candidate, other) -> str:
+    def _duel(self, candidate: tuple[dict, str], other: tuple[dict, str]) -> str:
         """In turn, so that clock and heat are the same for both."""
-        own, others = [], []
+        own: list[float] = []
+        others: list[float] = []
         for _ in range(3):
-            own += self.subject.measured(*candidate, self.device, WARMUPS, SAMPLES // 3)[0]
-            others += self.subject.measured(*other, self.device, WARMUPS, SAMPLES // 3)[0]
+            for (choices, schedule), samples in ((candidate, own), (other, others)):
+                samples += self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES // 3)[0]
         return _native.result_json("", "", median(own) * 1e6, _spread(own), median(others) * 1e6)
 
 
@@ -245,7 +247,7 @@ def tune(
     if strategy not in _native.strategies():
         raise error("schedule-argument", f"found the strategy `{strategy}`, expected one of {', '.join(_native.strategies())}")
     subject, path = Subject(kernel, options, sizes, schedule), str(_default_database() if database is None else database)
-    how = {"strategy": strategy, "seed": seed, "budget": min(budget, len(space)), "generation": generation, "patience": patience, "measures": bool(device)}
+    how: dict = {"strategy": strategy, "seed": seed, "budget": min(budget, len(space)), "generation": generation, "patience": patience, "measures": bool(device)}
     settings = json.dumps({**how, "space": space._native.text, "moves": moves, "start": _start(space, subject)}, sort_keys=True)
     tuning = _native.Tuning(path, _about(subject, device), settings)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"

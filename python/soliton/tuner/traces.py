@@ -98,10 +98,10 @@ def _write_launches(file, kernel: str, seconds, times: str, launches: int, grid,
     for number, each in enumerate(seconds):
         # One behind the other: launches of the same start would be one to RPD's views.
         end = at + max(1, round(each * 1e9))
-        row = (pid, tid, at, end, call, arguments, category, domain)
-        api = file.execute("INSERT INTO rocpd_api (pid, tid, start, end, apiName_id, args_id, category_id, domain_id) VALUES (?,?,?,?,?,?,?,?)", row).lastrowid
-        row = (0, 0, number, at, end, name, kind)
-        op = file.execute("INSERT INTO rocpd_op (gpuId, queueId, sequenceId, start, end, description_id, opType_id) VALUES (?,?,?,?,?,?,?)", row).lastrowid
+        asked = (pid, tid, at, end, call, arguments, category, domain)
+        api = file.execute("INSERT INTO rocpd_api (pid, tid, start, end, apiName_id, args_id, category_id, domain_id) VALUES (?,?,?,?,?,?,?,?)", asked).lastrowid
+        done = (0, 0, number, at, end, name, kind)
+        op = file.execute("INSERT INTO rocpd_op (gpuId, queueId, sequenceId, start, end, description_id, opType_id) VALUES (?,?,?,?,?,?,?)", done).lastrowid
         file.execute("INSERT INTO rocpd_api_ops (api_id, op_id) VALUES (?, ?)", (api, op))
         file.execute("INSERT INTO rocpd_kernelapi VALUES (?,?,?,?,?,?,?,?,?,?,?)", (api, "0", *grid, *threads, 0, 0, name))
         at = end + 1
