@@ -11,7 +11,7 @@
 
 #include <nanobind/stl/map.h>
 
-#include <soliton/driver/CompileCache.h>
+#include <soliton/tuner/KernelJudge.h>
 #include <soliton/tuner/Space.h>
 #include <soliton/tuner/Tune.h>
 
@@ -115,7 +115,7 @@ class Tuning {
 public:
   Tuning(const std::string &path, const std::tuple<std::string, std::string, std::string> &about,
          const std::string &settings)
-      : subject{std::get<0>(about), std::get<1>(about), std::get<2>(about), build()} {
+      : subject{std::get<0>(about), std::get<1>(about), std::get<2>(about), tune::compilerBuild()} {
     if (path.empty())
       return;
     try {
@@ -157,10 +157,6 @@ public:
   int64_t id() const { return run; }
 
 private:
-  static std::string build() {
-    std::optional<std::string> id = buildIdAt(reinterpret_cast<const void *>(&compileKey));
-    return id ? tune::hashOf(*id) : "unknown";
-  }
   tune::TuneContext contextOf(nb::callable judge, nb::callable progress) {
     return {judgesOf(judge), database.get(), subject, run,
             [progress](const tune::Trial &trial) { progress(dictOf(trial)); }};

@@ -80,6 +80,8 @@ def test_schedules_of_the_folder_are_data_and_compile(tuned):
     assert all(node["cycle"] == node["stage"] * data["initiation_interval"] + node["relative_cycle"] for node in data["nodes"])
     text = folder / (SCHEDULES.format(1) + ".txt")
     assert text.read_text().startswith(f"Initiation Interval: {data['initiation_interval']}\nNumber of Stages: {data['num_stages']}\n")
+    rows = text.read_text().split("------\n")[1].split("\n\n")[0].splitlines()
+    assert [[int(units) for units in row.split(" | ")[1:]] for row in rows] == data["rrt"]
     kernel, options, _ = AttentionConfig().kernel("gfx942")
     for file in (text, folder / "best.schedule"):
         options.override_schedule = str(file)

@@ -1,10 +1,17 @@
 #include "soliton/tuner/KernelJudge.h"
 
 #include "soliton/driver/Assembler.h"
+#include "soliton/driver/CompileCache.h"
+#include "soliton/tuner/Candidate.h"
 
 #include <algorithm>
 
 namespace soliton::tune {
+
+std::string compilerBuild() {
+  std::optional<std::string> id = buildIdAt(reinterpret_cast<const void *>(&compileKey));
+  return id ? hashOf(*id) : "unknown";
+}
 
 Result refusedBy(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics) {

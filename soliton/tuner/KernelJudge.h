@@ -28,6 +28,9 @@ struct Compilation {
 /// Verifier, resources, modelled time, registers and spills.
 Result judgeByModel(const Compilation &compilation);
 
+/// Which build of the compiler results are true of: 64 hexadecimal digits, or `unknown`.
+std::string compilerBuild();
+
 /// The refusal that errors of the compiler come to.
 Result refusedBy(const std::vector<Diagnostic> &diagnostics);
 

@@ -10,8 +10,8 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/display/Page.h"
-#include "soliton/driver/CompileCache.h"
 #include "soliton/runtime/Cache.h"
+#include "soliton/tuner/KernelJudge.h"
 
 #include <chrono>
 #include <filesystem>
@@ -88,8 +88,7 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
   // A kernel of a user's file is what its text says now.
   if (resolved.own)
     kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
-  std::optional<std::string> build = buildIdAt(reinterpret_cast<const void *>(&compileKey));
-  std::string made = build ? tune::hashOf(*build) : "unknown";
+  std::string made = tune::compilerBuild();
   if (command.device.empty())
     return {kernel.dump(), "modelled " + choice.target, "", made};
   rt::Device &device = rt::device(command.device);
