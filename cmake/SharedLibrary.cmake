@@ -7,7 +7,7 @@
 # Only names of `soliton` are seen from outside, so that LLVM inside of it lives beside that of other libraries of the
 # process. The second is linked from the same archives of ours as the first: nothing is compiled again.
 
-if(NOT TARGET SolitonDriver)
+if(NOT TARGET SolitonTuner)
   return()
 endif()
 

@@ -76,7 +76,7 @@ static std::optional<int64_t> smallSize(const Program &program, const sym::Expr 
 
 std::map<std::string, int64_t> smallSizes(const Kernel &kernel, const lang::Substitutions &bound, int64_t more) {
   std::map<std::string, int64_t> sizes;
-  const std::shared_ptr<Program> program = kernel.program();
+  const std::shared_ptr<Program> &program = kernel.program();
   for (const frontend::Parameter &parameter : program->parameters)
     for (const sym::Expr &dim : parameter.shape) {
       std::optional<int64_t> size = dim.isSymbol() ? valueOf(dim, bound) : std::nullopt;
