@@ -326,6 +326,24 @@ def test_latencies_of_the_emulator_are_measured_there_and_say_so(tmp_path):
     assert calculate_average_latency(made / "traces" / "trace_0000.rpd") > 1e-4
 
 
+def test_a_modelled_schedule_spills_no_more_than_the_first(tmp_path, monkeypatch):
+    from soliton.tuner._compiling import Subject
+
+    model, calls = Subject.model, []
+
+    def spilling(self, choices, schedule):
+        calls.append(1)
+        spilled = 8 if len(calls) < 3 else 16
+        return json.dumps({**json.loads(model(self, choices, schedule)), "refused_by": "compiled", "why": f"{spilled} bytes of registers are spilled", "spill_bytes": spilled})
+
+    monkeypatch.setattr(Subject, "model", spilling)
+    _, latency = tune_attention(AttentionConfig(**SMALL), tmp_path, max_iterations=60, max_no_improvement=60, target="gfx942")
+    made, final = outcome(tmp_path)
+    assert "spills 8 bytes of registers, which the model does not count" in (made / "tuning.log").read_text()
+    assert latency < final["initial_latency_seconds"] and len(final["improvement_history_seconds"]) == 2  # the second one still spills 8
+    assert any(each["why"].startswith("16 bytes") for each in json.loads((made / "tuning_history.json").read_text()))
+
+
 def test_who_measures_best_has_to_win_again(tmp_path, monkeypatch):
     """Every second measurement is of the best so far, which here is as fast as the others: nobody wins twice."""
     from soliton.tuner._compiling import Subject
