@@ -7,7 +7,7 @@
 # Only names of `soliton` are seen from outside, so that LLVM inside of it lives beside that of other libraries of the
 # process. The second is linked from the same archives of ours as the first: nothing is compiled again.
 
-if(NOT TARGET SolitonDriver)
+if(NOT TARGET SolitonTuner)
   return()
 endif()
 
@@ -16,11 +16,12 @@ set(public_layers LINKER:--whole-archive)
 foreach(layer ${SOLITON_PLUGIN_LAYERS})
   list(APPEND public_layers $<TARGET_FILE:Soliton${layer}>)
 endforeach()
-list(APPEND public_layers LINKER:--no-whole-archive)
+# The tuner, which Python and nobody's plug-in calls.
+list(APPEND public_layers $<TARGET_FILE:SolitonTuner> LINKER:--no-whole-archive)
 
 add_library(SolitonShared SHARED ${CMAKE_SOURCE_DIR}/cmake/SharedLibrary.cpp)
 set_target_properties(SolitonShared PROPERTIES OUTPUT_NAME soliton LINK_DEPENDS ${CMAKE_SOURCE_DIR}/cmake/SharedSymbols.txt)
-target_link_libraries(SolitonShared PRIVATE SolitonDriver SolitonDisplay SolitonPipeline)
+target_link_libraries(SolitonShared PRIVATE SolitonTuner SolitonDriver SolitonDisplay SolitonPipeline)
 target_link_options(SolitonShared PRIVATE ${public_layers} LINKER:--version-script=${CMAKE_SOURCE_DIR}/cmake/SharedSymbols.txt
                     LINKER:--no-undefined-version LINKER:-Bsymbolic-functions)
 target_include_directories(SolitonShared INTERFACE $<BUILD_INTERFACE:${CMAKE_BINARY_DIR}/include>)
@@ -43,7 +44,7 @@ function(soliton_layers_of target result)
 endfunction()
 
 set(layers)
-foreach(layer SolitonDriver SolitonDisplay SolitonPipeline)
+foreach(layer SolitonTuner SolitonDriver SolitonDisplay SolitonPipeline)
   if(NOT layer IN_LIST layers)
     soliton_layers_of(${layer} layers)
   endif()
@@ -55,6 +56,7 @@ set_target_properties(SolitonSelfContained PROPERTIES OUTPUT_NAME soliton LINK_D
                       LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/self-contained)
 add_dependencies(SolitonSelfContained ${layers})
 list(TRANSFORM layers REPLACE "(.+)" "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib\\1.a")
-target_link_libraries(SolitonSelfContained PRIVATE ${layers} ${llvm})
+find_library(SOLITON_SQLITE NAMES libsqlite3.a REQUIRED)
+target_link_libraries(SolitonSelfContained PRIVATE ${layers} ${llvm} ${SOLITON_SQLITE})
 target_link_options(SolitonSelfContained PRIVATE ${public_layers} -static-libstdc++ LINKER:--as-needed LINKER:--gc-sections
                     LINKER:--strip-all LINKER:--version-script=${self_contained_symbols} LINKER:-Bsymbolic-functions)

@@ -30,7 +30,7 @@ VERSIONS = {"3.10": ("cp310", "cp310"), "3.11": ("cp311", "cp311"), "3.12": ("cp
 # The libraries that a wheel may take from its machine, as far as ours do (PEP 600, auditwheel's list).
 SYSTEM_LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "ld-linux-x86-64.so.2"}
 # Whose code is inside, and where Debian's packages keep their terms.
-OTHERS = {"LLVM": "libmlir-22-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev", "libstdc++": "libstdc++-12-dev"}
+OTHERS = {"LLVM": "libmlir-22-dev", "zlib": "zlib1g-dev", "zstd": "libzstd-dev", "SQLite": "libsqlite3-dev", "libstdc++": "libstdc++-12-dev"}
 
 
 def interpreters(named: list[str]) -> dict[str, Path]:

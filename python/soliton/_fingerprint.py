@@ -33,7 +33,7 @@ def _is_filled(cell) -> bool:
     return True
 
 
-_OPTIONS = "target schedule dynamic_symbols use_global_to_shared override_schedule multi_buffer_count short_sums".split()
+_OPTIONS = "target schedule dynamic_symbols use_global_to_shared override_schedule multi_buffer_count short_sums mma padded_rows".split()
 
 
 def fingerprint(kernel, options) -> str:

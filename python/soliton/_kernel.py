@@ -76,6 +76,8 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         "direct_copies": bool(options.use_global_to_shared),
         "short_sums": bool(options.short_sums),
         "allow_spills": True,
+        "mma": options.mma,
+        "padded_rows": options.padded_rows,
     }
     if options.override_schedule:
         request["schedule_file"] = str(options.override_schedule)

@@ -181,6 +181,9 @@ class WaveCompileOptions:
     run_on: str = ""
     # Ours: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them.
     short_sums: bool = False
+    # Ours: the matrix instruction of every `mma` that names none; whether rows that are not aligned are copied (auto, on, off).
+    mma: str = ""
+    padded_rows: str = "auto"
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 
@@ -192,6 +195,8 @@ class WaveCompileOptions:
                 raise error("not-supported-here", f"the option `{each.name}`: {_REFUSED[each.name]}", place=place)
             if each.name in _WITHOUT_MEANING and value != _default_of(each):
                 _say_once(each.name)
+        if self.padded_rows not in ("auto", "on", "off"):
+            raise error("not-supported-here", f"the option `padded_rows` is `{self.padded_rows}`, expected `auto`, `on` or `off`", place=place)
         if int(self.num_devices) != 1:
             raise error("not-supported-here", f"a kernel for {self.num_devices} devices", "leave `num_devices` at 1", place)
 

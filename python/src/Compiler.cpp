@@ -12,6 +12,9 @@
 #include <soliton/driver/Progress.h>
 #include <soliton/target/Target.h>
 
+#include <nanobind/stl/map.h>
+
+#include <algorithm>
 #include <mutex>
 
 namespace soliton::python {
@@ -59,6 +62,15 @@ std::vector<Artefact> artefactsOf(const std::vector<std::string> &names) {
   return artefacts;
 }
 
+RowPadding rowPaddingOf(const std::string &name) {
+  static const std::pair<const char *, RowPadding> names[] = {
+      {"auto", RowPadding::automatic}, {"off", RowPadding::never}, {"on", RowPadding::always}};
+  for (const auto &[known, padding] : names)
+    if (name == known)
+      return padding;
+  throw nb::key_error(name.c_str());
+}
+
 /// One entry of the dictionary of options.
 void setOption(CompileOptions &options, const std::string &name, nb::handle value,
                const std::shared_ptr<PendingError> &pending) {
@@ -82,6 +94,10 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.keep = artefactsOf(nb::cast<std::vector<std::string>>(value));
   else if (name == "direct_copies")
     options.directCopies = nb::cast<bool>(value);
+  else if (name == "mma")
+    options.mma = nb::cast<std::string>(value);
+  else if (name == "padded_rows")
+    options.paddedRows = rowPaddingOf(nb::cast<std::string>(value));
   else if (name == "staged_writes")
     options.stagedWrites = nb::cast<bool>(value);
   else if (name == "short_sums")
@@ -204,6 +220,81 @@ void launch(const Compiled &self, const std::vector<nb::object> &given,
   call(self.kernel.loaded(), self.kernel.device().info(), arguments, options);
 }
 
+/// The arguments in the device's own memory, for as long as they are timed there.
+class OnDevice {
+public:
+  OnDevice(rt::Device &device, const std::vector<nb::object> &given) : device(device) {
+    for (const nb::object &each : given) {
+      if (PyFloat_Check(each.ptr()))
+        list.emplace_back(nb::cast<double>(each));
+      else if (PyLong_Check(each.ptr()))
+        list.emplace_back(nb::cast<int64_t>(each));
+      else
+        place(tensorOf(nb::cast<ArrayTuple>(each)));
+    }
+  }
+  std::span<const rt::Argument> arguments() const { return list; }
+
+  /// To where they came from.
+  void bring() const {
+    for (const auto &[host, memory] : arrays)
+      device.copyToHost(host, memory->data(), memory->bytes());
+  }
+
+private:
+  void place(rt::Tensor tensor) {
+    size_t bytes =
+        (static_cast<size_t>(rt::storageBits(tensor.dtype)) * static_cast<size_t>(tensor.elements().value_or(0)) + 7) /
+        8;
+    auto memory = std::make_unique<rt::DeviceBuffer>(device, std::max<size_t>(bytes, 1));
+    device.copyToDevice(memory->data(), tensor.data, bytes);
+    if (!tensor.readOnly)
+      arrays.emplace_back(tensor.data, std::move(memory));
+    else
+      inputs.push_back(std::move(memory));
+    tensor.data = (tensor.readOnly ? inputs.back() : arrays.back().second)->data();
+    tensor.memory = device.info().memory();
+    tensor.device = device.info().index;
+    list.emplace_back(tensor);
+  }
+
+  rt::Device &device;
+  std::vector<std::pair<void *, std::unique_ptr<rt::DeviceBuffer>>> arrays;
+  std::vector<std::unique_ptr<rt::DeviceBuffer>> inputs;
+  std::vector<rt::Argument> list;
+};
+
+/// Microseconds of each sample by events of the device, of as many launches as a sample of 200 us takes, and how many
+/// those are. Arrays of the host are copied there before and back behind.
+std::pair<std::vector<double>, int> measured(const Compiled &self, const std::vector<nb::object> &given,
+                                             const std::map<std::string, int64_t> &sizes, int warmup, int samples) {
+  constexpr double kSampleMicroseconds = 200;
+  constexpr int kMostLaunches = 100;
+  rt::Device &device = self.kernel.device();
+  std::vector<int64_t> symbols;
+  for (const rt::SymbolSpec &symbol : self.kernel.compiled().image.symbols)
+    if (!symbol.argument)
+      symbols.push_back(sizes.at(symbol.name));
+  OnDevice placed(device, given);
+  nb::gil_scoped_release others;
+  rt::TimingOptions options{.warmup = warmup, .repetitions = 1, .launch = {.symbols = symbols}};
+  std::optional<rt::DeviceBuffer> workspace;
+  if (uint64_t bytes = self.kernel.loaded().workspaceBytes(placed.arguments(), options.launch); bytes > 0) {
+    workspace.emplace(device, bytes);
+    options.launch.workspace = {workspace->data(), workspace->bytes()};
+  }
+  bool isGpu = device.info().kind != rt::DeviceKind::emulator;
+  double once = rt::measure(device, self.kernel.loaded(), placed.arguments(), options).median;
+  if (isGpu) // the emulator's time is that of this machine's clock, and long
+    options.launchesPerSample =
+        std::clamp(static_cast<int>(kSampleMicroseconds / std::max(once, 1.0)), 1, kMostLaunches);
+  options.warmup = 0;
+  options.repetitions = samples;
+  rt::Timing timing = rt::measure(device, self.kernel.loaded(), placed.arguments(), options);
+  placed.bring();
+  return {timing.microseconds, options.launchesPerSample};
+}
+
 nb::list specsOf(const Compiled &self) {
   nb::list specs;
   for (const rt::ArgumentSpec &argument : self.kernel.compiled().image.arguments) {
@@ -239,6 +330,7 @@ void bindCompiler(nb::module_ &module) {
       .def("launch", launch, nb::arg("arguments"), nb::arg("sizes"), nb::arg("stream") = 0)
       .def("launch_plain", [](const Compiled &self, nb::tuple arguments,
                               bool byWidth) { return self.plain(self.kernel, arguments, byWidth); })
+      .def("measure", measured, nb::arg("arguments"), nb::arg("sizes"), nb::arg("warmup"), nb::arg("samples"))
       .def("arguments", specsOf)
       .def("summary", summaryOf)
       .def("symbols",

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Exchange.h"
 #include "Launch.h"
+#include "Tuner.h"
 
 NB_MODULE(_native, module) {
   using namespace soliton::python;
@@ -23,4 +24,5 @@ NB_MODULE(_native, module) {
   bindLaunch(module);
   bindCompiler(module);
   bindTools(module);
+  bindTuner(module);
 }

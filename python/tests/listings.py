@@ -191,3 +191,51 @@ def attention(target: str, arrays: Arrays, keys: int) -> None:
     scores = np.exp2(q.astype(np.float64) @ key.astype(np.float64).transpose(0, 2, 1))
     wanted = scores / scores.sum(-1, keepdims=True) @ v.astype(np.float64)
     assert np.allclose(arrays.take(c), wanted, rtol=1e-2, atol=2e-3)
+
+
+# ---- Tuning ------------------------------------------------------------------------------------------------------------------
+
+
+def tuned_attention() -> dict:
+    """The listing as it is: the folder is `attention_tuning` in the working directory."""
+    return execute("tune_attention", {})
+
+
+def tuning_loop(target: str):
+    """What the other listings of that document take for granted: a loop with its schedule, nodes, edges and units."""
+    from soliton.tuner import AttentionConfig, Loop
+
+    config = AttentionConfig(batch_size=1, num_heads=2, seq_len_q=128, seq_len_k=256, head_dim=64, head_dim_kv=64)
+    return Loop(*config.kernel(target))
+
+
+def moved_node(loop) -> dict:
+    from soliton.tuner import ScheduleValidator
+
+    scope = {"ScheduleValidator": ScheduleValidator, "np": np, "schedule": loop.schedule, "nodes": loop.nodes, "edges": loop.edges}
+    scope |= {"initiation_interval": loop.initiation_interval, "resource_limits": loop.resource_limits, "node_rrt_getter": lambda node: node.rrt}
+    scope |= {"num_resource_types": len(loop.resource_names)}
+    # The listing names a table that it does not make: that of the move, which another validator knows.
+    for scope["node"] in loop.nodes:
+        scope["new_cycle"] = loop.schedule[scope["node"]] + 7
+        attempt = loop.validator().attempt_move(scope["node"], scope["new_cycle"])
+        if attempt.success:
+            break
+    scope["new_rrt"] = loop.rrt(attempt.schedule)
+    execute("tune_validation", scope)
+    return execute("tune_rrt", scope)
+
+
+def optimized(loop) -> dict:
+    from soliton.tuner import ScheduleOptimizer, dump_schedule
+
+    scope = {"optimizer": ScheduleOptimizer(loop.validator(), loop.modelled, random_seed=3), "dump_schedule": dump_schedule}
+    text = listing("tune_advanced")
+    # Stages and table are those of the result, which the listing has only then.
+    search, rest = text.split("# Save custom schedule files")
+    exec(search, scope)
+    schedule = scope["result"].schedule
+    scope |= {"initiation_interval": loop.initiation_interval, "num_stages": loop.num_stages(schedule)}
+    scope |= {"resource_reservations": loop.rrt(schedule), "resource_names": loop.resource_names}
+    exec(rest, scope)
+    return scope

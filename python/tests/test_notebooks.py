@@ -37,5 +37,5 @@ def test_a_notebook(path, capsys):
     assert "stage" in capsys.readouterr().out
 
 
-def test_there_are_two():
-    assert len(list(FOLDER.glob("*.ipynb"))) == 2
+def test_there_are_three():
+    assert len(list(FOLDER.glob("*.ipynb"))) == 3

@@ -60,7 +60,7 @@ std::vector<std::vector<int>> reservations(const Problem &problem, const Schedul
   std::vector<std::vector<int>> table(schedule.interval, std::vector<int>(problem.resources.size(), 0));
   for (int op = 0; op < problem.numOps(); ++op)
     for (const Reservation &use : problem.operations[op].reservations)
-      for (int i = 0; i < use.length && schedule.slots[op].scheduled(); ++i)
+      for (int i = 0; i < problem.busyCycles(problem.operations[op], use) && schedule.slots[op].scheduled(); ++i)
         table[(schedule.time(op) + use.start + i) % schedule.interval][use.resource] += use.units;
   return table;
 }

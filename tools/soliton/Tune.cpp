@@ -10,8 +10,8 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/display/Page.h"
-#include "soliton/driver/CompileCache.h"
 #include "soliton/runtime/Cache.h"
+#include "soliton/tuner/KernelJudge.h"
 
 #include <chrono>
 #include <filesystem>
@@ -37,8 +37,12 @@ public:
   void see(const tune::Trial &trial) {
     ++tried;
     known += trial.wasKnown;
-    if (trial.isBest)
+    if (trial.isBest) {
       best = trial.cost;
+      const tune::Result &result = trial.result;
+      double part = static_cast<double>(result.bound) / static_cast<double>(std::max<int64_t>(result.cycles, 1));
+      bound = result.modelledMicroseconds * part;
+    }
     if (isLive)
       err << "\r\x1b[K" << text() << std::flush;
     else if (trial.isBest)
@@ -58,6 +62,8 @@ private:
     if (known > 0)
       line << known << " known before, ";
     line << "best " << (best > 0 ? shown(best, isMeasured) : "none yet");
+    if (bound > 0)
+      line << ", bound " << shown(bound, /*isMeasured=*/false);
     if (rate > 0 && budget > tried)
       line << ", " << std::setprecision(0) << static_cast<double>(budget - tried) / rate << " s left";
     return line.str();
@@ -65,7 +71,8 @@ private:
 
   std::ostream &err;
   int64_t budget, tried = 0, known = 0;
-  double best = 0;
+  /// Of the best: its cost, and what no schedule of its loops gets below by the model.
+  double best = 0, bound = 0;
   bool isMeasured, isLive;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
@@ -81,8 +88,7 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
   // A kernel of a user's file is what its text says now.
   if (resolved.own)
     kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
-  std::optional<std::string> build = buildIdAt(reinterpret_cast<const void *>(&compileKey));
-  std::string made = build ? tune::hashOf(*build) : "unknown";
+  std::string made = tune::compilerBuild();
   if (command.device.empty())
     return {kernel.dump(), "modelled " + choice.target, "", made};
   rt::Device &device = rt::device(command.device);

@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/schedule/LoopCost.h"
+#include "soliton/tuner/MoveSearch.h"
 #include "soliton/tuner/Space.h"
 #include "soliton/tuner/Tune.h"
 #include "tools/soliton/Commands.h"
@@ -107,8 +107,6 @@ private:
   std::unique_ptr<Arguments> arguments;
 };
 
-/// The refusal that errors of the compiler come to.
-tune::Result refusedBy(const std::vector<Diagnostic> &diagnostics);
 /// What results of a device are true of: its driver, as far as the system tells.
 std::string driverOf(const rt::Device &device);
 
@@ -124,19 +122,10 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
 
 //===- Schedules ----------------------------------------------------------------------------------===//
 
-/// What a search by moves found for one loop.
-struct Moves {
+/// What a search by moves found for the longest loop.
+struct Moves : tune::Moves {
   /// The best schedules, as candidates; the best first.
   std::vector<tune::Candidate> candidates;
-  std::string loop, start;
-  int64_t tried = 0, refused = 0;
-  double seconds = 0;
-  /// Modelled cycles of the launch's share of this loop: before, where the search began, at its end; and the bound.
-  int64_t before = 0, began = 0, best = 0, bound = 0;
-  /// (candidates tried, least cycles then).
-  std::vector<std::pair<int64_t, int64_t>> curve;
-  /// Why there is none; empty otherwise.
-  std::string whyNot;
 };
 Moves searchMoves(const TuneCommand &command, const TuneJudge &judge, const tune::Candidate &base);
 

@@ -31,6 +31,8 @@ TEST_F(TuneCli, FindsSomethingBetterAndSaysThatItIsModelled) {
   ASSERT_EQ(said.code, 0) << said.err;
   nlohmann::json report = said.parsed();
   EXPECT_EQ(report.at("times"), "modelled");
+  // Who reads it later sees each improvement, and how far it could still go.
+  EXPECT_NE(said.err.find(" us modelled, bound "), std::string::npos) << said.err;
   EXPECT_LT(report.at("best").at("modelled_us").get<double>(), report.at("start").at("modelled_us").get<double>());
   EXPECT_GE(report.at("best").at("cycles").get<int64_t>(), report.at("best").at("bound").get<int64_t>());
   EXPECT_LE(report.at("moves").at("cycles_best").get<int64_t>(), report.at("moves").at("cycles_before").get<int64_t>());

@@ -1,9 +1,9 @@
 //===- TuneJudge.cpp - What a candidate comes to ----------------------------------------------------===//
 
-#include "soliton/driver/Assembler.h"
+#include "soliton/driver/LoopLaunch.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/runtime/EmulatorDevice.h"
-#include "soliton/schedule/LoopCost.h"
+#include "soliton/tuner/KernelJudge.h"
 #include "tools/soliton/Placed.h"
 #include "tools/soliton/Tune.h"
 
@@ -12,6 +12,7 @@
 
 namespace soliton::cli {
 using tune::Candidate;
+using tune::refusedBy;
 using tune::Result;
 using tune::Stage;
 
@@ -62,101 +63,24 @@ CompileAttempt TuneJudge::compileLoops(const Candidate &candidate) const {
 
 //===- Modelled ---------------------------------------------------------------------===//
 
-/// A number, where the symbols that are bound give one.
-static std::optional<int64_t> valueOf(sym::Expr formula, const Substitutions &subs) {
-  sym::Substitution bound;
-  for (const auto &[symbol, value] : subs)
-    bound.set(symbol, value);
-  constexpr int kDepth = 4; // derived sizes are formulas of others
-  for (int i = 0; i < kDepth && !formula.constantValue(); ++i)
-    formula = sym::substitute(formula, bound);
-  return formula.constantValue();
-}
-
-/// Iterations of the loop along the dimension of that name; 0 where that is not known now.
-static int64_t iterationsOf(const Kernel &kernel, const std::string &loop, const Substitutions &subs) {
-  const auto *tiling = kernel.program()->find<TilingConstraint>(
-      [&](const TilingConstraint &each) { return each.dim.isSymbol() && each.dim.symbolName() == loop; });
-  if (!tiling)
-    return 0;
-  sym::Expr count = tiling->options.iters ? *tiling->options.iters : sym::ceildiv(tiling->dim, tiling->tile);
-  return std::max<int64_t>(valueOf(count, subs).value_or(0), 0);
-}
-
 sched::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResult &compiled,
                                   const sched::LoopReport &loop) const {
   Resolved resolved = resolvedFor(candidate);
-  const rt::KernelImage &image = compiled.image;
-  const Target &target = *findTarget(image.target);
-  sched::Launch launch;
-  launch.workgroups = 1;
-  for (const rt::LaunchExpr &extent : image.grid)
-    launch.workgroups *= extent.constantValue().value_or(0);
-  int64_t threads = int64_t{image.threads[0]} * image.threads[1] * image.threads[2];
-  launch.waves = std::max<int64_t>(threads / target.waveSize, 1);
-  if (resolved.entry)
-    launch.iterations =
-        iterationsOf(resolved.entry->build(*resolved.variant), loop.problem.loop, resolved.options.subs) /
-        std::max(loop.unrollFirst, 1);
-  return launch;
-}
-
-Result refusedBy(const std::vector<Diagnostic> &diagnostics) {
-  for (const Diagnostic &diagnostic : diagnostics) {
-    if (diagnostic.severity != Severity::error)
-      continue;
-    std::string text = diagnostic.message + " [" + std::string(idText(diagnostic.id)) + "]";
-    switch (diagnostic.id) {
-    case DiagId::SharedMemoryExceeded:
-    case DiagId::ScheduleSharedBytes:
-    case DiagId::ScheduleRegisters:
-    case DiagId::TooManyThreads:
-      return Result::refused("resources", text);
-    case DiagId::RegisterSpill:
-      return Result::refused("compiled", text);
-    default:
-      return Result::refused("verifier", text);
-    }
-  }
-  return Result::refused("verifier", "it was not compiled, and nothing said why");
-}
-
-/// What the machine's compiler makes of it; nothing where none is at hand.
-static std::optional<rt::ImageKind> codeFor(const Target &target) {
-  if (!canAssemble(target))
-    return std::nullopt;
-  return target.vendor == Vendor::amd ? rt::ImageKind::hsaco : rt::ImageKind::cubin;
+  if (!resolved.entry)
+    return soliton::launchOf(nullptr, compiled, loop, {});
+  Kernel kernel = resolved.entry->build(*resolved.variant);
+  return soliton::launchOf(&kernel, compiled, loop, resolved.options.subs);
 }
 
 Result TuneJudge::model(const Candidate &candidate) const {
-  CompileAttempt attempt = compileLoops(candidate);
-  if (!attempt)
-    return refusedBy(attempt.diagnostics);
-  const CompileResult &compiled = *attempt.result;
-  if (compiled.loops.empty())
-    return Result::refused("model", "the kernel has no loop whose time could be modelled");
-  const Target &target = *findTarget(compiled.image.target);
-  Result result;
-  result.sharedBytes = compiled.image.staticSharedBytes + compiled.image.dynamicSharedBytes;
-  for (const sched::LoopReport &loop : compiled.loops) {
-    sched::LoopCost cost(loop.problem, target, launchOf(candidate, compiled, loop));
-    sched::Modelled modelled = cost.of(loop.schedule, loop.program);
-    result.cycles += modelled.cycles;
-    result.bound += cost.bound();
-    result.interval = std::max(result.interval, modelled.interval);
-    result.modelledMicroseconds += cost.microseconds(modelled.cycles);
-  }
-  if (std::optional<rt::ImageKind> code = codeFor(target)) {
-    CompileAttempt made =
-        compileResolved(resolvedFor(candidate), [&](const std::string &) { return *code; }, /*isKept=*/false);
-    if (!made)
-      return refusedBy(made.diagnostics);
-    result.registers = made.result->vgprs + made.result->agprs;
-    result.spillBytes = made.result->spillBytes;
-    if (result.spillBytes > 0)
-      return Result::refused("compiled", std::to_string(result.spillBytes) + " bytes of registers are spilled");
-  }
-  return result;
+  Resolved resolved = resolvedFor(candidate);
+  return tune::judgeByModel(
+      {.compile =
+           [&](rt::ImageKind kind) {
+             return compileResolved(resolved, [=](const std::string &) { return kind; }, /*isKept=*/false);
+           },
+       .launch = [&](const CompileResult &compiled,
+                     const sched::LoopReport &loop) { return launchOf(candidate, compiled, loop); }});
 }
 
 //===- The right answer -------------------------------------------------------------===//

@@ -1,0 +1,1 @@
+"""The tuner, with Wave's names."""

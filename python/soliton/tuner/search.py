@@ -1,0 +1,268 @@
+"""The search of a space for a kernel of Python: the strategies, filters and database of `soliton tune`.
+
+    tuned = tune(gemm, Space().choice(BLOCK_M, [64, 128]).choice("schedule", ["prefetch", "modulo"]), options, budget=12)
+    print(tuned)
+    run = wave_compile(tuned.options(), gemm)
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import math
+import os
+import pathlib
+import time
+from dataclasses import dataclass, field
+
+from .. import _native, _progress
+from .._errors import CompileError, error
+from .._fingerprint import fingerprint
+from .._options import ALGORITHMS
+from ._compiling import Subject, median
+from .spaces import Space
+
+SAMPLES, WARMUPS = 21, 5
+
+
+@dataclass
+class Trial:
+    """One candidate: what was chosen, and what came of it. `latency` is in seconds, infinity where a filter refused it."""
+
+    choices: dict
+    schedule: str
+    latency: float
+    refused_by: str
+    why: str
+    hash: str
+    is_best: bool
+    was_known: bool
+    result: dict = field(repr=False, default_factory=dict)
+
+    @staticmethod
+    def _of(found: dict) -> Trial:
+        result = json.loads(found["result"])
+        choices = {name: int(value) if value.lstrip("-").isdigit() else value for name, value in found["choices"].items()}
+        why, by = result.get("why", ""), result.get("refused_by", "")
+        return Trial(choices, found["schedule"], found["cost"] * 1e-6, by, why, found["hash"], found["is_best"], found["was_known"], result)
+
+
+@dataclass
+class Tuned:
+    """What a search found; `times` says what latencies are: `modelled`, `measured` or `emulated`."""
+
+    kernel: str
+    target: str
+    times: str
+    trials: list[Trial]
+    best: Trial | None
+    ended: str
+    run: int
+    database: str
+    moves: dict
+    _subject: Subject = field(repr=False)
+
+    @property
+    def latency(self) -> float:
+        """Seconds of the best; infinity where all were refused."""
+        return self.best.latency if self.best else math.inf
+
+    def options(self):
+        """What `wave_compile` takes to compile the best."""
+        if self.best is None:
+            raise error("schedule-unsuitable", f"none of {len(self.trials)} candidates was accepted: {self.trials[0].why if self.trials else 'there are none'}")
+        return self._subject.options_for({name: str(value) for name, value in self.best.choices.items()}, self.best.schedule)
+
+    def rejected(self) -> dict:
+        """How many each filter refused."""
+        filters = [each.refused_by for each in self.trials if each.refused_by]
+        return {each: filters.count(each) for each in sorted(set(filters))}
+
+    def _said(self, trial: Trial) -> str:
+        return f"refused by {trial.refused_by}" if trial.refused_by else f"{trial.latency * 1e6:.2f} us {self.times}"
+
+    def __str__(self) -> str:
+        lines = [f"{self.kernel} on {self.target}: {len(self.trials)} candidates, ended by {self.ended}"]
+        lines += [f"  refused by {name}: {count}" for name, count in self.rejected().items()]
+        if self.best is None:
+            return "\n".join([*lines, "  none was accepted"])
+        lines += [f"  start  {self._said(self.trials[0])}", f"  best   {self._said(self.best)}, {self.best.result['registers']} registers"]
+        lines += [f"    {name} = {value}" for name, value in self.best.choices.items()]
+        if self.moves.get("tried"):
+            lines.append("  moves  {tried} schedules of loop `{loop}`: {cycles_before} cycles modelled before, {cycles_best} after, bound {cycles_bound}".format(**self.moves))
+        return "\n".join(lines)
+
+    def _repr_svg_(self) -> str:
+        from ._picture import curve
+
+        return curve([each.latency for each in self.trials], f"{self.kernel} on {self.target}", self.times)
+
+
+class _Line:
+    """The progress line: candidates a second, the best, its bound, time left; for those who look at a terminal or a notebook."""
+
+    def __init__(self, name: str, budget: int, times: str, wanted: bool | None):
+        is_said = _progress.wanted(wanted)
+        self.line = _progress.Line(name) if is_said is not False else None
+        self.budget, self.times, self.begun, self.tried = budget, times, time.monotonic(), 0
+        self.best: Trial | None = None
+
+    def see(self, trial: Trial) -> None:
+        self.tried += 1
+        if trial.is_best:
+            self.best = trial
+        if self.line:
+            self.line.say(self.text())
+
+    def text(self) -> str:
+        rate = self.tried / max(time.monotonic() - self.begun, 1e-9)
+        words = [f"{self.tried} of {self.budget} candidates", f"{rate:.1f} a second"]
+        if self.best is None:
+            return ", ".join([*words, "none accepted yet"])
+        result = self.best.result
+        words.append(f"best {self.best.latency * 1e6:.2f} us {self.times}")
+        if result["cycles"] > 0:
+            words.append(f"bound {result['modelled_us'] * result['bound'] / result['cycles']:.2f} us modelled")
+        return ", ".join([*words, f"{max(self.budget - self.tried, 0) / rate:.0f} s left"])
+
+    def end(self) -> None:
+        if self.line:
+            self.line.say(self.text(), is_last=True)
+
+
+class _Judges:
+    """Answers what C++ asks about candidates."""
+
+    def __init__(self, subject: Subject, device: str, workers: int):
+        self.subject, self.device, self.workers = subject, device, workers
+
+    def __call__(self, texts: list[str], stage: str, other: str | None) -> list[str]:
+        candidates = [_native.parse_candidate(text) for text in texts]
+        if stage == "model":
+            return self._modelled(candidates)
+        return [self._guarded(stage, lambda each=each: self._asked(each, stage, other)) for each in candidates]
+
+    @staticmethod
+    def _guarded(stage: str, ask) -> str:
+        """What the compiler or a driver refuses is a result like others, and says why."""
+        try:
+            return ask()
+        except CompileError as failure:
+            return _native.result_json({"model": "verifier", "duel": "device"}.get(stage, stage), str(failure).strip(), 0.0, 0.0, 0.0)
+
+    def _modelled(self, candidates) -> list[str]:
+        with concurrent.futures.ThreadPoolExecutor(max(self.workers, 1)) as pool:
+            # Kernels are traced one after the other; compiling leaves the interpreter to others.
+            ready = []
+            for choices, schedule in candidates:
+                try:
+                    ready.append(pool.submit(self._guarded, "model", self.subject.prepared(choices, schedule)))
+                except CompileError as failure:
+                    ready.append(pool.submit(str, _native.result_json("verifier", str(failure).strip(), 0.0, 0.0, 0.0)))
+            return [each.result() for each in ready]
+
+    def _asked(self, candidate: tuple[dict, str], stage: str, other: str | None) -> str:
+        choices, schedule = candidate
+        if stage == "answer":
+            wrong, unchecked = self.subject.answer(choices, schedule)
+            return _native.result_json("answer" if wrong else "", wrong or unchecked, 0.0, 0.0, 0.0)
+        if wrong := self.subject.answer(choices, schedule, self.device)[0]:
+            return _native.result_json("device", wrong, 0.0, 0.0, 0.0)
+        if other is None:
+            own, _ = self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES)
+            return _native.result_json("", "", median(own) * 1e6, _spread(own), 0.0)
+        return self._duel(candidate, _native.parse_candidate(other))
+
+    def _duel(self, candidate: tuple[dict, str], other: tuple[dict, str]) -> str:
+        """In turn, so that clock and heat are the same for both."""
+        own: list[float] = []
+        others: list[float] = []
+        for _ in range(3):
+            for (choices, schedule), samples in ((candidate, own), (other, others)):
+                samples += self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES // 3)[0]
+        return _native.result_json("", "", median(own) * 1e6, _spread(own), median(others) * 1e6)
+
+
+def _spread(seconds: list[float]) -> float:
+    ordered = sorted(seconds)
+    return (ordered[(3 * len(ordered)) // 4] - ordered[len(ordered) // 4]) * 1e6
+
+
+def _default_database() -> str:
+    if said := os.environ.get("SOLITON_TUNE_DB"):
+        return said
+    folder = _native.cache_state()["folder"]
+    if not folder:
+        raise error("schedule-argument", "there is no folder for the database", "say `database=\"tuning.db\"`, or set SOLITON_TUNE_DB")
+    pathlib.Path(folder).mkdir(parents=True, exist_ok=True)
+    return str(pathlib.Path(folder) / "tuning.db")
+
+
+def _start(space: Space, subject: Subject) -> dict:
+    """Where a search starts: what the options say, as far as the space has it."""
+    options = subject.options
+    said = {str(symbol): str(value) for symbol, value in options.subs.items()}
+    said |= {"schedule": ALGORITHMS.get(options.schedule, ""), "direct_copies": "on" if options.use_global_to_shared else "off", "mma": options.mma or "default"}
+    return {name: said[name] for name, values in space._native.choices if said.get(name) in values}
+
+
+def _about(subject: Subject, device: str) -> tuple[str, str, str]:
+    """What results are true of: kernel, device, driver."""
+    options = subject.options
+    kernel = {"kernel": subject.kernel._name, "python": fingerprint(subject.kernel, options), "sizes": subject.sizes}
+    if not device:
+        return json.dumps(kernel, sort_keys=True), f"modelled {options.target}", ""
+    found = [each for each in _native.device_list()["devices"] if device in (each["kind"], f"{each['kind']}:{each['index']}")]
+    if not found:
+        raise error("no-device", f"there is no device `{device}`", "`python -m soliton.doctor` says what was found")
+    driver = pathlib.Path("/sys/module/nvidia/version" if found[0]["kind"] == "cuda" else "/sys/module/amdgpu/version")
+    version = driver.read_text().strip() if driver.exists() and found[0]["kind"] != "emulator" else ""
+    return json.dumps(kernel, sort_keys=True), f"{found[0]['name']} {options.target}", version
+
+
+def tune(
+    kernel,
+    space: Space,
+    options=None,
+    *,
+    sizes: dict | None = None,
+    schedule=None,
+    strategy: str = "evolution",
+    budget: int = 60,
+    moves: int = 0,
+    seed: int = 1,
+    generation: int = 8,
+    patience: int = 0,
+    workers: int = 2,
+    device: str = "",
+    database=None,
+    progress: bool | None = None,
+) -> Tuned:
+    """Searches a space for a kernel under `@tkw.wave(…)`, or one that `wave_compile` made.
+
+    Without a device times are those of the compiler's model. Then `moves` schedules of the longest loop of the best are tried by the
+    model alone, and the best of those compiled and checked like any candidate. `sizes` binds what only the launch knows.
+    Results stay in the database of `soliton tune` (`database=""`: nowhere), and the same call finds them again.
+    """
+    if strategy not in _native.strategies():
+        raise error("schedule-argument", f"found the strategy `{strategy}`, expected one of {', '.join(_native.strategies())}")
+    subject, path = Subject(kernel, options, sizes, schedule), str(_default_database() if database is None else database)
+    how: dict = {"strategy": strategy, "seed": seed, "budget": min(budget, len(space)), "generation": generation, "patience": patience, "measures": bool(device)}
+    settings = json.dumps({**how, "space": space._native.text, "moves": moves, "start": _start(space, subject)}, sort_keys=True)
+    tuning = _native.Tuning(path, _about(subject, device), settings)
+    times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
+    judges, line = _Judges(subject, device, workers), _Line(f"{subject.kernel._name} for {subject.options.target}", how["budget"], times, progress)
+    see = lambda found: line.see(Trial._of(found))  # noqa: E731
+    found = tuning.search(space._native, _start(space, subject), how, judges, see)
+    trials, best, moved = found["trials"], found["best"], {}
+    if best is not None and moves > 0:
+        choices = trials[best]["choices"]
+        moved = subject.loop(choices).moves(strategy, seed, moves, generation)
+        line.budget += len(moved["files"])
+        later = tuning.search_all([_native.candidate_text(choices, file) for file in moved["files"]], how, judges, see)
+        best = best if later["best"] is None else len(trials) + later["best"]
+        trials = trials + later["trials"]
+    tuning.end(found["ended"])
+    line.end()
+    every = [Trial._of(each) for each in trials]
+    return Tuned(subject.kernel._name, subject.options.target, times, every, None if best is None else every[best], found["ended"], tuning.run, path, moved, subject)

@@ -1,0 +1,80 @@
+"""What may be chosen: names with lists of values, and conditions on them.
+
+    Space().choice(BLOCK_M, [64, 128, 256]).choice("schedule", ["prefetch", "modulo"]).where(BLOCK_M * BLOCK_N <= 16384)
+
+| name | values |
+| --- | --- |
+| a symbol, or its name | numbers |
+| `schedule` | algorithms: `none`, `prefetch`, `modulo`, … |
+| `direct_copies` | `off`, `on` |
+| `mma` | `default`, or a matrix instruction |
+| `padded_rows` | `auto`, `on`, `off` |
+"""
+
+from __future__ import annotations
+
+from .. import _native
+from .._errors import error
+from .._symbols import to_expr
+
+OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows")
+
+
+def _name(symbol) -> str:
+    if isinstance(symbol, str):
+        return symbol
+    expr = to_expr(symbol)
+    if expr.kind != "symbol":
+        raise error("substitution-invalid", f"found `{symbol}` as a choice, expected a symbol or a name")
+    return expr.name
+
+
+def _value(text: str):
+    return int(text) if text.lstrip("-").isdigit() else text
+
+
+class Space:
+    """Choices and conditions; both return the space, so that they are said in one go."""
+
+    def __init__(self):
+        self._native = _native.Space()
+
+    def choice(self, name, values) -> Space:
+        """One of these values. Numbers have an order, words have none."""
+        words = [getattr(each, "name", each) for each in values]
+        self._native.choice(_name(name), [str(each).lower() if _name(name) == "schedule" else str(each) for each in words])
+        return self
+
+    def where(self, condition, text: str = "") -> Space:
+        """Only what meets a condition: an expression of symbols that is not 0, or a function of the choices by name."""
+        if callable(condition):
+            said = text or getattr(condition, "__name__", "a function")
+            self._native.where(said, lambda found: bool(condition({name: _value(value) for name, value in found.items()})))
+            return self
+        formula = to_expr(condition)
+        self._native.where(text or str(formula), lambda found: self._holds(formula, found))
+        return self
+
+    @staticmethod
+    def _holds(formula, found: dict) -> bool:
+        pairs = [(_native.symbol(name), to_expr(_value(value))) for name, value in found.items() if name not in OPTIONS]
+        value = formula._substitute(pairs).value
+        if value is None:
+            raise error("substitution-invalid", f"`where({formula})` is no number for {found}", "use choices of the space alone")
+        return value != 0
+
+    @property
+    def choices(self) -> dict:
+        """The values of each name."""
+        return {name: [_value(each) for each in values] for name, values in self._native.choices}
+
+    def __len__(self) -> int:
+        """Combinations, those included that conditions forbid."""
+        return self._native.size
+
+    def allows(self, **choices) -> bool:
+        """Whether the conditions hold."""
+        return self._native.allows({name: str(value) for name, value in choices.items()})
+
+    def __repr__(self) -> str:
+        return f"<space of {len(self)}: {', '.join(self.choices)}>"

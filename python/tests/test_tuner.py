@@ -1,0 +1,401 @@
+"""The tuner's own words: spaces and searches of kernels in Python, loops, validators, traces, and what is refused."""
+
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sympy")
+
+import soliton  # noqa: E402
+import soliton.lang as tkl  # noqa: E402
+import soliton.wave as tkw  # noqa: E402
+from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE  # noqa: E402
+from soliton.tuner import (  # noqa: E402
+    AttentionConfig,
+    Edge,
+    EdgeWeight,
+    Loop,
+    ScheduleOptimizer,
+    ScheduleValidator,
+    Space,
+    calculate_average_latency,
+    dump_schedule,
+    tune,
+    tune_attention,
+    write_trace,
+)
+from soliton.wave.compile import WaveCompileOptions, wave_compile  # noqa: E402
+
+M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+BLOCK_M, BLOCK_N, BLOCK_K = tkl.sym.BLOCK_M, tkl.sym.BLOCK_N, tkl.sym.BLOCK_K
+CONSTRAINTS = [tkw.WorkgroupConstraint(M, BLOCK_M, 0), tkw.WorkgroupConstraint(N, BLOCK_N, 1), tkw.TilingConstraint(K, BLOCK_K)]
+CONSTRAINTS += [tkw.WaveConstraint(M, BLOCK_M / 2), tkw.WaveConstraint(N, BLOCK_N / 2), tkw.HardwareConstraint(mma_type=tkw.MMAType.F32_16x16x16_F16)]
+
+
+@tkw.wave(CONSTRAINTS)
+def gemm(
+    a: tkl.Memory[M, K, SHARED_ADDRESS_SPACE, tkl.f16],
+    b: tkl.Memory[N, K, SHARED_ADDRESS_SPACE, tkl.f16],
+    c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+):
+    @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+    def repeat(acc):
+        return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+    tkw.write(repeat, c)
+
+
+def options(size=512, dynamic=(), **more):
+    subs = {M: size, N: size, K: size, BLOCK_M: 32, BLOCK_N: 32, BLOCK_K: 32}
+    return WaveCompileOptions(subs={s: v for s, v in subs.items() if s not in dynamic}, dynamic_symbols=list(dynamic), target="gfx942", **more)
+
+
+def space():
+    tiles = Space().choice(BLOCK_M, [32, 64]).choice("BLOCK_N", [32, 64]).choice("schedule", ["none", tkw.SchedulingType.MODULO])
+    return tiles.where(BLOCK_M * BLOCK_N <= 2048)
+
+
+# ---- Spaces and their search -------------------------------------------------------------------------------------------------
+
+
+def test_a_space_has_choices_and_conditions():
+    made = space().where(lambda found: found["schedule"] != "none" or found["BLOCK_M"] == 32)
+    assert made.choices == {"BLOCK_M": [32, 64], "BLOCK_N": [32, 64], "schedule": ["none", "modulo"]} and len(made) == 8
+    assert made.allows(BLOCK_M=64, BLOCK_N=32, schedule="modulo")
+    assert not made.allows(BLOCK_M=64, BLOCK_N=64, schedule="modulo")
+    assert not made.allows(BLOCK_M=64, BLOCK_N=32, schedule="none")
+
+
+@pytest.mark.parametrize("make", [lambda: Space().choice("M", []), lambda: Space().choice("M", [1]).choice(M, [2]), lambda: Space().choice(M + 1, [2])])
+def test_a_space_that_is_none_is_refused(make):
+    with pytest.raises(soliton.CompileError) as caught:
+        make()
+    assert caught.value.id == "substitution-invalid"
+
+
+def test_a_kernel_of_python_is_tuned_and_its_result_compiles(tmp_path):
+    tuned = tune(gemm, space(), options(), budget=6, moves=200, database=tmp_path / "t.db", progress=False)
+    assert tuned.times == "modelled" and len(tuned.trials) >= 6 and tuned.latency < tuned.trials[0].latency < math.inf
+    assert tuned.best.choices["schedule"] == "modulo" and tuned.moves["tried"] > 20
+    assert tuned.moves["cycles_best"] == tuned.moves["cycles_bound"] or tuned.moves["tried"] >= 200
+    assert "us modelled" in str(tuned) and "<svg" in tuned._repr_svg_() and "modelled" in tuned._repr_svg_()
+    chosen = tuned.options()
+    assert chosen.subs[BLOCK_M] == tuned.best.choices["BLOCK_M"]
+    a = np.random.default_rng(0).integers(-3, 4, (512, 512)).astype(np.float16)
+    c = np.zeros((512, 512), np.float32)
+    wave_compile(chosen, gemm)(a, a, c)
+    assert np.array_equal(c, a.astype(np.float32) @ a.astype(np.float32).T)
+
+
+def test_the_same_search_finds_everything_in_the_database(tmp_path):
+    first = tune(gemm, space(), options(), budget=4, database=tmp_path / "t.db", workers=1, progress=False)
+    again = tune(gemm, space(), options(), budget=4, database=tmp_path / "t.db", workers=4, progress=False)
+    assert not any(each.was_known for each in first.trials) and all(each.was_known for each in again.trials)
+    assert [each.hash for each in first.trials] == [each.hash for each in again.trials] and again.run == first.run
+    # Another kernel is another subject.
+    other = tune(gemm, space(), options(256), budget=4, database=tmp_path / "t.db", progress=False)
+    assert not any(each.was_known for each in other.trials)
+
+
+def test_more_workers_find_the_same():
+    found = [tune(gemm, space(), options(), budget=6, strategy="annealing", seed=3, workers=each, database="", progress=False) for each in (1, 4)]
+    assert [each.hash for each in found[0].trials] == [each.hash for each in found[1].trials]
+    assert [each.latency for each in found[0].trials] == [each.latency for each in found[1].trials]
+
+
+def test_what_a_filter_refuses_says_why():
+    tuned = tune(gemm, Space().choice(BLOCK_M, [32, 40, 4096]), options(), budget=3, strategy="random", database="", progress=False)
+    by = {each.choices["BLOCK_M"]: each for each in tuned.trials}
+    assert by[40].latency == math.inf and by[40].refused_by == "verifier" and by[40].why
+    assert by[4096].latency == math.inf and by[4096].refused_by in ("verifier", "resources") and by[4096].why
+    assert tuned.best.choices == {"BLOCK_M": 32} and sum(tuned.rejected().values()) == 2
+
+
+def test_a_wrong_answer_never_wins(monkeypatch):
+    from soliton.tuner._compiling import Subject
+
+    right = Subject._wrong
+    monkeypatch.setattr(Subject, "_wrong", lambda self, made, key: "wrong" if made.options.schedule is tkw.SchedulingType.MODULO else right(self, made, key))
+    tuned = tune(gemm, Space().choice("schedule", ["none", "modulo"]), options(), budget=2, database="", progress=False)
+    assert tuned.best.choices["schedule"] == "none" and tuned.rejected() == {"answer": 1}
+
+
+def test_sizes_that_only_the_launch_knows():
+    sizes = {M: 512, N: 512, K: 512}
+    fixed = tune(gemm, space(), options(schedule=tkw.SchedulingType.MODULO), budget=1, database="", progress=False)
+    dynamic = tune(gemm, space(), options(dynamic=[M, N, K], schedule=tkw.SchedulingType.MODULO), sizes=sizes, budget=1, database="", progress=False)
+    assert dynamic.latency == pytest.approx(fixed.latency, rel=0.5)
+
+
+def test_times_of_the_emulator_are_said_to_be_its_own():
+    tuned = tune(gemm, Space().choice("schedule", ["none", "modulo"]), options(64), budget=2, device="emulator", database="", progress=False)
+    assert tuned.times == "emulated" and "us emulated" in str(tuned) and tuned.best.result["measured_us"] > 0
+
+
+def test_the_progress_line_has_rate_best_bound_and_time_left(capsys):
+    tune(gemm, space(), options(), budget=2, database="", progress=True)
+    line = capsys.readouterr().err.split("\r")[-1]
+    for word in ("2 of 2 candidates", "a second", "us modelled", "bound", "s left"):
+        assert word in line
+
+
+@pytest.mark.parametrize(
+    "call, id",
+    [
+        (lambda: tune("gemm", space(), options()), "undefined-value"),
+        (lambda: tune(gemm, space(), options(), strategy="luck", database=""), "schedule-argument"),
+        (lambda: tune(gemm, space(), options(), device="cuda:7", database=""), "no-device"),
+        (lambda: tune(gemm, Space().choice("schedule", ["prefetch"]).where(M <= 3), options(), database=""), "substitution-invalid"),
+    ],
+)
+def test_what_cannot_be_tuned_is_refused(call, id):
+    with pytest.raises(soliton.CompileError) as caught:
+        call()
+    assert caught.value.id == id
+
+
+def test_a_schedule_that_is_none_is_refused_like_a_candidate():
+    tuned = tune(gemm, Space().choice("schedule", ["modulo", "wishful"]), options(), budget=2, database="", progress=False)
+    assert tuned.rejected() == {"verifier": 1} and "wishful" in next(each.why for each in tuned.trials if each.refused_by)
+
+
+DRIVER = pathlib.Path(os.environ.get("SOLITON_STAND_INS", "none")) / "libSolitonFakeCUDA.so"
+ON_A_GPU = """
+import numpy, soliton.lang as tkl, soliton.wave as tkw
+from soliton.tuner._compiling import Subject
+from soliton.tuner.attention import _device_for
+from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE
+
+M = tkl.sym.M
+
+@tkw.wave([tkw.WorkgroupConstraint(M, 64, 0), tkw.HardwareConstraint(vector_shapes={M: 64})])
+def copy(a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16], b: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+    tkw.write(tkw.read(a), b)
+
+subject = Subject(copy, tkw.WaveCompileOptions(subs={M: 1024}, target="sm_90a"))
+samples, launches = subject.measured({}, "", "cuda", 2, 5)
+assert len(samples) == 5 and launches > 1 and all(0 < each < 1e-3 for each in samples), (samples, launches)
+assert "is wrong in 64 of 64" in subject.answer({}, "", "cuda")[0]      # the stand-in computes nothing, which is noticed
+assert _device_for("sm_90a", None) == "cuda:0" and _device_for("gfx942", None) == "" and _device_for("sm_90a", "") == ""
+"""
+
+
+@pytest.mark.skipif(not DRIVER.exists(), reason="no stand-in for CUDA's driver was built: `ninja -C build SolitonFakeCUDA`")
+def test_a_gpu_is_measured_by_its_events_and_its_answers_are_checked(tmp_path):
+    """On a stand-in for the driver, which remembers launches and computes nothing."""
+    (tmp_path / "measure.py").write_text(ON_A_GPU)
+    environment = {**os.environ, "SOLITON_CUDA_LIBRARY": str(DRIVER), "SOLITON_HIP_LIBRARY": ""}
+    made = subprocess.run([sys.executable, str(tmp_path / "measure.py")], env=environment, capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+
+
+# ---- Loops and validators -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def loop():
+    return Loop(gemm, options(schedule=tkw.SchedulingType.MODULO))
+
+
+def test_a_loop_has_nodes_edges_and_a_modelled_time(loop):
+    assert len(loop.nodes) > 4 and loop.name == "K" and loop.algorithm == "modulo"
+    assert 0 < loop.bound <= loop.modelled(loop.schedule) < 1e-3
+    assert all(loop.schedule[e._to] + e.weight.iteration_difference * loop.initiation_interval - loop.schedule[e._from] >= e.weight.delay for e in loop.edges)
+    assert sum(node.rrt.sum(0) for node in loop.nodes).tolist() == loop.rrt(loop.schedule).sum(0).tolist()
+
+
+def test_a_validator_takes_any_objects():
+    """load -> mul (4 cycles), mul -> add (1), one unit of memory and one of arithmetic, an iteration every 2 cycles."""
+    tables = {"load": [[1, 0]], "mul": [[0, 1]], "add": [[0, 1]]}
+    edges = [Edge("load", "mul", EdgeWeight(0, 4)), ("mul", "add", 0, 1)]
+    make = lambda schedule: ScheduleValidator(schedule, 2, list(tables), [1, 1], tables.get, edges, 2)  # noqa: E731
+    validator = make({"load": 0, "mul": 4, "add": 5})
+    success, schedule, why = validator.attempt_move("load", 2)
+    assert success and why == "" and schedule["mul"] - schedule["load"] == 4 and schedule["add"] - schedule["mul"] == 1
+    assert validator.get_current_schedule_state()[0] == {"load": 0, "mul": 4, "add": 5}
+    validator.commit_move(schedule, validator.rrt_of(schedule))
+    assert validator.get_current_schedule_state()[0] == schedule
+    success, same, why = validator.attempt_move("add", schedule["mul"] + 4)
+    assert not success and "resource 1" in why and same == schedule
+    with pytest.raises(soliton.CompileError) as caught:
+        validator.commit_move(schedule, np.zeros((2, 2), dtype=int))
+    assert caught.value.id == "schedule-argument"
+    for bad, id in [({"load": 0, "mul": 3, "add": 5}, "schedule-dependence"), ({"load": 0, "mul": 4}, "schedule-missing-op"), ({"load": 0, "mul": 4, "sub": 5}, "schedule-unknown-op")]:
+        with pytest.raises(soliton.CompileError) as caught:
+            make(bad)
+        assert caught.value.id == id
+
+
+def test_tighter_limits_and_more_edges_of_a_loop_count(loop):
+    first, last = (pick(loop.nodes, key=lambda node: loop.schedule[node]) for pick in (min, max))
+    more = [*loop.edges, (last, first, 0, 1)]
+    with pytest.raises(soliton.CompileError):
+        ScheduleValidator(loop.schedule, loop.initiation_interval, loop.nodes, loop.resource_limits, lambda node: node.rrt, more, len(loop.resource_names))
+    with pytest.raises(soliton.CompileError) as caught:
+        ScheduleValidator(loop.schedule, loop.initiation_interval, loop.nodes, [1], lambda node: node.rrt, loop.edges, len(loop.resource_names))
+    assert caught.value.id == "schedule-argument"
+
+
+def test_patience_counts_iterations_without_an_improvement_only(loop):
+    calls = []
+    slower = lambda schedule: calls.append(1) or float(len(calls))  # noqa: E731
+    result = ScheduleOptimizer(loop.validator(), slower, random_seed=1).optimize(100, 5, verbose=False)
+    assert result.iterations == 5 and result.ended == "no_improvement" and result.improvement_history == [1.0]
+    faster = lambda schedule: calls.append(1) or -float(len(calls))  # noqa: E731
+    result = ScheduleOptimizer(loop.validator(), faster, random_seed=1, bound=-math.inf).optimize(60, 30, verbose=False)
+    assert len(result.improvement_history) > 2 and result.ended == "iterations"
+
+
+def test_what_a_measurement_raises_reaches_its_caller(loop):
+    with pytest.raises(ZeroDivisionError):
+        ScheduleOptimizer(loop.validator(), lambda schedule: 1 / 0).optimize()
+
+
+@pytest.mark.parametrize("wrong", [{"num_stages": 99}, {"resource_reservations": [[9]]}, {"resource_names": ["luck"]}, {"schedule": {"load": 0}}])
+def test_a_schedule_file_says_only_what_is_so(loop, tmp_path, wrong):
+    right = {"schedule": loop.schedule, "initiation_interval": loop.initiation_interval, "num_stages": loop.num_stages(loop.schedule), "dump_file": tmp_path / "s.txt"}
+    dump_schedule(**right, resource_reservations=loop.rrt(loop.schedule), resource_names=loop.resource_names)
+    assert (tmp_path / "s.txt").exists()
+    with pytest.raises(soliton.CompileError) as caught:
+        dump_schedule(**{**right, **wrong})
+    assert caught.value.id == "schedule-argument"
+
+
+def test_a_kernel_without_a_loop_is_refused():
+    @tkw.wave([tkw.WorkgroupConstraint(M, 64, 0), tkw.HardwareConstraint(vector_shapes={M: 64})])
+    def copy(a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16], b: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+        tkw.write(tkw.read(a), b)
+
+    with pytest.raises(soliton.CompileError) as caught:
+        Loop(copy, WaveCompileOptions(subs={M: 64}, target="gfx942"))
+    assert caught.value.id == "schedule-unsuitable"
+
+
+# ---- Attention ----------------------------------------------------------------------------------------------------------------
+
+SMALL = {"num_heads": 2, "seq_len_q": 128, "seq_len_k": 256, "num_iterations": 3, "num_warmup": 1}
+
+
+def outcome(folder):
+    (made,) = folder.iterdir()
+    return made, json.loads((made / "final_results.json").read_text())
+
+
+def test_every_field_of_the_configuration_counts(tmp_path):
+    """Schedules to start from, sizes, dynamic ones and batches each change what is tuned."""
+    kinds = [tkw.SchedulingType.NONE, tkw.SchedulingType.PREFETCH, tkw.SchedulingType.MODULO]
+    loops = [Loop(*AttentionConfig(**SMALL, enable_scheduling=kind).kernel("gfx942")) for kind in kinds]
+    assert [each.algorithm for each in loops] == ["none", "prefetch", "modulo"]
+    assert len({each.modelled(each.schedule) for each in loops}) == 3
+    longer = Loop(*AttentionConfig(**{**SMALL, "seq_len_k": 512}).kernel("gfx942"))
+    assert longer.modelled(longer.schedule) > loops[2].modelled(loops[2].schedule)
+    kernel, options, sizes = AttentionConfig(**SMALL, dynamic_dims=True, batch_size=3).kernel("gfx942")
+    assert {str(each) for each in options.dynamic_symbols} == {"B", "M", "N", "K2"} and {str(k): v for k, v in sizes.items()}["B"] == 6
+    dynamic = Loop(kernel, options, sizes)
+    assert 0 < dynamic.modelled(dynamic.schedule) < 1e-3
+
+
+def test_sizes_of_the_launch_are_tuned_too(tmp_path):
+    config = AttentionConfig(**{**SMALL, "seq_len_k": 512}, dynamic_dims=True)
+    schedule, latency = tune_attention(config, tmp_path, max_iterations=3, target="gfx942")
+    made, final = outcome(tmp_path)
+    assert 0 < latency < 1e-3 and final["config"]["dynamic_dims"] is True and len(schedule) > 50
+
+
+def test_a_start_that_does_not_run_says_why(tmp_path):
+    """The template assumes more than four tiles of keys where their number is dynamic."""
+    _, latency = tune_attention(AttentionConfig(**SMALL, dynamic_dims=True), tmp_path, max_iterations=1, target="gfx942")
+    made, final = outcome(tmp_path)
+    assert latency == math.inf and final["best_latency_seconds"] is None
+    assert "refused: " in (made / "tuning.log").read_text().splitlines()[0]
+    assert json.loads((made / "tuning_history.json").read_text())[0]["why"]
+
+
+def test_latencies_of_the_emulator_are_measured_there_and_say_so(tmp_path):
+    config = AttentionConfig(**{**SMALL, "num_heads": 1, "seq_len_q": 64, "seq_len_k": 128})
+    _, latency = tune_attention(config, tmp_path, max_iterations=1, target="gfx942", device="emulator")
+    made, final = outcome(tmp_path)
+    assert final["times"] == "emulated" and latency > 1e-4  # an emulator is no GPU
+    assert "us emulated" in (made / "tuning.log").read_text()
+    assert calculate_average_latency(made / "traces" / "trace_0000.rpd") > 1e-4
+
+
+def test_a_modelled_schedule_spills_no_more_than_the_first(tmp_path, monkeypatch):
+    from soliton.tuner._compiling import Subject
+
+    model, calls = Subject.model, []
+
+    def spilling(self, choices, schedule):
+        calls.append(1)
+        spilled = 8 if len(calls) < 3 else 16
+        return json.dumps({**json.loads(model(self, choices, schedule)), "refused_by": "compiled", "why": f"{spilled} bytes of registers are spilled", "spill_bytes": spilled})
+
+    monkeypatch.setattr(Subject, "model", spilling)
+    _, latency = tune_attention(AttentionConfig(**SMALL), tmp_path, max_iterations=60, max_no_improvement=60, target="gfx942")
+    made, final = outcome(tmp_path)
+    assert "spills 8 bytes of registers, which the model does not count" in (made / "tuning.log").read_text()
+    assert latency < final["initial_latency_seconds"] and len(final["improvement_history_seconds"]) == 2  # the second one still spills 8
+    assert any(each["why"].startswith("16 bytes") for each in json.loads((made / "tuning_history.json").read_text()))
+
+
+def test_who_measures_best_has_to_win_again(tmp_path, monkeypatch):
+    """Every second measurement is of the best so far, which here is as fast as the others: nobody wins twice."""
+    from soliton.tuner._compiling import Subject
+
+    config, seconds = AttentionConfig(**SMALL), iter([9e-6] + [8e-6, 7e-6, 8e-6] * 40)
+    monkeypatch.setattr(Subject, "measured", lambda *_: ([next(seconds)] * 3, 1))
+    monkeypatch.setattr(Subject, "answer", lambda *_: ("", ""))
+    _, latency = tune_attention(config, tmp_path, max_iterations=20, target="gfx942", device="emulator")
+    made, final = outcome(tmp_path)
+    assert latency == final["initial_latency_seconds"] == 9e-6 and len(list((made / "traces").iterdir())) == 1
+
+
+def test_a_compilation_that_fails_is_infinity_and_says_why(tmp_path, monkeypatch):
+    from soliton.tuner._compiling import Subject
+
+    model, calls = Subject.model, []
+
+    def failing(self, choices, schedule):
+        calls.append(1)
+        if len(calls) > 1:
+            raise soliton._errors.error("register-spill", "it does not fit")
+        return model(self, choices, schedule)
+
+    monkeypatch.setattr(Subject, "model", failing)
+    _, latency = tune_attention(AttentionConfig(**SMALL), tmp_path, max_iterations=60, max_no_improvement=60, target="gfx942")
+    made, final = outcome(tmp_path)
+    failed = [each for each in json.loads((made / "tuning_history.json").read_text()) if each["why"] == "it does not fit"]
+    assert failed and all(each["latency_seconds"] is None for each in failed) and latency == final["initial_latency_seconds"]
+
+
+# ---- Traces -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_trace_has_every_launch_and_every_view(tmp_path):
+    import sqlite3
+
+    write_trace(tmp_path / "t.rpd", "gemm", [2e-6, 2e-6, 5e-6], times="measured", device="cuda:0", launches=20)
+    assert calculate_average_latency(tmp_path / "t.rpd", "gemm") == pytest.approx(3e-6)
+    file = sqlite3.connect(tmp_path / "t.rpd")
+    about = dict(file.execute("SELECT tag, value FROM rocpd_metadata"))
+    assert about["schema_version"] == "3" and about["gpu_stride"] == "1000" and about["pid_stride"] == "10000000" and about["times"] == "measured"
+    assert file.execute("SELECT string FROM rocpd_string WHERE id = 1").fetchone() == ("",)
+    assert file.execute("SELECT Name, TotalCalls, TotalDuration_us, Ave_us FROM top").fetchall() == [("gemm", 3, 9, 3.0)]
+    assert file.execute("SELECT count(DISTINCT start) FROM rocpd_op").fetchone() == (3,)
+    assert {row[0] for row in file.execute("SELECT args FROM api")} == {"mean of 20 launches"}
+    for view in "api op busy top kernel copy copyop stackframe napi nop".split():
+        file.execute(f"SELECT * FROM {view}").fetchall()
+
+
+def test_what_no_trace_has_is_refused(tmp_path):
+    write_trace(tmp_path / "t.rpd", "gemm", [2e-6], times="measured", device="cuda:0")
+    for call in (lambda: calculate_average_latency(tmp_path / "t.rpd", "other"), lambda: write_trace(tmp_path / "u.rpd", "x", [1.0], times="guessed", device="")):
+        with pytest.raises(soliton.CompileError) as caught:
+            call()
+        assert caught.value.id == "schedule-argument"

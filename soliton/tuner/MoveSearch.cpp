@@ -1,0 +1,105 @@
+#include "soliton/tuner/MoveSearch.h"
+
+#include "soliton/schedule/Starts.h"
+#include "soliton/tuner/ScheduleDomain.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+
+namespace soliton::tune {
+
+namespace {
+
+/// Schedules that are compiled and checked in the end: the model's best may not be the code's.
+constexpr size_t kFinalists = 6;
+
+class MoveSearch {
+public:
+  MoveSearch(TunedLoop &loop, const MoveOptions &options)
+      : options(options), problem(loop.problem()), cost(loop.cost()) {
+    moves.loop = problem.loop;
+    moves.before = cost.of(loop.loop().schedule, loop.loop().program).cycles;
+    moves.bound = cost.bound();
+  }
+
+  void run() {
+    auto began = std::chrono::steady_clock::now();
+    std::vector<sched::Start> starts = sched::findStarts(problem, cost);
+    std::erase_if(
+        starts, [&](const sched::Start &start) { return ScheduleDomain::whyNot(problem, start.schedule).has_value(); });
+    if (starts.empty()) {
+      moves.whyNot = "no algorithm finds a schedule to start from";
+      return;
+    }
+    moves.start = starts.front().name;
+    moves.began = moves.best = starts.front().modelled.cycles;
+    domain.emplace(problem, starts.front().schedule);
+    // A point of its own for each schedule that an algorithm found, so that they can win too.
+    for (const sched::Start &start : starts)
+      consider(domain->pointOf(start.schedule));
+    SearchOptions each{options.seed, options.moves, options.generation};
+    std::unique_ptr<Search> search = makeSearch(options.strategy, *domain, each);
+    while (moves.tried < options.moves && moves.best > moves.bound) {
+      std::vector<double> costs;
+      for (const Point &point : search->propose())
+        costs.push_back(consider(point));
+      search->learn(costs);
+    }
+    moves.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  }
+
+  std::vector<sched::Schedule> finalists() const {
+    std::vector<sched::Schedule> list;
+    for (const auto &[score, point] : best)
+      list.push_back(domain->presentable(point));
+    return list;
+  }
+
+  Moves moves;
+
+private:
+  double consider(const Point &point) {
+    sched::Modelled modelled = cost.of(domain->scheduleOf(point));
+    ++moves.tried;
+    moves.refused += !modelled.accepted;
+    if (!modelled.accepted)
+      return kRefused;
+    if (moves.curve.empty() || modelled.cycles < moves.best)
+      moves.curve.emplace_back(moves.tried, std::min(modelled.cycles, moves.best));
+    moves.best = std::min(moves.best, modelled.cycles);
+    best.emplace(std::pair(modelled.score(), moves.tried), point);
+    // One of each score: points that differ in nothing that counts are many.
+    auto place = best.find({modelled.score(), moves.tried});
+    if (place != best.begin() && std::prev(place)->first.first == modelled.score())
+      best.erase(place);
+    while (best.size() > kFinalists)
+      best.erase(std::prev(best.end()));
+    return modelled.score();
+  }
+
+  const MoveOptions &options;
+  const sched::Problem &problem;
+  sched::LoopCost &cost;
+  std::optional<ScheduleDomain> domain;
+  /// By score and number.
+  std::map<std::pair<double, int64_t>, Point> best;
+};
+
+} // namespace
+
+Moves searchMoves(TunedLoop &loop, const MoveOptions &options) {
+  if (std::optional<std::string> why = ScheduleDomain::whyNot(loop.problem(), loop.loop().schedule)) {
+    Moves none;
+    none.loop = loop.problem().loop;
+    none.whyNot = "schedule `" + loop.loop().schedule.algorithm + "` is not moved: " + *why;
+    return none;
+  }
+  MoveSearch search(loop, options);
+  search.run();
+  for (const sched::Schedule &schedule : search.finalists())
+    search.moves.files.push_back(loop.fileOf(schedule));
+  return std::move(search.moves);
+}
+
+} // namespace soliton::tune

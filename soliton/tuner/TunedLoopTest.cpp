@@ -1,0 +1,119 @@
+// What a launch is known to be before it happens, and a loop as a search sees it.
+#include "soliton/tuner/TunedLoop.h"
+#include "soliton/driver/LoopLaunch.h"
+#include "soliton/tuner/KernelJudge.h"
+#include "soliton/tuner/ScheduleValidator.h"
+#include "soliton/tuner/TestLoops.h"
+
+#include "gtest/gtest.h"
+
+namespace soliton::tune {
+namespace {
+
+const kernels::KernelEntry &gemm() {
+  return *kernels::findKernel("gemm");
+}
+Kernel gemmKernel() {
+  return gemm().build(gemm().variants.front());
+}
+
+/// GEMM of these sizes with its own tiles.
+lang::Substitutions bindings(int64_t size) {
+  lang::Substitutions subs;
+  for (const char *name : {"M", "N", "K"})
+    subs.emplace_back(sym::Expr::symbol(name), size);
+  for (const kernels::DefaultSize &tile : gemm().tilesFor(gemm().variants.front(), *findTarget("gfx942")))
+    subs.emplace_back(sym::Expr::symbol(tile.name), tile.value);
+  for (const auto &derived : gemm().derivedSubs())
+    subs.push_back(derived);
+  return subs;
+}
+
+CompileOptions optionsFor(lang::Substitutions subs, std::string schedule, bool isDynamic = false) {
+  CompileOptions options{.target = "gfx942", .subs = std::move(subs)};
+  options.schedule.name = std::move(schedule);
+  options.schedule.reportsNone = true;
+  options.cache = false;
+  if (isDynamic) {
+    options.dynamic = {sym::Expr::symbol("M"), sym::Expr::symbol("N"), sym::Expr::symbol("K")};
+    options.subs.erase(options.subs.begin(), options.subs.begin() + 3);
+  }
+  return options;
+}
+
+TEST(LoopLaunch, SizesOfTheLaunchCountLikeThoseOfTheCompilation) {
+  Kernel kernel = gemmKernel();
+  std::vector<sched::Launch> launches;
+  for (bool isDynamic : {false, true}) {
+    CompileAttempt attempt =
+        compileImage(kernel, optionsFor(bindings(512), "modulo", isDynamic), rt::ImageKind::emulator);
+    ASSERT_TRUE(attempt);
+    launches.push_back(launchOf(&kernel, *attempt.result, attempt.result->loops.front(), bindings(512)));
+  }
+  int64_t blockK = *valueOf(sym::Expr::symbol("BLOCK_K"), bindings(512));
+  EXPECT_EQ(launches[0].iterations, 512 / blockK);
+  EXPECT_GT(launches[0].workgroups, 1);
+  EXPECT_EQ(launches[1].iterations, launches[0].iterations);
+  EXPECT_EQ(launches[1].workgroups, launches[0].workgroups);
+}
+
+TEST(LoopLaunch, SmallSizesHaveSixIterationsAndARaggedRest) {
+  auto subs = bindings(4096);
+  auto tile = [&](const char *name) { return *valueOf(sym::Expr::symbol(name), subs); };
+  std::map<std::string, int64_t> aligned = smallSizes(gemmKernel(), subs, 0),
+                                 ragged = smallSizes(gemmKernel(), subs, 13);
+  EXPECT_EQ(aligned.at("K"), 6 * tile("BLOCK_K"));
+  EXPECT_EQ(aligned.at("M"), tile("BLOCK_M"));
+  EXPECT_EQ(ragged.at("K"), aligned.at("K") + 13);
+  EXPECT_EQ(ragged.at("N"), aligned.at("N") + 13);
+  // What is smaller than that stays as it is.
+  EXPECT_EQ(smallSizes(gemmKernel(), bindings(16), 13).at("M"), 16);
+}
+
+TEST(KernelJudge, ModelsWhatCompilesAndSaysWhyNotWhereItDoesNot) {
+  Kernel kernel = gemmKernel();
+  auto judged = [&](const lang::Substitutions &subs) {
+    return judgeByModel({[&](rt::ImageKind kind) { return compileImage(kernel, optionsFor(subs, "modulo"), kind); },
+                         [&](const CompileResult &made, const sched::LoopReport &loop) {
+                           return launchOf(&kernel, made, loop, subs);
+                         }});
+  };
+  Result good = judged(bindings(512));
+  EXPECT_EQ(good.refusedBy, "") << good.why;
+  EXPECT_GT(good.modelledMicroseconds, 0);
+  EXPECT_GE(good.cycles, good.bound);
+  EXPECT_GT(good.registers, 0);
+  lang::Substitutions large = bindings(4096);
+  for (auto &[symbol, value] : large)
+    if (symbol.symbolName() == "BLOCK_K")
+      value = 4096;
+  Result bad = judged(large);
+  EXPECT_EQ(bad.refusedBy, "resources") << bad.why;
+  EXPECT_NE(bad.why.find("shared"), std::string::npos) << bad.why;
+  EXPECT_EQ(bad.cost(), std::numeric_limits<double>::infinity());
+}
+
+class InCycles : public ::testing::TestWithParam<const char *> {};
+
+TEST_P(InCycles, ASearchCanStartFromWhatTheAlgorithmFound) {
+  std::vector<sched::LoopReport> loops = {testing::loopOf({"attention", "gfx942", GetParam()})};
+  TunedLoop loop(loops, *findTarget("gfx942"), {{.workgroups = 128, .waves = 4, .iterations = 8}});
+  std::string whyNot;
+  std::optional<sched::Schedule> start = loop.inCycles(whyNot);
+  ASSERT_TRUE(start) << whyNot;
+  EXPECT_EQ(start->timing, sched::Timing::Cycles);
+  ScheduleValidator validator(loop.problem(), *start);
+  int op = 0;
+  while (!start->slots[op].scheduled())
+    ++op;
+  // To where it is: nothing is in the way, and the verifier agrees.
+  EXPECT_TRUE(validator.attemptMove(op, start->time(op))) << validator.attemptMove(op, start->time(op)).error;
+  EXPECT_TRUE(loop.cost().of(*start).accepted);
+  EXPECT_NE(loop.fileOf(*start).find("soliton-schedule 2"), std::string::npos);
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, InCycles,
+                         ::testing::Values("none", "prefetch", "four_stage", "prefetch_attention", "modulo", "list"));
+
+} // namespace
+} // namespace soliton::tune
