@@ -460,6 +460,28 @@ TEST_P(Gpu, ImagesOfOtherKindsAreRefused) {
   expectError([&] { device->load(wrong); }, DiagId::ImageMismatch, "compiled for `" + wrong.target + "`, found `");
 }
 
+TEST_P(Gpu, LaunchesAreRecordedOnceAndReplayed) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(image());
+  DeviceBuffer buffer(*device, 32 * 256);
+  std::array<Argument, 3> arguments = {buffer.tensor(DType::f32, {32, 64}), buffer.tensor(DType::f32, {32, 64}), 1.0};
+  TimingOptions options{.warmup = 2, .repetitions = 6, .launchesPerSample = 5};
+  options.replays = true;
+  Timing timing = measure(*device, *kernel, arguments, options);
+  EXPECT_TRUE(timing.isReplayed);
+  // Two to warm up and five for the graph; one replay to warm up and one for each sample.
+  EXPECT_EQ(fake->launches.size(), 7u);
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuGraphLaunch"), 7);
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuGraphExecDestroy"), 1);
+  EXPECT_EQ(fake->streams, 0);
+  // What fails while it is recorded is said, and the recording ends.
+  fake->calls.clear();
+  fake->failing = "cuGraphInstantiate";
+  fake->status = 1;
+  expectError([&] { measure(*device, *kernel, arguments, options); }, DiagId::DriverError, "instantiation of a graph");
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuStreamEndCapture"), 1);
+}
+
 TEST_P(Gpu, MeasuresTheMedian) {
   std::shared_ptr<Device> device = first();
   auto kernel = device->load(image());
