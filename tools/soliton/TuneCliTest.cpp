@@ -1,6 +1,8 @@
 // soliton tune, from words to a winner; in this process (`--workers 0`): scripts/attack_tuner.py has the others.
 #include "tools/soliton/TestCli.h"
 
+#include <cstdlib>
+
 namespace soliton::cli {
 namespace {
 
@@ -102,17 +104,98 @@ TEST_F(TuneCli, ConditionsHold) {
 }
 
 TEST_F(TuneCli, MistakesAreSaid) {
-  expectUsage(words({"--strategy", "hillclimbing"}), {"unknown strategy", "did you mean `hill_climbing`"});
-  expectUsage(words({"--space", "BLOCK_M"}), {"--space BLOCK_M", "NAME=VALUE"});
-  expectUsage(words({"--space", "BLOCK_M="}), {"has no values"});
-  expectUsage(words(with({"--where", "BLOCK_M <"})), {"--where", "formula"});
-  expectUsage(words(with({"--where", "NOTHING > 2"})), {"--where", "NOTHING"});
-  expectUsage(words(with({"--resume"})), {"--resume", "expected a run of these settings"});
-  expectUsage({"tune", "best", "nobody", "--database", path("tuning.db")}, {"no run `nobody`"});
-  expectUsage({"tune", "import", "--database", path("tuning.db")}, {"without a file"});
+  auto expect = [&](const std::vector<std::string> &arguments, const std::string &id,
+                    const std::vector<std::string> &more) {
+    Said said = soliton(arguments);
+    EXPECT_EQ(said.code, 2) << said.out;
+    EXPECT_NE(said.err.find("[" + id + "]"), std::string::npos) << id << " in\n" << said.err;
+    EXPECT_NE(said.err.find("\n  hint: "), std::string::npos) << said.err;
+    for (const std::string &word : more)
+      EXPECT_NE(said.err.find(word), std::string::npos) << word << " in\n" << said.err;
+    std::vector<std::string> asked = arguments;
+    asked.push_back("--json");
+    nlohmann::json machine = soliton(asked).parsed();
+    EXPECT_EQ(machine.at("ok"), false);
+    EXPECT_EQ(machine.at("diagnostics")[0].at("id"), id);
+  };
+  expect(words({"--strategy", "hillclimbing"}), "tune-strategy", {"unknown strategy", "did you mean `hill_climbing`"});
+  expect(words({"--space", "BLOCK_M"}), "tune-space", {"--space BLOCK_M", "NAME=VALUE"});
+  expect(words({"--space", "BLOCK_M="}), "tune-space", {"has no values"});
+  expect(words({"--space", "BLOCK_M=32", "--space", "BLOCK_M=64"}), "tune-space", {"`BLOCK_M` twice"});
+  expect(words(with({"--where", "BLOCK_M > 64"})), "tune-space", {"meets its conditions", "4 combinations"});
+  expect(words(with({"--where", "BLOCK_M <"})), "tune-where", {"--where", "formula"});
+  expect(words(with({"--where", "NOTHING > 2"})), "tune-where", {"--where", "NOTHING"});
+  expect(words(with({"--resume"})), "tune-resume", {"--resume", "expected a run of these settings"});
+  auto workers = [&](const std::string &said) {
+    return std::vector<std::string>{"tune", "gemm", "--workers", said, "--database", path("tuning.db")};
+  };
+  expect(workers("many"), "tune-workers", {"`--workers many`", "`local:N`"});
+  expect(workers("local:300"), "tune-workers", {"up to 256"});
+  expect({"tune", "best", "nobody", "--database", path("tuning.db")}, "tune-run", {"no run `nobody`"});
+  expect({"tune", "import", "--database", path("tuning.db")}, "tune-import", {"without a file"});
+  write("lines", "{}\n");
+  expect({"tune", "import", path("lines"), "--database", path("tuning.db")}, "tune-import", {path("lines") + ":1:1: "});
   write("text.db", std::string(200, 'x'));
-  expectUsage({"tune", "list", "--database", path("text.db")},
-              {"text.db", "expected a file that `soliton tune` wrote"});
+  expect({"tune", "list", "--database", path("text.db")}, "tune-database",
+         {path("text.db") + ":1:1: ", "expected a file that `soliton tune` wrote"});
+}
+
+/// A Python without Ray, and something that is no Python.
+TEST_F(TuneCli, WithoutRayThatIsSaid) {
+  std::vector<std::string> asked = {"tune", "gemm", "--workers", "ray://auto", "--database", path("tuning.db")};
+  auto expect = [&](const std::string &python, const std::string &message) {
+    setenv("SOLITON_PYTHON", python.c_str(), 1);
+    Said said = soliton(asked);
+    unsetenv("SOLITON_PYTHON");
+    EXPECT_EQ(said.code, 2);
+    EXPECT_NE(said.err.find("[tune-ray]"), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find(message), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find("hint: `python3 -m pip install ray`"), std::string::npos) << said.err;
+  };
+  expect("/no/such/python", "exit code 127");
+  // An isolated Python has nothing that somebody installed for this one.
+  std::string isolated = write("python", "#!/bin/sh\nshift\nexec /usr/bin/env python3 -I -S -c \"$@\"\n");
+  std::filesystem::permissions(isolated, std::filesystem::perms::owner_all);
+  expect(isolated, "Ray is not installed");
+  expect(write("no-python", "text"), "exit code 127");
+}
+
+/// Cluster devices are others than this machine's, so nobody knows their chip here.
+TEST_F(TuneCli, DevicesOfAClusterNeedATarget) {
+  Said said = soliton({"tune", "gemm", "--workers", "ray://auto", "--device", "cuda", "--database", path("tuning.db")});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_NE(said.err.find("without `--target`"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("[tune-ray]"), std::string::npos) << said.err;
+}
+
+/// What a run leaves for `auto`: taken on the device that measured it, unless that is forbidden.
+TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
+  setenv("SOLITON_CACHE_DIR", path("cache").c_str(), 1);
+  unsetenv("SOLITON_TUNED");
+  const std::vector<std::string> kernel = {"gemm", "--target", "gfx942", "--size", "M=64,N=128,K=128"};
+  auto run = [&](const std::string &command, std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    more.insert(more.begin(), command);
+    more.push_back("--json");
+    return soliton(more);
+  };
+  std::vector<std::string> tune = {"--workers", "0",        "--database", path("auto.db"), "--moves",
+                                   "0",         "--budget", "2",          "--space",       "schedule=prefetch,modulo"};
+  std::vector<std::string> measured = tune;
+  measured.insert(measured.end(), {"--device", "emulator"});
+  Said said = run("tune", tune);
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.parsed().at("auto").get<std::string>().find("takes it where `--tuned modelled`"), std::string::npos);
+  auto remarks = [&](const std::vector<std::string> &more) { return run("run", more).out; };
+  EXPECT_EQ(remarks({}).find("a tuned result"), std::string::npos);
+  EXPECT_NE(remarks({"--tuned", "modelled"}).find("took a tuned result: run 1 of "), std::string::npos);
+  said = run("tune", measured);
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.parsed().at("auto").get<std::string>().find("takes it from now on"), std::string::npos) << said.out;
+  EXPECT_NE(remarks({}).find("us measured on "), std::string::npos) << remarks({});
+  EXPECT_EQ(remarks({"--tuned", "off"}).find("a tuned result"), std::string::npos);
+  EXPECT_EQ(remarks({"--schedule", "modulo"}).find("a tuned result"), std::string::npos);
+  unsetenv("SOLITON_CACHE_DIR");
 }
 
 } // namespace
