@@ -63,7 +63,7 @@ protected:
   template <typename T>
   T parameter(size_t offset, size_t launch = 0) const {
     T value;
-    std::memcpy(&value, fake->launches.at(launch).block.data() + offset, sizeof(T));
+    std::memcpy(static_cast<void *>(&value), fake->launches.at(launch).block.data() + offset, sizeof(T));
     return value;
   }
 
@@ -76,8 +76,8 @@ protected:
 void playScale(const std::byte *block) {
   float *in, *out, factor;
   int32_t rows;
-  std::memcpy(&in, block, 8);
-  std::memcpy(&out, block + 8, 8);
+  std::memcpy(static_cast<void *>(&in), block, 8);
+  std::memcpy(static_cast<void *>(&out), block + 8, 8);
   std::memcpy(&factor, block + 16, 4);
   std::memcpy(&rows, block + 20, 4);
   for (int i = 0; i < rows * 64; ++i)
@@ -284,9 +284,9 @@ static KernelImage twoKernels(KernelImage image) {
 static void playTwoKernels(const std::string &entry, const std::byte *block) {
   float *in, *out, *workspace;
   int32_t rows;
-  std::memcpy(&in, block, 8);
-  std::memcpy(&out, block + 8, 8);
-  std::memcpy(&workspace, block + 16, 8);
+  std::memcpy(static_cast<void *>(&in), block, 8);
+  std::memcpy(static_cast<void *>(&out), block + 8, 8);
+  std::memcpy(static_cast<void *>(&workspace), block + 16, 8);
   std::memcpy(&rows, block + 28, 4);
   float *count = workspace + rows * 64;
   for (int i = 0; i < rows * 64; ++i)

@@ -12,7 +12,9 @@ namespace {
 Telemetry ofCuda(const char *nvml) {
   setenv("SOLITON_NVML_LIBRARY", nvml, 1);
   setenv("SOLITON_CUDA_LIBRARY", SOLITON_FAKE_CUDA, 1);
-  return readTelemetry({.kind = DeviceKind::cuda, .index = 0, .name = "Fake GPU"});
+  DeviceInfo device;
+  device.kind = DeviceKind::cuda;
+  return readTelemetry(device);
 }
 
 [[noreturn]] void leaveWith(bool isRight) {

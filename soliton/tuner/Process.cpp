@@ -91,11 +91,11 @@ std::string Process::end(double graceSeconds) {
   close(in);
   close(out);
   int status = 0;
-  constexpr double kStep = 0.01;
+  constexpr int kStepsASecond = 100;
   siginfo_t state = {};
-  for (double waited = 0; waited < graceSeconds && state.si_pid == 0; waited += kStep) {
+  for (int step = 0; step < graceSeconds * kStepsASecond && state.si_pid == 0; ++step) {
     waitid(P_PID, static_cast<id_t>(process), &state, WEXITED | WNOHANG | WNOWAIT);
-    usleep(static_cast<useconds_t>(kStep * 1e6));
+    usleep(1'000'000 / kStepsASecond);
   }
   // It may have ended by itself, and then says how.
   if (waitpid(process, &status, WNOHANG) == 0) {

@@ -127,8 +127,11 @@ Json movesJson(const Moves &moves) {
           {"start", moves.start},
           {"tried", moves.tried},
           {"refused", moves.refused},
+          {"buffers_tried", moves.buffersTried},
           {"seconds", moves.seconds},
           {"per_second", moves.seconds > 0 ? static_cast<double>(moves.tried) / moves.seconds : 0},
+          {"per_processor_second",
+           moves.processorSeconds > 0 ? static_cast<double>(moves.tried) / moves.processorSeconds : 0},
           {"cycles_before", moves.before},
           {"cycles_at_start", moves.began},
           {"cycles_best", moves.best},
@@ -308,7 +311,7 @@ private:
       out << "  moves  " << moves.tried << " schedules of loop `" << moves.loop << "`, from `" << moves.start
           << "`: " << moves.before << " cycles modelled before, " << moves.best << " after, bound " << moves.bound
           << "\n";
-    if (!published.empty())
+    if (!published.empty() && isMeasured())
       out << "  auto   " << published << "\n";
     for (const std::string &path : {command.output, command.html})
       if (!path.empty())

@@ -176,8 +176,9 @@ struct Moves {
   /// The best schedules, as candidates; the best first.
   std::vector<tune::Candidate> candidates;
   std::string loop, start;
-  int64_t tried = 0, refused = 0;
-  double seconds = 0;
+  int64_t tried = 0, refused = 0, buffersTried = 0;
+  /// By the clock, and of a processor, which others may use too.
+  double seconds = 0, processorSeconds = 0;
   /// Modelled cycles of the launch's share of this loop: before, where the search began, at its end; and the bound.
   int64_t before = 0, began = 0, best = 0, bound = 0;
   /// (candidates tried, least cycles then).

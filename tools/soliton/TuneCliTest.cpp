@@ -1,5 +1,7 @@
 // soliton tune, from words to a winner; in this process (`--workers 0`): scripts/attack_tuner.py has the others.
+#include "soliton/driver/Auto.h"
 #include "tools/soliton/TestCli.h"
+#include "tools/soliton/Tune.h"
 
 #include <cstdlib>
 
@@ -8,6 +10,10 @@ namespace {
 
 class TuneCli : public Cli {
 protected:
+  // What runs leave for `auto` is for these tests alone.
+  TuneCli() { setenv("SOLITON_CACHE_DIR", path("cache").c_str(), 1); }
+  ~TuneCli() override { unsetenv("SOLITON_CACHE_DIR"); }
+
   std::vector<std::string> words(std::vector<std::string> more, const std::string &database = "tuning.db") const {
     std::vector<std::string> list = {"tune",      "gemm", "--target",   "gfx942",      "--size", "M=256,N=256,K=256",
                                      "--workers", "0",    "--database", path(database)};
@@ -37,6 +43,10 @@ TEST_F(TuneCli, FindsSomethingBetterAndSaysThatItIsModelled) {
   EXPECT_GE(report.at("best").at("cycles").get<int64_t>(), report.at("best").at("bound").get<int64_t>());
   EXPECT_LE(report.at("moves").at("cycles_best").get<int64_t>(), report.at("moves").at("cycles_before").get<int64_t>());
   EXPECT_GT(report.at("best").at("registers").get<int64_t>(), 0);
+  // Two tiles in shared memory, one and two buffers more for each of six orders at most.
+  int64_t buffersTried = report.at("moves").at("buffers_tried").get<int64_t>();
+  EXPECT_GE(buffersTried, 4);
+  EXPECT_LE(buffersTried, 24);
   // The page needs nothing from outside, and has every part.
   std::string page = read("page.html");
   for (const char *part : {"Best so far", "Choices", "Refused", "The best", "Moves", "srcdoc=", "modelled"})
@@ -94,6 +104,38 @@ TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
   EXPECT_FALSE(rejected.empty());
   for (const auto &[filter, count] : rejected.items())
     EXPECT_TRUE(filter == "resources" || filter == "verifier" || filter == "compiled") << filter;
+}
+
+/// What `auto` takes for a large product on sm_90a is a candidate of the space that follows from kernel and target.
+TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
+  TuneCommand command;
+  command.choice.kernel = "gemm";
+  command.choice.target = "sm_90a";
+  command.choice.sizes = {"M=4096", "N=4096", "K=4096"};
+  std::ostringstream unheard;
+  Resolved resolved = resolve(command.choice, unheard);
+  resolved.options.tuned = TunedUse::off;
+  Kernel kernel = resolved.entry->build(*resolved.variant);
+  CompileOptions taken = chooseAutomatically(kernel, resolved.options).front().options;
+  tune::Assignment wanted = {{"schedule", taken.schedule.name},
+                             {"direct_copies", taken.directCopies ? "on" : "off"},
+                             {"staged_writes", taken.stagedWrites ? "on" : "off"},
+                             {"raster", std::to_string(taken.raster)},
+                             {"mma", taken.mma}};
+  for (const auto &[symbol, value] : taken.subs)
+    if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
+      wanted[std::string(symbol.symbolName())] = std::to_string(*value.constantValue());
+  EXPECT_EQ(wanted.at("schedule"), "ring");
+  // Of each choice its value; waves follow from the instruction, so that any will do.
+  tune::Space space = makeSpace(command, resolved);
+  tune::Assignment point;
+  for (const tune::Choice &choice : space.choices()) {
+    bool isFree = choice.name.starts_with("WAVES_");
+    point[choice.name] = isFree ? choice.values.front() : wanted.at(choice.name);
+    EXPECT_NE(std::ranges::find(choice.values, point[choice.name]), choice.values.end())
+        << choice.name << " = " << point[choice.name];
+  }
+  EXPECT_EQ(settled(point, resolved), wanted);
 }
 
 TEST_F(TuneCli, ConditionsHold) {
@@ -170,7 +212,6 @@ TEST_F(TuneCli, DevicesOfAClusterNeedATarget) {
 
 /// What a run leaves for `auto`: taken on the device that measured it, unless that is forbidden.
 TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
-  setenv("SOLITON_CACHE_DIR", path("cache").c_str(), 1);
   unsetenv("SOLITON_TUNED");
   const std::vector<std::string> kernel = {"gemm", "--target", "gfx942", "--size", "M=64,N=128,K=128"};
   auto run = [&](const std::string &command, std::vector<std::string> more) {
@@ -195,7 +236,6 @@ TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
   EXPECT_NE(remarks({}).find("us measured on "), std::string::npos) << remarks({});
   EXPECT_EQ(remarks({"--tuned", "off"}).find("a tuned result"), std::string::npos);
   EXPECT_EQ(remarks({"--schedule", "modulo"}).find("a tuned result"), std::string::npos);
-  unsetenv("SOLITON_CACHE_DIR");
 }
 
 } // namespace

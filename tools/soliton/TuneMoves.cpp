@@ -1,4 +1,9 @@
 //===- TuneMoves.cpp - Schedules of a kernel's longest loop, by moves -------------------------------===//
+//
+// Orders are searched by moves (tuner/ScheduleDomain.h), each with the least buffers that it needs. Then the best of
+// them are given one or two buffers more, shared tile by shared tile: that costs memory and may save a barrier.
+//
+//===----------------------------------------------------------------------===//
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/schedule/Lifetimes.h"
@@ -8,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 
 namespace soliton::cli {
@@ -35,11 +41,12 @@ std::string fileWith(const std::vector<sched::LoopReport> &loops, size_t which, 
   for (size_t i = 0; i < loops.size(); ++i) {
     sched::LoopPlan plan = loops[i];
     if (i == which) {
+      // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
+      std::vector<int> asked = schedule.buffers;
       sched::assignBuffers(plan.problem, schedule);
       plan.unrollKernel = copiesForLoads(plan.problem, schedule);
       plan.schedule = std::move(schedule);
-      // Buffers follow from the slots; said, they would be demands.
-      plan.schedule.buffers.clear();
+      plan.schedule.buffers = std::move(asked);
     }
     files.push_back(sched::toFile(plan));
   }
@@ -58,6 +65,7 @@ public:
 
   void run() {
     auto began = std::chrono::steady_clock::now();
+    std::clock_t processor = std::clock();
     std::vector<sched::Start> starts = sched::findStarts(problem, cost);
     std::erase_if(starts, [&](const sched::Start &start) {
       return tune::ScheduleDomain::whyNot(problem, start.schedule).has_value();
@@ -80,13 +88,19 @@ public:
         costs.push_back(consider(point));
       search->learn(costs);
     }
+    for (const auto &[score, point] : std::map(best))
+      widen(point, score.first);
     moves.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    moves.processorSeconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
   }
 
   std::vector<sched::Schedule> finalists() const {
     std::vector<sched::Schedule> list;
+    for (const auto &[score, schedule] : wider)
+      list.push_back(schedule);
     for (const auto &[score, point] : best)
       list.push_back(domain->presentable(point));
+    list.resize(std::min(list.size(), kFinalists));
     return list;
   }
 
@@ -112,12 +126,36 @@ private:
     return modelled.score();
   }
 
+  /// The same order with more buffers than it needs, for one shared tile at a time.
+  void widen(const tune::Point &point, double score) {
+    constexpr int kMost = 2;
+    sched::Schedule least = domain->scheduleOf(point);
+    sched::assignBuffers(problem, least);
+    for (size_t region = 0; region < problem.regions.size(); ++region) {
+      const sched::Region &tile = problem.regions[region];
+      bool isOpen = tile.rotating && tile.space == sched::Space::Shared && tile.buffers == 0;
+      for (int more = 1; isOpen && more <= kMost; ++more) {
+        sched::Schedule schedule = domain->presentable(point);
+        schedule.buffers.assign(problem.regions.size(), 0);
+        schedule.buffers[region] = least.buffers[region] + more;
+        sched::Modelled modelled = cost.of(schedule);
+        ++moves.buffersTried;
+        if (!modelled.accepted || modelled.score() >= score)
+          continue;
+        moves.best = std::min(moves.best, modelled.cycles);
+        wider.emplace(std::pair(modelled.score(), moves.buffersTried), std::move(schedule));
+      }
+    }
+  }
+
   const TuneCommand &command;
   const sched::Problem &problem;
   sched::LoopCost cost;
   std::optional<tune::ScheduleDomain> domain;
   /// By score and number.
   std::map<std::pair<double, int64_t>, tune::Point> best;
+  /// Of those with more buffers that are better for it.
+  std::map<std::pair<double, int64_t>, sched::Schedule> wider;
 };
 
 } // namespace
