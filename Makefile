@@ -10,7 +10,7 @@ ARGS ?=
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
 
-.PHONY: help run test test-torch wheel check-wheel soak build bench docs format bundle clean bootstrap
+.PHONY: help run test test-torch test-ray wheel check-wheel soak build bench docs format bundle clean bootstrap
 .DEFAULT_GOAL := help
 
 help:
@@ -22,6 +22,7 @@ help:
 	@echo 'make docs     write the generated pages of docs/'
 	@echo 'make format   format every source file'
 	@echo 'make test-torch   the tests of Python with torch, which is 3 GB to install'
+	@echo 'make test-ray the tuner on a cluster of Ray, several nodes on this machine'
 	@echo 'make wheel    one wheel for all versions of Python, with LLVM inside, in dist/'
 	@echo 'make check-wheel  install that wheel where nothing else is, and run a kernel with it'
 	@echo 'make bundle   pack a self-contained compiler into dist/'
@@ -49,6 +50,10 @@ test: build
 test-torch: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared SolitonFakeHIP
 	@python3 scripts/run_tests.py --torch
+
+test-ray: $(BUILD)/build.ninja | bootstrap
+	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) soliton
+	@python3 scripts/run_tests.py --ray
 
 wheel: $(BUILD)/build.ninja | bootstrap
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonSelfContained

@@ -35,8 +35,12 @@ class Attack:
         return [self.soliton, "tune", *kernel, *SPACE, "--moves", "0", "--budget", str(budget), "--seed", str(seed),
                 "--strategy", strategy, "--database", str(self.folder / database), "--json", *more]  # fmt: skip
 
+    def environment(self) -> dict:
+        """What runs leave for `auto` is for nobody."""
+        return {**os.environ, "SOLITON_CACHE": "off", "SOLITON_CACHE_DIR": str(self.folder / "cache")}
+
     def run(self, command: list[str], faults: int = 0) -> dict:
-        environment = {**os.environ, "SOLITON_CACHE": "off"}
+        environment = self.environment()
         if faults:
             environment["SOLITON_TUNE_FAULTS"] = str(faults)
         done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -91,7 +95,7 @@ class Attack:
         while True:
             process = subprocess.Popen(
                 self.command(name, budget, 7, "--workers", "2", *(["--resume"] if begun else [])), text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "SOLITON_CACHE": "off"})  # fmt: skip
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment())  # fmt: skip
             try:
                 # In the end it may go on undisturbed.
                 _, err = process.communicate(timeout=self.random.uniform(0.05, 1.2) if killed < 6 else None)

@@ -6,10 +6,11 @@
     scripts/run_tests.py --only E2e,links    several
     scripts/run_tests.py --list              the names
     scripts/run_tests.py --torch             the tests of Python once more, with torch, which is 3 GB (make test-torch)
+    scripts/run_tests.py --ray               the tuner on a cluster of Ray (make test-ray)
 
 Three kinds: GoogleTest binaries (build/bin/*Tests), tests on program text (lit, test/), and checks, each a command that
 exits 0 if all is well, 77 with a reason if it cannot run here, and anything else if not. The last line is
-`N passed, N failed, N skipped`; exits 1 if something failed or nothing ran, but for torch where it can't be installed.
+`N passed, N failed, N skipped`; exits 1 if something failed or nothing ran, but for torch and Ray where they can't be installed.
 """
 
 import argparse
@@ -156,7 +157,7 @@ def select(suites: list["Suite"], wanted: str) -> list["Suite"]:
 def gtest_suites(build: Path) -> list[Suite]:
     # The sanitizer build links libraries that poison memory on their own; see docs/debugging.md.
     # Tests look at compilations, not at what was kept of earlier ones.
-    environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no", "SOLITON_CACHE": "off"}
+    environment = {"ASAN_OPTIONS": "allow_user_poisoning=0", "GTEST_COLOR": "no", "SOLITON_CACHE": "off", "SOLITON_TUNED": "off"}
     # In which the parts of one binary tell each other what need not be done twice.
     environment["SOLITON_TEST_FOLDER"] = scratch_folder("soliton-tests-")
     suites = []
@@ -303,6 +304,17 @@ def torch_suite(build: Path) -> Suite:
     return Suite("python-torch", command, parse_pytest, timeout=1800)
 
 
+def ray_suite(build: Path) -> Suite:
+    """Steps, and one skip where Ray can't be installed."""
+
+    def parse(code: int, output: str) -> Result:
+        if code == SKIP_CODE:
+            return Result(skips=[("ray", output.strip().splitlines()[-1])], output=output)
+        return parse_steps(code, output)
+
+    return Suite("ray", [sys.executable, str(ROOT / "scripts" / "attack_ray.py"), "--build", str(build)], parse, timeout=600)
+
+
 def pages_suite(name: str, build: Path, page: str) -> Suite:
     """Every program and command of a page of docs/, or of a folder of pages."""
     command = [sys.executable, str(ROOT / "scripts" / "run_tutorial.py"), "--build", str(build)]
@@ -422,12 +434,15 @@ def main() -> int:
     parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--only", default="", metavar="NAMES", help="suites of these names, or that contain them")
     parser.add_argument("--torch", action="store_true", help="the tests of Python with torch, and nothing else")
+    parser.add_argument("--ray", action="store_true", help="the tuner on a cluster of Ray, and nothing else")
     parser.add_argument("--list", action="store_true", help="print the names of the suites and stop")
     parser.add_argument("--jobs", type=int, default=max(1, min(2, os.cpu_count() or 1)), help="suites at a time")
     options = parser.parse_args()
 
     if options.torch:
         suites = [torch_suite(options.build)]
+    elif options.ray:
+        suites = [ray_suite(options.build)]
     else:
         suites = gtest_suites(options.build) + lit_suites(options.build) + check_suites(options.build)
     names = ", ".join(dict.fromkeys(base_name(suite.name) for suite in suites))
@@ -451,7 +466,7 @@ def main() -> int:
         print("\nfailed:\n" + "\n".join(f"  {name}" for name in total.failures))
     print(f"\n{time.monotonic() - begin:.0f} s, {all_seconds:.0f} of a processor")
     print(f"{total.passed} passed, {len(total.failures)} failed, {len(total.skips)} skipped")
-    nothing_ran = total.passed == 0 and not (options.torch and total.skips)
+    nothing_ran = total.passed == 0 and not ((options.torch or options.ray) and total.skips)
     return 1 if total.failures or nothing_ran else 0
 
 

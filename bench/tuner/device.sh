@@ -1,45 +1,64 @@
 #!/bin/sh
-# Tunes GEMM on the GPU of this machine from a poor start, and compares the winner with what the library takes by itself.
+# Tunes GEMM on the GPU of this machine from a poor start, and compares the winner with what `auto` takes by its table.
 #
 #   bench/tuner/device.sh [soliton] [device] [sizes]       in the bundle: bench/tuner/device.sh bin/soliton cuda
 #
 # Prints the JSON of the run, then one line for each of three arms, timed by `soliton bench`: the poor start, the tuned
-# candidate, and the kernel's own tiles with `modulo` and direct copies. The bar: the second is at least 0.98 of the third.
+# candidate, and `auto` without tuned results, and then the ratio. The bar: the tuned one is at least 0.98 of `auto`, within
+# 200 candidates. SECONDS_FOR_TUNING (150) ends a run that takes longer; its best so far counts then. Needs Python 3 for JSON.
 set -eu
 soliton=${1:-build/bin/soliton}
 device=${2:-cuda}
+size=${3:-M=4096,N=4096,K=4096}
+workers=$(($(nproc) > 2 ? $(nproc) - 2 : 1))
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-size=${3:-M=4096,N=4096,K=4096}
+# Results of this run alone, and none that is left for others.
+export SOLITON_CACHE_DIR="$folder/cache"
 poor="--set BLOCK_M=64,BLOCK_N=64,BLOCK_K=32 --schedule none"
 
-"$soliton" tune gemm --device "$device" --size $size $poor --strategy model --budget 160 --moves 4000 --seed 1 \
-  --database "$folder/tuning.db" -o "$folder/best.schedule" --json | tee "$folder/run.json"
+timeout -s INT "${SECONDS_FOR_TUNING:-150}" "$soliton" tune gemm --device "$device" --size $size $poor --strategy model --budget 200 \
+  --patience 120 --moves 0 --generation 16 --seed 1 --workers "$workers" --timeout 30 --database "$folder/tuning.db" --json ||
+  echo "the run was ended before its budget (exit code $?)"
 "$soliton" tune verify --database "$folder/tuning.db"
+"$soliton" tune best --database "$folder/tuning.db" --json | tee "$folder/best.json"
+"$soliton" tune show --database "$folder/tuning.db" --json >"$folder/show.json"
 
-arm() {
-  name=$1
-  shift
-  echo "$name: $("$soliton" bench gemm --device "$device" --size $size --repetitions 50 "$@")"
-}
-# The winner's choices as options; its schedule is the file where moves found one, else the name among its choices.
+# The winner's choices as options.
 winner=$(python3 - "$folder" <<'EOF'
 import json, sys
-folder = sys.argv[1]
-best = json.load(open(folder + "/run.json"))["best"]
+best = json.load(open(sys.argv[1] + "/best.json"))
+options = {"schedule": "--schedule", "direct_copies": "--direct-copies", "staged_writes": "--staged-writes", "mma": "--mma"}
 words, tiles = [], []
 for name, value in best["choices"].items():
-    if name == "schedule":
-        words += ["--schedule", folder + "/best.schedule" if best["has_schedule"] else value]
-    elif name == "direct_copies":
-        words += ["--direct-copies", value]
-    elif name == "mma":
-        words += [] if value == "default" else ["--mma", value]
+    if name == "raster":
+        words += ["--raster", value] if value != "0" else []
+    elif name in options:
+        words += [] if (name, value) == ("mma", "default") else [options[name], value]
     else:
         tiles.append(name + "=" + value)
 print(" ".join(words + (["--set", ",".join(tiles)] if tiles else [])))
 EOF
 )
+arm() {
+  name=$1
+  shift
+  "$soliton" bench gemm --device "$device" --size $size --repetitions 50 --tuned off --json "$@" >"$folder/$name.json"
+  echo "$name $*: $(cat "$folder/$name.json")"
+}
 arm start $poor
-arm tuned $winner
-arm own --schedule modulo --direct-copies on
+for turn in 1 2 3; do # in turns, so that clock and heat are the same for both
+  arm "tuned$turn" $winner
+  arm "auto$turn" --schedule auto
+done
+python3 - "$folder" <<'EOF'
+import json, sys
+median = lambda name: json.load(open(f"{sys.argv[1]}/{name}.json"))["median_us"]
+tuned, auto = (sorted(median(f"{arm}{turn}") for turn in (1, 2, 3))[1] for arm in ("tuned", "auto"))
+trials = json.load(open(sys.argv[1] + "/show.json"))["trials"]
+refused = {}
+for trial in trials:
+    refused[trial["refused_by"]] = refused.get(trial["refused_by"], 0) + 1
+print(f"candidates {len(trials)}, by filter {refused}")
+print(f"start {median('start'):.1f} us, tuned {tuned:.1f} us, auto {auto:.1f} us: tuned is {auto / tuned:.3f} of auto (bar 0.98)")
+EOF

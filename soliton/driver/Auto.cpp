@@ -1,5 +1,6 @@
 #include "soliton/driver/Auto.h"
 
+#include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/target/Target.h"
 
@@ -341,6 +342,8 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   }
   choices.push_back({options, "the order of the program"});
   choices.back().options.schedule.name = "none";
+  std::vector<AutoChoice> tuned = tunedChoices(kernel, options);
+  choices.insert(choices.begin(), tuned.begin(), tuned.end());
   for (AutoChoice &choice : choices)
     choice.options = withDefaults(std::move(choice.options));
   return choices;
@@ -365,6 +368,13 @@ void AutoRemarks::add(const AutoChoice &choice, bool taken, const std::vector<Di
   const Diagnostic *wrong = taken ? nullptr : firstError(said);
   remarks.push_back(choice.remark(taken, wrong));
   reasons.push_back(wrong ? std::optional(std::pair(wrong->id, wrong->message)) : std::nullopt);
+}
+
+void AutoRemarks::add(const AutoChoice &misfit) {
+  Diagnostic remark = misfit.remark(/*taken=*/false, nullptr);
+  remark.message += ": " + misfit.misfit;
+  remarks.push_back(std::move(remark));
+  reasons.emplace_back();
 }
 
 std::vector<Diagnostic> AutoRemarks::beside(const std::vector<Diagnostic> &said) const {

@@ -1,9 +1,10 @@
 //===- Auto.h - Instruction, tiles and schedule that nobody said --------------------===//
 //
-// `schedule = auto` picks what the author left open, by the table in Auto.cpp: the matrix instruction, tiles and waves,
-// copies, the order of workgroups and the schedule. What was said is kept. The best row comes first; one that cannot be
-// compiled is passed over with a remark. Behind the table stands the algorithm that the model finds fastest, then the
-// order of the program. It is the default of `compile`; what it did is among the warnings, as remarks.
+// `schedule = auto` picks what the author left open: by a result of the tuner, if one fits (Tuned.h), otherwise by the
+// table in Auto.cpp: the matrix instruction, tiles and waves, copies, the order of workgroups and the schedule. What
+// was said is kept. The best row comes first; one that cannot be compiled is passed over with a remark. Behind the
+// table stands the algorithm that the model finds fastest, then the order of the program. It is the default of
+// `compile`; what it did is among the warnings, as remarks.
 //
 //   CompileOptions{.target = "sm_90a", .subs = {{M, 4096}, {N, 4096}, {K, 4096}}, .schedule = {.name = "auto"}}
 //
@@ -21,6 +22,8 @@ namespace soliton {
 struct AutoChoice {
   CompileOptions options;
   std::string why;
+  /// Why it is not even tried; empty otherwise.
+  std::string misfit = {};
 
   /// That it was taken, or was not since something is wrong.
   Diagnostic remark(bool taken, const Diagnostic *wrong) const;
@@ -30,6 +33,8 @@ struct AutoChoice {
 class AutoRemarks {
 public:
   void add(const AutoChoice &choice, bool taken, const std::vector<Diagnostic> &said);
+  /// Of one that is not even tried.
+  void add(const AutoChoice &misfit);
   /// Without those of choices that were passed over for what is said anyway: that is about the program, not about them.
   std::vector<Diagnostic> beside(const std::vector<Diagnostic> &said) const;
 
@@ -38,7 +43,7 @@ private:
   std::vector<std::optional<std::pair<DiagId, std::string>>> reasons;
 };
 
-/// The ways, best first; at least one. `options.schedule.name` is `auto`.
+/// The ways, best first; at least one that is tried. `options.schedule.name` is `auto`.
 std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileOptions &options);
 
 /// Symbols that are still open take what the kernel comes with.
@@ -51,6 +56,10 @@ Outcome firstThatCompiles(const Kernel &kernel, const CompileOptions &options,
   AutoRemarks remarks;
   Outcome outcome;
   for (const AutoChoice &choice : chooseAutomatically(kernel, options)) {
+    if (!choice.misfit.empty()) {
+      remarks.add(choice);
+      continue;
+    }
     outcome = compile(choice.options);
     remarks.add(choice, static_cast<bool>(outcome), outcome.diagnostics);
     if (outcome)

@@ -23,6 +23,9 @@
 
 namespace soliton {
 
+/// Which results of `soliton tune` the schedule `auto` may take (driver/Tuned.h).
+enum class TunedUse : uint8_t { off, measured, modelled };
+
 /// What a compilation should leave behind.
 enum class Artefact : uint8_t { wave, machine, llvm, assembly, ptx, hsaco, cubin };
 
@@ -38,6 +41,10 @@ struct CompileOptions {
   std::string device = {};
   /// When the instructions of loops happen; `auto` also chooses what else was left open (driver/Auto.h).
   sched::ScheduleRequest schedule = {.name = "auto"};
+  /// `auto` takes a tuned result first: of those that are measured on `tunedOn`, or those of the model too.
+  TunedUse tuned = TunedUse::measured;
+  /// The device and its driver, as `tunedDevice` says them; empty: none, so that no measured result fits.
+  std::string tunedOn = {};
   /// Texts and binaries to keep beside the image.
   std::vector<Artefact> keep = {};
   /// Tiles go from global to shared memory past the registers where the target can; a remark says where it cannot.

@@ -8,6 +8,7 @@
 #include "soliton/backend/Backend.h"
 #include "soliton/driver/Auto.h"
 #include "soliton/driver/Compilation.h"
+#include "soliton/driver/Tuned.h"
 
 #include <map>
 #include <mutex>
@@ -182,6 +183,8 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options, P
     CompileOptions complete = placed(options, place);
     if (complete.target.empty())
       complete.target = targetOf(device);
+    if (complete.tunedOn.empty())
+      complete.tunedOn = tunedDevice(device);
     auto compileWith = [&](const CompileOptions &chosen) { return compileFor(device, kernel, chosen); };
     return isAuto(complete) ? firstThatCompiles<CompileOutcome>(kernel, complete, compileWith) : compileWith(complete);
   } catch (const CompileError &error) {

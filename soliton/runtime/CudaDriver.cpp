@@ -158,6 +158,12 @@ void CudaDriver::bindCommon() {
   bind(api.eventRecord, "cuEventRecord");
   bind(api.eventSynchronize, "cuEventSynchronize");
   bind(api.eventElapsed, "cuEventElapsedTime");
+  bind(api.captureBegin, "cuStreamBeginCapture_v2", /*optional=*/true);
+  bind(api.captureEnd, "cuStreamEndCapture", /*optional=*/true);
+  bind(api.graphInstantiate, "cuGraphInstantiateWithFlags", /*optional=*/true);
+  bind(api.graphDestroy, "cuGraphDestroy", /*optional=*/true);
+  bind(api.graphLaunch, "cuGraphLaunch", /*optional=*/true);
+  bind(api.executableDestroy, "cuGraphExecDestroy", /*optional=*/true);
 }
 
 std::string CudaDriver::describe(int status) const {

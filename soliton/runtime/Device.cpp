@@ -137,6 +137,27 @@ Device &device(std::string_view wanted) {
   throw CompileError({wrong});
 }
 
+namespace {
+/// A graph that goes with its scope.
+class ScopedGraph {
+public:
+  ScopedGraph(Device &device, std::optional<Graph> graph) : device(device), graph(graph) {}
+  ~ScopedGraph() {
+    if (graph)
+      device.destroy(*graph);
+  }
+  ScopedGraph(const ScopedGraph &) = delete;
+  ScopedGraph &operator=(const ScopedGraph &) = delete;
+
+  bool isThere() const { return graph.has_value(); }
+  void replay(Stream stream) const { device.replay(*graph, stream); }
+
+private:
+  Device &device;
+  std::optional<Graph> graph;
+};
+} // namespace
+
 Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> arguments,
                const TimingOptions &options) {
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -152,10 +173,22 @@ Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> a
   ScopedEvent start(device), end(device);
   Timing timing;
   int launches = std::max(1, options.launchesPerSample);
+  auto launchAll = [&](Stream stream) {
+    LaunchOptions there = options.launch;
+    there.stream = stream;
+    for (int i = 0; i < launches; ++i)
+      kernel.launch(arguments, there);
+  };
+  ScopedGraph graph(device, options.replays ? device.capture(launchAll) : std::nullopt);
+  timing.isReplayed = graph.isThere();
+  if (graph.isThere())
+    graph.replay(options.launch.stream); // the first one also brings it to the device
   for (int sample = 0; sample < std::max(1, options.repetitions); ++sample) {
     device.record(start.event, options.launch.stream);
-    for (int i = 0; i < launches; ++i)
-      kernel.launch(arguments, options.launch);
+    if (graph.isThere())
+      graph.replay(options.launch.stream);
+    else
+      launchAll(options.launch.stream);
     device.record(end.event, options.launch.stream);
     timing.microseconds.push_back(device.microseconds(start.event, end.event) / launches);
   }

@@ -16,8 +16,10 @@
 #include "soliton/runtime/Tensor.h"
 #include "soliton/support/Diagnostics.h"
 
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -63,6 +65,11 @@ struct Stream {
 
 /// A driver's event; belongs to who created it.
 struct Event {
+  void *handle = nullptr;
+};
+
+/// Launches that were recorded once and run again as one; belongs to who captured it.
+struct Graph {
   void *handle = nullptr;
 };
 
@@ -141,6 +148,12 @@ public:
   virtual void record(Event event, Stream stream = {}) = 0;
   /// Waits for `end`; the time between both on the device.
   virtual double microseconds(Event start, Event end) = 0;
+
+  /// What `enqueue` puts on a stream of its own, without running it; nothing where the device or its driver has no
+  /// graphs.
+  virtual std::optional<Graph> capture(const std::function<void(Stream)> &) { return std::nullopt; }
+  virtual void replay(Graph, Stream) {}
+  virtual void destroy(Graph) {}
 };
 
 /// Device memory that is freed with its scope.
@@ -169,6 +182,8 @@ struct Timing {
   std::vector<double> microseconds;
   double median = 0;
   double minimum = 0;
+  /// The launches of a sample were replayed from a graph, so that the host's part is not in it.
+  bool isReplayed = false;
 };
 
 struct TimingOptions {
@@ -177,6 +192,8 @@ struct TimingOptions {
   /// Launches between two events; more of them hide the cost of the events.
   int launchesPerSample = 1;
   LaunchOptions launch = {};
+  /// From a graph where the device has them; `Timing::isReplayed` says.
+  bool replays = false;
 };
 
 /// Times launches by events on the device. Arguments must lie in its memory, for copies would be timed too.

@@ -239,6 +239,44 @@ int FAKE(cuEventElapsedTime, hipEventElapsedTime)(float *milliseconds, void *, v
   return 0;
 }
 
+int FAKE(cuDeviceGetPCIBusId, hipDeviceGetPCIBusId)(char *text, int bytes, int device) {
+  STEP("cuDeviceGetPCIBusId");
+  std::strncpy(text, device == 0 ? "0000:01:00.0" : "0000:02:00.0", static_cast<size_t>(bytes));
+  return 0;
+}
+
+#ifndef SOLITON_FAKE_INCOMPLETE
+
+int FAKE(cuStreamBeginCapture_v2, hipStreamBeginCapture)(void *, int) {
+  return step("cuStreamBeginCapture");
+}
+
+int FAKE(cuStreamEndCapture, hipStreamEndCapture)(void *, void **graph) {
+  STEP("cuStreamEndCapture");
+  *graph = reinterpret_cast<void *>(uintptr_t(0x200));
+  return 0;
+}
+
+int FAKE(cuGraphInstantiateWithFlags, hipGraphInstantiateWithFlags)(void **executable, void *, unsigned long long) {
+  STEP("cuGraphInstantiate");
+  *executable = reinterpret_cast<void *>(uintptr_t(0x300));
+  return 0;
+}
+
+int FAKE(cuGraphDestroy, hipGraphDestroy)(void *) {
+  return step("cuGraphDestroy");
+}
+
+int FAKE(cuGraphLaunch, hipGraphLaunch)(void *, void *) {
+  return step("cuGraphLaunch");
+}
+
+int FAKE(cuGraphExecDestroy, hipGraphExecDestroy)(void *) {
+  return step("cuGraphExecDestroy");
+}
+
+#endif
+
 #ifdef SOLITON_FAKE_HIP
 
 const char *hipGetErrorName(int status) {

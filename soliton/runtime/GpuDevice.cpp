@@ -168,6 +168,39 @@ public:
     Current current(*context);
     check(api().eventRecord(event.handle, stream.handle), "event record");
   }
+  std::optional<Graph> capture(const std::function<void(Stream)> &enqueue) override {
+    if (!api().hasGraphs())
+      return std::nullopt;
+    Current current(*context);
+    constexpr int kOfThisThread = 1; // what others do meanwhile is no part of it
+    Stream stream = createStream();
+    check(api().captureBegin(stream.handle, kOfThisThread), "begin of a capture");
+    std::exception_ptr mistake;
+    try {
+      enqueue(stream);
+    } catch (...) {
+      mistake = std::current_exception();
+    }
+    void *recorded = nullptr;
+    int status = api().captureEnd(stream.handle, &recorded);
+    destroy(stream);
+    if (mistake)
+      std::rethrow_exception(mistake);
+    check(status, "end of a capture");
+    Graph graph;
+    check(api().graphInstantiate(&graph.handle, recorded, 0), "instantiation of a graph");
+    check(api().graphDestroy(recorded), "destruction of a graph");
+    return graph;
+  }
+  void replay(Graph graph, Stream stream) override {
+    Current current(*context);
+    check(api().graphLaunch(graph.handle, stream.handle), "launch of a graph");
+  }
+  void destroy(Graph graph) override {
+    Current current(*context);
+    check(api().executableDestroy(graph.handle), "destruction of a graph");
+  }
+
   double microseconds(Event start, Event end) override {
     Current current(*context);
     float milliseconds = 0;

@@ -63,7 +63,7 @@ protected:
   template <typename T>
   T parameter(size_t offset, size_t launch = 0) const {
     T value;
-    std::memcpy(&value, fake->launches.at(launch).block.data() + offset, sizeof(T));
+    std::memcpy(static_cast<void *>(&value), fake->launches.at(launch).block.data() + offset, sizeof(T));
     return value;
   }
 
@@ -76,8 +76,8 @@ protected:
 void playScale(const std::byte *block) {
   float *in, *out, factor;
   int32_t rows;
-  std::memcpy(&in, block, 8);
-  std::memcpy(&out, block + 8, 8);
+  std::memcpy(static_cast<void *>(&in), block, 8);
+  std::memcpy(static_cast<void *>(&out), block + 8, 8);
   std::memcpy(&factor, block + 16, 4);
   std::memcpy(&rows, block + 20, 4);
   for (int i = 0; i < rows * 64; ++i)
@@ -284,9 +284,9 @@ static KernelImage twoKernels(KernelImage image) {
 static void playTwoKernels(const std::string &entry, const std::byte *block) {
   float *in, *out, *workspace;
   int32_t rows;
-  std::memcpy(&in, block, 8);
-  std::memcpy(&out, block + 8, 8);
-  std::memcpy(&workspace, block + 16, 8);
+  std::memcpy(static_cast<void *>(&in), block, 8);
+  std::memcpy(static_cast<void *>(&out), block + 8, 8);
+  std::memcpy(static_cast<void *>(&workspace), block + 16, 8);
   std::memcpy(&rows, block + 28, 4);
   float *count = workspace + rows * 64;
   for (int i = 0; i < rows * 64; ++i)
@@ -458,6 +458,28 @@ TEST_P(Gpu, ImagesOfOtherKindsAreRefused) {
   wrong = image();
   wrong.target = isCuda() ? "sm_100a" : "gfx950";
   expectError([&] { device->load(wrong); }, DiagId::ImageMismatch, "compiled for `" + wrong.target + "`, found `");
+}
+
+TEST_P(Gpu, LaunchesAreRecordedOnceAndReplayed) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(image());
+  DeviceBuffer buffer(*device, 32 * 256);
+  std::array<Argument, 3> arguments = {buffer.tensor(DType::f32, {32, 64}), buffer.tensor(DType::f32, {32, 64}), 1.0};
+  TimingOptions options{.warmup = 2, .repetitions = 6, .launchesPerSample = 5};
+  options.replays = true;
+  Timing timing = measure(*device, *kernel, arguments, options);
+  EXPECT_TRUE(timing.isReplayed);
+  // Two to warm up and five for the graph; one replay to warm up and one for each sample.
+  EXPECT_EQ(fake->launches.size(), 7u);
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuGraphLaunch"), 7);
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuGraphExecDestroy"), 1);
+  EXPECT_EQ(fake->streams, 0);
+  // What fails while it is recorded is said, and the recording ends.
+  fake->calls.clear();
+  fake->failing = "cuGraphInstantiate";
+  fake->status = 1;
+  expectError([&] { measure(*device, *kernel, arguments, options); }, DiagId::DriverError, "instantiation of a graph");
+  EXPECT_EQ(std::ranges::count(fake->calls, "cuStreamEndCapture"), 1);
 }
 
 TEST_P(Gpu, MeasuresTheMedian) {

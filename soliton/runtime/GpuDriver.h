@@ -46,6 +46,17 @@ struct GpuApi {
   int (*eventRecord)(void *event, void *stream) = nullptr;
   int (*eventSynchronize)(void *event) = nullptr;
   int (*eventElapsed)(float *milliseconds, void *start, void *end) = nullptr;
+  /// Null where the driver is too old, all of them or none.
+  int (*captureBegin)(void *stream, int mode) = nullptr;
+  int (*captureEnd)(void *stream, void **graph) = nullptr;
+  int (*graphInstantiate)(void **executable, void *graph, unsigned long long flags) = nullptr;
+  int (*graphDestroy)(void *graph) = nullptr;
+  int (*graphLaunch)(void *executable, void *stream) = nullptr;
+  int (*executableDestroy)(void *executable) = nullptr;
+
+  bool hasGraphs() const {
+    return captureBegin && captureEnd && graphInstantiate && graphDestroy && graphLaunch && executableDestroy;
+  }
 };
 
 /// One workgroup grid, as the driver takes it.

@@ -93,6 +93,12 @@ void HipDriver::bindCommon() {
   bind(api.eventRecord, "hipEventRecord");
   bind(api.eventSynchronize, "hipEventSynchronize");
   bind(api.eventElapsed, "hipEventElapsedTime");
+  bind(api.captureBegin, "hipStreamBeginCapture", /*optional=*/true);
+  bind(api.captureEnd, "hipStreamEndCapture", /*optional=*/true);
+  bind(api.graphInstantiate, "hipGraphInstantiateWithFlags", /*optional=*/true);
+  bind(api.graphDestroy, "hipGraphDestroy", /*optional=*/true);
+  bind(api.graphLaunch, "hipGraphLaunch", /*optional=*/true);
+  bind(api.executableDestroy, "hipGraphExecDestroy", /*optional=*/true);
 }
 
 std::string HipDriver::describe(int status) const {

@@ -31,7 +31,9 @@ std::string Candidate::hash() const {
 
 Candidate parseCandidate(std::string_view text) {
   auto fail = [](const std::string &found) -> Candidate {
-    throw TuneError("found `" + found + "` in a candidate, expected `soliton-candidate 1` and lines `NAME = VALUE`");
+    throw TuneError(DiagId::TuneCandidate,
+                    "found `" + found + "` in a candidate, expected `soliton-candidate 1` and lines `NAME = VALUE`",
+                    "`soliton tune best` prints one as it should be");
   };
   if (!text.starts_with(kFirst))
     return fail(std::string(text.substr(0, text.find('\n'))));

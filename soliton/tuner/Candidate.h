@@ -12,17 +12,20 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/support/Diagnostics.h"
+
 #include <map>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 
 namespace soliton::tune {
 
-/// What somebody who tunes can change: a choice that is none, a file that is no database. One sentence with what was
-/// found and what was expected.
-struct TuneError : std::runtime_error {
-  using std::runtime_error::runtime_error;
+/// What somebody who tunes can change: a choice that is none, a file that is no database. What was found and what was
+/// expected, and what to do about it.
+class TuneError : public CompileError {
+public:
+  TuneError(DiagId id, std::string message, std::string hint, Place place = {})
+      : CompileError({{Severity::error, id, std::move(place), std::move(message), std::move(hint), {}}}) {}
 };
 
 using Assignment = std::map<std::string, std::string>;

@@ -86,8 +86,10 @@ std::string Subject::key() const {
 
 void Database::fail(const std::string &what) {
   std::string reason = file ? sqlite3_errmsg(file) : "out of memory";
-  throw TuneError("the database `" + path + "`: " + what + " (" + reason +
-                  "); expected a file that `soliton tune` wrote, or none");
+  throw TuneError(DiagId::TuneDatabase,
+                  what + " (" + reason +
+                      "), expected a file that `soliton tune` wrote and that can be written, or none",
+                  "name another file by `--database`", {path, 1, 1});
 }
 
 void Database::execute(const char *sql) {
@@ -110,7 +112,9 @@ Database::Database(const std::string &path) : path(path) {
     ask("PRAGMA user_version", version);
     ask("SELECT count(*) FROM sqlite_master", tables);
     if (tables > 0 && (application != kApplication || version != kVersion))
-      throw TuneError("the database `" + path + "` is one of other tables; expected a file that `soliton tune` wrote");
+      throw TuneError(DiagId::TuneDatabase,
+                      "the database is one of other tables, expected a file that `soliton tune` wrote",
+                      "name another file by `--database`", {path, 1, 1});
     execute("PRAGMA journal_mode=WAL");
     execute("PRAGMA synchronous=NORMAL");
     std::string begin = "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(kApplication) +
@@ -207,9 +211,11 @@ void Database::decide(int64_t run, int64_t number, const std::string &hash, doub
   Statement made(*this, "SELECT hash, cost FROM decisions WHERE run=? AND number=?");
   if (made.bind(run).bind(number).step()) {
     if (made.text(0) != hash || made.cost(1) != cost)
-      throw TuneError("decision " + std::to_string(number) + " of run " + std::to_string(run) + " is `" +
-                      hash.substr(0, 12) + "`, expected `" + made.text(0).substr(0, 12) +
-                      "` as it was made before: results were changed, or the compiler is not the same");
+      throw TuneError(DiagId::TuneDecision,
+                      "decision " + std::to_string(number) + " of run " + std::to_string(run) + " is `" +
+                          hash.substr(0, 12) + "`, expected `" + made.text(0).substr(0, 12) + "` as it was made before",
+                      "results were changed, or are no function of their candidates; begin a run of another `--seed`",
+                      {path, 1, 1});
     return;
   }
   Statement(*this, "INSERT INTO decisions VALUES(?,?,?,?)").bind(run).bind(number).bind(hash).bindCost(cost).step();
@@ -271,7 +277,7 @@ std::string Database::exported() {
   return lines;
 }
 
-int64_t Database::import(std::string_view lines) {
+int64_t Database::import(std::string_view lines, const std::string &name) {
   execute("BEGIN IMMEDIATE");
   int64_t taken = 0, number = 0;
   try {
@@ -289,7 +295,8 @@ int64_t Database::import(std::string_view lines) {
       bool isResult = line.is_object() && line.contains("result") && resultFromJson(line["result"].dump()) &&
                       parseStage(field("stage").substr(0, field("stage").find(' ')));
       if (!isResult)
-        throw TuneError("line " + std::to_string(number) + " is no result; expected what `soliton tune export` prints");
+        throw TuneError(DiagId::TuneImport, "the line is no result, expected what `soliton tune export` prints",
+                        "export again, and leave the lines as they are", {name, static_cast<int>(number), 1});
       Subject subject{field("kernel"), field("device"), field("driver"), field("build")};
       storeSubject(subject);
       taken += storeAs(subject.key(), parseCandidate(field("candidate")), field("stage"), line["result"].dump());

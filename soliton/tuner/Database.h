@@ -86,8 +86,9 @@ public:
 
   /// One line of JSON for each result, with its subject and candidate.
   std::string exported();
-  /// Reads such lines; how many were new. Throws TuneError for a line that is none, and takes nothing then.
-  int64_t import(std::string_view lines);
+  /// Reads such lines of the file of this name; how many were new. Throws TuneError for a line that is none, and takes
+  /// nothing then.
+  int64_t import(std::string_view lines, const std::string &name = "-");
   /// What is wrong with it, one sentence each; empty if nothing.
   std::vector<std::string> flaws();
 

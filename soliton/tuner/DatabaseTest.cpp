@@ -32,6 +32,18 @@ Result modelled(double microseconds) {
   return result;
 }
 
+template <typename Act>
+Diagnostic complaintOf(Act act) {
+  try {
+    act();
+  } catch (const TuneError &error) {
+    EXPECT_FALSE(error.diagnostics().front().hint.empty());
+    return error.diagnostics().front();
+  }
+  ADD_FAILURE() << "nothing was said";
+  return {Severity::remark, DiagId::AutoChoice, {}, "", "", {}};
+}
+
 void damage(const std::string &path, const char *sql) {
   sqlite3 *file = nullptr;
   ASSERT_EQ(sqlite3_open(path.c_str(), &file), SQLITE_OK);
@@ -71,7 +83,7 @@ TEST_F(DatabaseFile, ARunGoesOnAndMustDecideTheSame) {
   EXPECT_NE(run, database.begin(subject, "{\"seed\":2}"));
   database.decide(run, 0, candidate.hash(), 3.25);
   database.decide(run, 1, "other", std::numeric_limits<double>::infinity());
-  EXPECT_THROW(database.decide(run, 0, "another", 3.25), TuneError);
+  EXPECT_EQ(complaintOf([&] { database.decide(run, 0, "another", 3.25); }).id, DiagId::TuneDecision);
   EXPECT_THROW(database.decide(run, 0, candidate.hash(), 3), TuneError);
   database.end(run, "budget");
   std::vector<tune::Run> runs = database.runs();
@@ -92,7 +104,9 @@ TEST_F(DatabaseFile, WhatIsExportedIsImportedOnce) {
   EXPECT_EQ(other.import(lines), 0);
   EXPECT_EQ(other.exported(), lines);
   EXPECT_THROW(other.import(lines + "{\"result\": 1}\n"), TuneError);
-  EXPECT_THROW(other.import("nonsense"), TuneError);
+  Diagnostic complaint = complaintOf([&] { other.import("\nnonsense", "lines.json"); });
+  EXPECT_EQ(complaint.id, DiagId::TuneImport);
+  EXPECT_EQ(complaint.place, Place("lines.json", 2, 1));
   EXPECT_EQ(other.find(subject, candidate.hash(), Stage::Answer)->why, "wrong");
 }
 
@@ -127,7 +141,7 @@ TEST(Candidate, TextAndHashAreCanonical) {
   EXPECT_NE(Candidate().hash(), one.hash());
   for (const char *text :
        {"", "soliton-candidate 2\n", "soliton-candidate 1\nnothing\n", "soliton-candidate 1\n = 3\n"})
-    EXPECT_THROW(parseCandidate(text), TuneError) << text;
+    EXPECT_EQ(complaintOf([&] { parseCandidate(text); }).id, DiagId::TuneCandidate) << text;
 }
 
 TEST(Result, SurvivesJsonAndNothingElseDoes) {

@@ -1,10 +1,12 @@
 #include "soliton/tuner/MoveSearch.h"
 
+#include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Starts.h"
 #include "soliton/tuner/ScheduleDomain.h"
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <map>
 
 namespace soliton::tune {
@@ -25,6 +27,7 @@ public:
 
   void run() {
     auto began = std::chrono::steady_clock::now();
+    std::clock_t processor = std::clock();
     std::vector<sched::Start> starts = sched::findStarts(problem, cost);
     std::erase_if(
         starts, [&](const sched::Start &start) { return ScheduleDomain::whyNot(problem, start.schedule).has_value(); });
@@ -46,13 +49,19 @@ public:
         costs.push_back(consider(point));
       search->learn(costs);
     }
+    for (const auto &[score, point] : std::map(best))
+      widen(point, score.first);
     moves.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+    moves.processorSeconds = static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
   }
 
   std::vector<sched::Schedule> finalists() const {
     std::vector<sched::Schedule> list;
+    for (const auto &[score, schedule] : wider)
+      list.push_back(schedule);
     for (const auto &[score, point] : best)
       list.push_back(domain->presentable(point));
+    list.resize(std::min(list.size(), kFinalists));
     return list;
   }
 
@@ -78,12 +87,36 @@ private:
     return modelled.score();
   }
 
+  /// The same order with more buffers than it needs, for one shared tile at a time.
+  void widen(const Point &point, double score) {
+    constexpr int kMost = 2;
+    sched::Schedule least = domain->scheduleOf(point);
+    sched::assignBuffers(problem, least);
+    for (size_t region = 0; region < problem.regions.size(); ++region) {
+      const sched::Region &tile = problem.regions[region];
+      bool isOpen = tile.rotating && tile.space == sched::Space::Shared && tile.buffers == 0;
+      for (int more = 1; isOpen && more <= kMost; ++more) {
+        sched::Schedule schedule = domain->presentable(point);
+        schedule.buffers.assign(problem.regions.size(), 0);
+        schedule.buffers[region] = least.buffers[region] + more;
+        sched::Modelled modelled = cost.of(schedule);
+        ++moves.buffersTried;
+        if (!modelled.accepted || modelled.score() >= score)
+          continue;
+        moves.best = std::min(moves.best, modelled.cycles);
+        wider.emplace(std::pair(modelled.score(), moves.buffersTried), std::move(schedule));
+      }
+    }
+  }
+
   const MoveOptions &options;
   const sched::Problem &problem;
   sched::LoopCost &cost;
   std::optional<ScheduleDomain> domain;
   /// By score and number.
   std::map<std::pair<double, int64_t>, Point> best;
+  /// Of those with more buffers that are better for it.
+  std::map<std::pair<double, int64_t>, sched::Schedule> wider;
 };
 
 } // namespace

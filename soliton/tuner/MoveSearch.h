@@ -1,7 +1,9 @@
 //===- MoveSearch.h - Schedules of a loop, by the model alone --------------===//
 //
 // Thousands of schedules of one loop, each judged by the one verifier and timed by the one model, from the best that an
-// algorithm finds; a few of the best are left, to be compiled and checked like any candidate.
+// algorithm finds; a few of the best are left, to be compiled and checked like any candidate. Each has the least buffers
+// that its order needs; then the best are given one or two more, shared tile by shared tile: that costs memory and may
+// save a barrier.
 //
 //   Moves moves = searchMoves(loop, {.strategy = Strategy::Evolution, .seed = 1, .moves = 4000});
 //   moves.files.front()                    // the best, as a schedule file of the whole kernel
@@ -27,8 +29,9 @@ struct Moves {
   /// Schedule files of the best ones; the best first.
   std::vector<std::string> files;
   std::string loop, start;
-  int64_t tried = 0, refused = 0;
-  double seconds = 0;
+  int64_t tried = 0, refused = 0, buffersTried = 0;
+  /// By the clock, and of a processor, which others may use too.
+  double seconds = 0, processorSeconds = 0;
   /// Modelled cycles of the launch's share of this loop: before, where the search began, at its end; and the bound.
   int64_t before = 0, began = 0, best = 0, bound = 0;
   /// (candidates tried, least cycles then).

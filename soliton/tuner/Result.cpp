@@ -41,6 +41,10 @@ std::string toJson(const Result &r) {
                {"measured_us", r.measuredMicroseconds},
                {"spread_us", r.spread},
                {"other_us", r.otherMicroseconds},
+               {"outliers", r.outliers},
+               {"replayed", r.isReplayed},
+               {"clock_mhz", r.clockMHz},
+               {"celsius", r.celsius},
                {"seconds", r.seconds}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -66,6 +70,11 @@ std::optional<Result> resultFromJson(std::string_view text) {
     r.measuredMicroseconds = json.at("measured_us").get<double>();
     r.spread = json.at("spread_us").get<double>();
     r.otherMicroseconds = json.at("other_us").get<double>();
+    // Not in results of earlier days.
+    r.outliers = json.value("outliers", int64_t{0});
+    r.isReplayed = json.value("replayed", int64_t{0});
+    r.clockMHz = json.value("clock_mhz", int64_t{0});
+    r.celsius = json.value("celsius", int64_t{0});
     r.seconds = json.at("seconds").get<double>();
     return r;
   } catch (const Json::exception &) {

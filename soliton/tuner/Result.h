@@ -49,6 +49,9 @@ struct Result {
   double measuredMicroseconds = 0, spread = 0;
   /// Of a duel: the median of the other, in the same turns.
   double otherMicroseconds = 0;
+  /// Of what was measured: samples that lie far from the others, whether launches were replayed from a graph, and the
+  /// chip's clock and temperature behind the last sample; 0 where nothing tells them.
+  int64_t outliers = 0, isReplayed = 0, clockMHz = 0, celsius = 0;
   /// How long it took to find out.
   double seconds = 0;
 

@@ -24,15 +24,20 @@ Space &Space::choice(std::string name, const std::vector<std::string> &values) {
     return !text.empty() && text.find_first_of("\n=") == std::string::npos;
   };
   if (!isPlain(name) || name.find(' ') != std::string::npos)
-    throw TuneError("found `" + name + "` as the name of a choice, expected one word without `=`");
+    throw TuneError(DiagId::TuneSpace, "found `" + name + "` as the name of a choice, expected one word without `=`",
+                    "say `--space NAME=VALUE,VALUE`");
   if (find(name))
-    throw TuneError("`" + name + "` is a choice already; expected one list of values for each name");
+    throw TuneError(DiagId::TuneSpace, "found `" + name + "` twice, expected one list of values for each name",
+                    "put all of its values into one list");
   if (values.empty())
-    throw TuneError("`" + name + "` has no values, expected one at least, as in `" + name + "=64,128`");
+    throw TuneError(DiagId::TuneSpace, "`" + name + "` has no values, expected one at least",
+                    "say `" + name + "=64,128`, or leave it out");
   Choice made{std::move(name), {}, true};
   for (const std::string &value : values) {
     if (!isPlain(value))
-      throw TuneError("found `" + value + "` as a value of `" + made.name + "`, expected a word or a number");
+      throw TuneError(DiagId::TuneSpace,
+                      "found `" + value + "` as a value of `" + made.name + "`, expected a word or a number",
+                      "separate values by single commas");
     if (std::find(made.values.begin(), made.values.end(), value) == made.values.end())
       made.values.push_back(value);
     made.isOrdered &= numberIn(value).has_value();
@@ -94,8 +99,10 @@ SpaceDomain::SpaceDomain(const Space &space, const Assignment &start) : space(sp
     auto value =
         said == start.end() ? each.values.begin() : std::find(each.values.begin(), each.values.end(), said->second);
     if (value == each.values.end())
-      throw TuneError("found `" + each.name + " = " + said->second + "` where the search starts, expected " +
-                      listOf(each.values));
+      throw TuneError(DiagId::TuneSpace,
+                      "found `" + each.name + " = " + said->second + "` where the search starts, expected " +
+                          listOf(each.values),
+                      "start at a value of the space, or add this one to it");
     first.push_back(static_cast<int32_t>(value - each.values.begin()));
   }
   if (allows(first))
@@ -107,8 +114,10 @@ SpaceDomain::SpaceDomain(const Space &space, const Assignment &start) : space(sp
       first = point;
       return;
     }
-  throw TuneError("nothing that the space holds meets its conditions; expected some of its " +
-                  std::to_string(space.size()) + " combinations to");
+  throw TuneError(DiagId::TuneSpace,
+                  "nothing that the space holds meets its conditions, expected some of its " +
+                      std::to_string(space.size()) + " combinations to",
+                  "leave a condition out, or add values");
 }
 
 Assignment SpaceDomain::assignmentOf(const Point &point) const {

@@ -28,6 +28,8 @@ public:
     }
     candidates.resize(hashes.size());
     judgeUnknown(candidates, hashes);
+    if (options.measures)
+      measureAhead(candidates, hashes);
     std::vector<double> costs;
     for (size_t i = 0; i < candidates.size(); ++i) {
       if (!numberOf.contains(hashes[i]))
@@ -68,19 +70,53 @@ private:
       if (!found)
         unknown.push_back(candidates[i]);
     }
-    if (unknown.empty())
-      return;
-    std::vector<char> isKept(unknown.size(), 0);
+    std::vector<Result> results = judgeAll(unknown, Stage::Model);
+    for (size_t i = 0; i < unknown.size(); ++i)
+      known[unknown[i].hash()].first = results[i];
+  }
+
+  /// All at once; each result is kept as it comes.
+  std::vector<Result> judgeAll(const std::vector<Candidate> &candidates, Stage stage) {
+    if (candidates.empty())
+      return {};
+    std::vector<char> isKept(candidates.size(), 0);
     auto found = [&](size_t i, const Result &result) {
       if (!isKept[i])
-        keep(unknown[i], Stage::Model, result);
+        keep(candidates[i], stage, result);
       isKept[i] = 1;
     };
-    std::vector<Result> results = context.judge(unknown, {Stage::Model, nullptr, found});
-    for (size_t i = 0; i < unknown.size(); ++i) {
+    std::vector<Result> results = context.judge(candidates, {stage, nullptr, found});
+    for (size_t i = 0; i < candidates.size(); ++i)
       found(i, results[i]);
-      known[unknown[i].hash()].first = results[i];
+    return results;
+  }
+
+  /// Not where the model is sure enough: a measurement takes longer than all that came before it.
+  static bool isHopeless(double modelled, double least) {
+    constexpr double kHopeless = 1.6;
+    return least > 0 && modelled > kHopeless * least;
+  }
+
+  /// Who of a generation is measured follows from the model alone, so all of them are asked for at once: several
+  /// devices take one each, and what comes next is compiled meanwhile.
+  void measureAhead(const std::vector<Candidate> &candidates, const std::vector<std::string> &hashes) {
+    double least = leastModelled;
+    std::vector<Candidate> unknown;
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const Result &model = known.at(hashes[i]).first;
+      if (numberOf.contains(hashes[i]) || timed.contains(hashes[i]) || model.isRefused() ||
+          isHopeless(model.modelledMicroseconds, least))
+        continue;
+      least = least > 0 ? std::min(least, model.modelledMicroseconds) : model.modelledMicroseconds;
+      std::optional<Result> found =
+          context.database ? context.database->find(context.subject, hashes[i], Stage::Device) : std::nullopt;
+      timed[hashes[i]] = found.value_or(Result());
+      if (!found)
+        unknown.push_back(candidates[i]);
     }
+    std::vector<Result> results = judgeAll(unknown, Stage::Device);
+    for (size_t i = 0; i < unknown.size(); ++i)
+      timed[unknown[i].hash()] = results[i];
   }
 
   void keep(const Candidate &candidate, Stage stage, const Result &result, const std::string &other = {}) {
@@ -106,21 +142,24 @@ private:
     trial.cost = kRefused;
   }
 
-  /// Not where the model is sure enough: a measurement takes longer than all that came before it.
+  /// By what `measureAhead` has brought.
   void measure(Trial &trial) {
-    constexpr double kHopeless = 1.6;
     double modelled = trial.result.modelledMicroseconds;
-    if (leastModelled > 0 && modelled > kHopeless * leastModelled) {
+    if (isHopeless(modelled, leastModelled)) {
       refuse(trial, Result::refused("model", std::to_string(modelled) + " us modelled, the least are " +
                                                  std::to_string(leastModelled)));
       return;
     }
     leastModelled = leastModelled > 0 ? std::min(leastModelled, modelled) : modelled;
-    Result measured = ask(trial, Stage::Device);
+    const Result &measured = timed.at(trial.hash);
     if (measured.isRefused())
       return refuse(trial, measured);
     trial.result.measuredMicroseconds = measured.measuredMicroseconds;
     trial.result.spread = measured.spread;
+    trial.result.outliers = measured.outliers;
+    trial.result.isReplayed = measured.isReplayed;
+    trial.result.clockMHz = measured.clockMHz;
+    trial.result.celsius = measured.celsius;
     trial.cost = measured.measuredMicroseconds;
   }
 
@@ -170,6 +209,8 @@ private:
   /// By hash: what the filters said, and whether that was known before.
   std::unordered_map<std::string, std::pair<Result, bool>> known;
   std::unordered_map<std::string, size_t> numberOf;
+  /// By hash: what a device said.
+  std::unordered_map<std::string, Result> timed;
   int64_t lastBest = 0;
   double leastModelled = 0;
 };

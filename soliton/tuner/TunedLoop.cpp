@@ -66,11 +66,12 @@ std::string TunedLoop::fileOf(Schedule schedule) const {
   for (size_t i = 0; i < loops.size(); ++i) {
     LoopPlan plan = loops[i];
     if (i == which) {
+      // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
+      std::vector<int> asked = schedule.buffers;
       assignBuffers(plan.problem, schedule);
       plan.unrollKernel = copiesForLoads(plan.problem, schedule);
       plan.schedule = std::move(schedule);
-      // Buffers follow from the slots; said, they would be demands.
-      plan.schedule.buffers.clear();
+      plan.schedule.buffers = std::move(asked);
     }
     files.push_back(toFile(plan));
   }

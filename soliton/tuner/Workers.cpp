@@ -1,17 +1,10 @@
 #include "soliton/tuner/Workers.h"
 
-#include "soliton/tuner/Candidate.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstring>
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace soliton::tune {
@@ -22,13 +15,6 @@ constexpr size_t kLongestAnswer = 1 << 20;
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-/// What a process that has ended leaves behind, in words.
-std::string describe(int status) {
-  if (WIFSIGNALED(status))
-    return "ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
-  return "exit code " + std::to_string(WEXITSTATUS(status));
 }
 
 std::string seconds(double value) {
@@ -49,87 +35,27 @@ Workers::~Workers() {
     stop(worker);
 }
 
-void Workers::start(Worker &worker) {
-  int in[2], out[2];
-  if (pipe2(in, O_CLOEXEC) != 0)
-    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
-  if (pipe2(out, O_CLOEXEC) != 0) {
-    close(in[0]);
-    close(in[1]);
-    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
-  }
-  std::vector<char *> arguments;
-  for (std::string &word : options.command)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  pid_t process = fork();
-  if (process == 0) { // only what is safe between fork and exec
-    setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL); // a worker that hangs outlives nobody
-    dup2(in[0], STDIN_FILENO);
-    dup2(out[1], STDOUT_FILENO);
-    if (options.bytes > 0) {
-      rlimit limit{options.bytes, options.bytes};
-      setrlimit(RLIMIT_AS, &limit);
-    }
-    rlimit noCore{0, 0};
-    setrlimit(RLIMIT_CORE, &noCore);
-    execv(arguments[0], arguments.data());
-    _exit(127);
-  }
-  close(in[0]);
-  close(out[1]);
-  if (process < 0) {
-    close(in[1]);
-    close(out[0]);
-    throw TuneError(std::string("no worker could be started: ") + std::strerror(errno));
-  }
-  fcntl(out[0], F_SETFL, O_NONBLOCK);
-  worker.process = process;
-  worker.in = in[1];
-  worker.out = out[0];
-  worker.text.clear();
-  ++processes;
-}
-
 std::string Workers::stop(Worker &worker) {
-  if (worker.process < 0)
-    return {};
-  close(worker.in);
-  close(worker.out);
-  int status = 0;
-  // It may have ended by itself, and then says how.
-  if (waitpid(worker.process, &status, WNOHANG) == 0) {
-    kill(-worker.process, SIGKILL);
-    kill(worker.process, SIGKILL);
-    waitpid(worker.process, &status, 0);
-  }
-  worker.process = -1;
   worker.text.clear();
-  return describe(status);
+  return worker.process.end();
 }
 
 void Workers::give(Worker &worker, int64_t request, const std::string &line) {
-  if (worker.process < 0)
-    start(worker);
-  std::string text = line + "\n";
+  if (!worker.process.isThere()) {
+    worker.process = Process::start(options.command, {.bytes = options.bytes});
+    worker.text.clear();
+    ++processes;
+  }
   worker.request = request;
   worker.until = now() + options.seconds;
   // A worker that died in the meantime is found out when its answer is taken.
-  for (size_t sent = 0; sent < text.size();) {
-    ssize_t count = write(worker.in, text.data() + sent, text.size() - sent);
-    if (count < 0 && errno == EINTR)
-      continue;
-    if (count <= 0)
-      break;
-    sent += static_cast<size_t>(count);
-  }
+  worker.process.write(line + "\n");
 }
 
 bool Workers::take(Worker &worker, const std::string &request, Answer &answer) {
   char bytes[4096];
   while (true) {
-    ssize_t count = read(worker.out, bytes, sizeof bytes);
+    ssize_t count = read(worker.process.output(), bytes, sizeof bytes);
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0 && errno == EAGAIN)
@@ -181,7 +107,7 @@ std::vector<Answer> Workers::run(const std::vector<std::string> &requests,
         ++next;
       }
       if (worker.request >= 0)
-        waiting.push_back({worker.out, POLLIN, 0});
+        waiting.push_back({worker.process.output(), POLLIN, 0});
     }
     double until = now() + 1;
     for (const Worker &worker : workers)

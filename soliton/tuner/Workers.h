@@ -12,10 +12,10 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include <cstdint>
+#include "soliton/tuner/Process.h"
+
 #include <functional>
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace soliton::tune {
@@ -54,14 +54,12 @@ public:
 
 private:
   struct Worker {
-    pid_t process = -1;
-    int in = -1, out = -1;
+    Process process;
     /// The request it works on, -1 if none; until when; what it has written so far.
     int64_t request = -1;
     double until = 0;
     std::string text;
   };
-  void start(Worker &worker);
   /// Ends the process, whatever it is doing; what it had to say about its end.
   std::string stop(Worker &worker);
   void give(Worker &worker, int64_t request, const std::string &line);

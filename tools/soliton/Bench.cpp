@@ -1,5 +1,6 @@
 //===- Bench.cpp - soliton bench ---------------------------------------------------------------------===//
 
+#include "soliton/driver/Tuned.h"
 #include "tools/soliton/Placed.h"
 
 namespace soliton::cli {
@@ -16,6 +17,7 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
   rt::Device &device = command.device.empty() ? rt::defaultDevice() : rt::device(command.device);
   KernelChoice choice = choiceFor(command.choice, device);
   Resolved resolved = resolve(choice, err);
+  resolved.options.tunedOn = tunedDevice(device);
   CompileAttempt compiled =
       compileResolved(resolved, [&](const std::string &) { return imageFor(device); }, /*isKept=*/false);
   if (!compiled)

@@ -22,6 +22,11 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
   command.add_option("--dtype", choice.dtype, "element types; see `soliton kernels`");
   command.add_option("--schedule", choice.schedule,
                      "auto, none, prefetch, ring, modulo, …, a shipped schedule, or a schedule file");
+  command
+      .add_option("--tuned", choice.tuned,
+                  "what `--schedule auto` takes of `soliton tune`: measured on this device (the default), modelled "
+                  "too, or off")
+      ->check(CLI::IsMember({"measured", "modelled", "off"}));
   command.add_flag(
       "--faithful", choice.faithful,
       "of a declared pipeline (`soliton pipeline`): the program of its framework as it is, not a derived one");
@@ -62,8 +67,10 @@ CLI::App *addTune(CLI::App &app, TuneCommand &tuning) {
   tuneApp->add_option("--seed", tuning.seed, "of the search; with the same results it decides the same");
   tuneApp->add_option("--generation", tuning.generation, "candidates that are judged at once")
       ->check(CLI::Range(1, 4096));
-  tuneApp->add_option("--workers", tuning.workers, "processes that judge; 0: this one alone")
-      ->check(CLI::Range(0, 256));
+  tuneApp->add_option(
+      "--workers", tuning.workers,
+      "processes that judge: 4 or local:4; 0: this one alone; ray://auto, ray://local, ray://HOST:PORT: "
+      "those of a cluster");
   tuneApp->add_option("--timeout", tuning.timeout, "seconds that a candidate may take")
       ->check(CLI::Range(0.1, 86400.0));
   tuneApp->add_option("--device", tuning.device, "cuda, hip, emulator: measure there; otherwise times are modelled");

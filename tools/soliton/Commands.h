@@ -37,6 +37,8 @@ struct KernelChoice {
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "auto";
+  /// off, measured or modelled: what of `soliton tune` the schedule `auto` takes.
+  std::string tuned = "measured";
   /// Of a declared pipeline: the framework's own program, and why what only latency protects there is accepted.
   bool faithful = false;
   std::string waive;

@@ -244,6 +244,9 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   useShipped(resolved, choice);
   resolved.options.schedule.placement.swizzle = isOn("--swizzle", choice.swizzle);
   resolved.options.wideOffsets = choice.wideOffsets;
+  resolved.options.tuned = choice.tuned == "off"        ? TunedUse::off
+                           : choice.tuned == "modelled" ? TunedUse::modelled
+                                                        : TunedUse::measured;
   resolved.options.mma = choice.mma;
   resolved.options.directCopies = choice.directCopies.empty()
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)

@@ -7,6 +7,7 @@
 
 #include "tools/soliton/Placed.h"
 
+#include "soliton/driver/Tuned.h"
 #include "soliton/runtime/EmulatorDevice.h"
 
 #include <chrono>
@@ -122,6 +123,7 @@ int runKernel(const RunCommand &command, std::ostream &out, std::ostream &err) {
   rt::Device &device = emulator ? *emulator : rt::device(command.device);
   KernelChoice choice = choiceFor(command.choice, device);
   Resolved resolved = resolve(choice, err, shapesOf(parseFiles("--input", command.inputs)));
+  resolved.options.tunedOn = tunedDevice(device);
   CompileAttempt compiled =
       compileResolved(resolved, [&](const std::string &) { return imageFor(device); }, /*isKept=*/true);
   if (!compiled)

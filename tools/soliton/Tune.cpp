@@ -10,6 +10,8 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/display/Page.h"
+#include "soliton/driver/CompileCache.h"
+#include "soliton/driver/Tuned.h"
 #include "soliton/runtime/Cache.h"
 #include "soliton/tuner/KernelJudge.h"
 
@@ -78,7 +80,7 @@ private:
 };
 
 /// What the results are true of.
-tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
+tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, const DeviceIdentity &device) {
   const KernelChoice &choice = command.choice;
   Json kernel = {{"kernel", choice.kernel}, {"dtype", resolved.variant ? resolved.variant->name : ""}};
   kernel["sizes"] = Json(resolved.sizes);
@@ -88,11 +90,9 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved) {
   // A kernel of a user's file is what its text says now.
   if (resolved.own)
     kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
-  std::string made = tune::compilerBuild();
   if (command.device.empty())
-    return {kernel.dump(), "modelled " + choice.target, "", made};
-  rt::Device &device = rt::device(command.device);
-  return {kernel.dump(), device.info().name + " " + choice.target, driverOf(device), made};
+    return {kernel.dump(), modelledOn(choice.target), "", tune::compilerBuild()};
+  return {kernel.dump(), device.name + " " + choice.target, device.driver, tune::compilerBuild()};
 }
 
 /// What decides the run, in one line; who judges it does not.
@@ -109,29 +109,6 @@ std::string settingsOf(const TuneCommand &command, const tune::Space &space) {
               {"direct_copies", command.choice.directCopies},
               {"mma", command.choice.mma}}
       .dump();
-}
-
-/// The words of this command that a worker needs: which kernel, and how it is compiled.
-std::vector<std::string> workerArguments(const TuneCommand &command) {
-  const KernelChoice &choice = command.choice;
-  std::vector<std::string> words = {"tune", choice.kernel, "--target", choice.target};
-  auto add = [&](const std::string &option, const std::vector<std::string> &values) {
-    for (const std::string &value : values)
-      if (!value.empty())
-        words.insert(words.end(), {option, value});
-  };
-  add("--size", choice.sizes);
-  add("--set", choice.settings);
-  add("--dynamic", choice.dynamic);
-  add("--dtype", {choice.dtype});
-  add("--schedule", {choice.schedule});
-  add("--direct-copies", {choice.directCopies});
-  add("--mma", {choice.mma});
-  add("--padded-rows", {choice.paddedRows});
-  add("--device", {command.device});
-  if (choice.wideOffsets)
-    words.push_back("--wide-offsets");
-  return words;
 }
 
 Json resultJson(const tune::Trial &trial) {
@@ -158,8 +135,11 @@ Json movesJson(const Moves &moves) {
           {"start", moves.start},
           {"tried", moves.tried},
           {"refused", moves.refused},
+          {"buffers_tried", moves.buffersTried},
           {"seconds", moves.seconds},
           {"per_second", moves.seconds > 0 ? static_cast<double>(moves.tried) / moves.seconds : 0},
+          {"per_processor_second",
+           moves.processorSeconds > 0 ? static_cast<double>(moves.tried) / moves.processorSeconds : 0},
           {"cycles_before", moves.before},
           {"cycles_at_start", moves.began},
           {"cycles_best", moves.best},
@@ -172,22 +152,26 @@ public:
   Tuning(const TuneCommand &command, std::ostream &out, std::ostream &err)
       : command(command), out(out), err(err), judge(command.choice, command.device),
         resolved(resolve(command.choice, err)), space(makeSpace(command, resolved)),
-        subject(subjectOf(command, resolved)), database(databasePath(command)) {
+        judging(makeJudges(command, judge)), subject(subjectOf(command, resolved, judging.device)),
+        database(databasePath(command)) {
     if (resolved.options.dynamic.size() > 0 && !resolved.entry)
-      throw UsageError("a module whose sizes are known only at launch is not tuned yet; bind them");
+      throw tune::TuneError(DiagId::NotSupportedHere, "a module whose sizes are known only at launch is not tuned yet",
+                            "bind them", {command.choice.kernel, 1, 1});
   }
 
   int run() {
     std::string settings = settingsOf(command, space);
     if (command.resume && !isBegun(settings))
-      throw UsageError("found `--resume`, expected a run of these settings in `" + databasePath(command) +
-                       "`; leave `--resume` out to begin one");
+      throw tune::TuneError(DiagId::TuneResume,
+                            "found `--resume`, expected a run of these settings in `" + databasePath(command) + "`",
+                            "leave `--resume` out to begin one");
     id = database.begin(subject, settings);
-    judges = makeJudges(command, workerArguments(command), judge);
     searchSpace();
     if (best && command.moves > 0)
       searchSchedules();
     database.end(id, ended);
+    if (best && resolved.entry)
+      published = publish({command, judge, trials[*best], deviceOfResults(), origin()});
     writeFiles();
     return report();
   }
@@ -201,7 +185,7 @@ private:
   }
 
   tune::TuneContext contextFor(Progress &progress) {
-    return {judges, &database, subject, id, [&progress](const tune::Trial &trial) { progress.see(trial); }};
+    return {judging.judges, &database, subject, id, [&progress](const tune::Trial &trial) { progress.see(trial); }};
   }
 
   void take(tune::Tuned tuned) {
@@ -225,8 +209,9 @@ private:
     options.patience = command.patience;
     options.measures = isMeasured();
     take(tune::tune(
-        domain, [&](const tune::Point &point) { return tune::Candidate{domain.assignmentOf(point), ""}; }, options,
-        contextFor(progress)));
+        domain,
+        [&](const tune::Point &point) { return tune::Candidate{settled(domain.assignmentOf(point), resolved), ""}; },
+        options, contextFor(progress)));
   }
 
   void searchSchedules() {
@@ -243,6 +228,23 @@ private:
     std::string before = ended;
     take(tune::tuneAll(moves.candidates, options, contextFor(progress)));
     ended = ended == "bound" || moves.best <= moves.bound ? "bound" : before;
+  }
+
+  std::string deviceOfResults() const {
+    return isMeasured() ? judging.device.text() : modelledOn(command.choice.target);
+  }
+
+  /// `run 3 of 2026-11-18 08:30:00, 181.20 us measured on NVIDIA H200, 1.34 times as fast as its start`
+  std::string origin() {
+    std::ostringstream text;
+    for (const tune::Run &run : database.runs())
+      if (run.id == id)
+        text << "run " << id << " of " << run.begun << ", ";
+    text << shown(trials[*best].cost, isMeasured()) << (isMeasured() ? " on " + deviceOfResults() : "");
+    if (!trials.front().result.isRefused() && trials[*best].cost > 0)
+      text << ", " << std::fixed << std::setprecision(2) << trials.front().cost / trials[*best].cost
+           << " times as fast as its start";
+    return text.str();
   }
 
   void writeFiles() {
@@ -285,6 +287,7 @@ private:
       if (best)
         json["best"] = resultJson(trials[*best]);
       json["moves"] = movesJson(moves);
+      json["auto"] = published;
       out << line(json);
       return best ? 0 : 1;
     }
@@ -316,6 +319,8 @@ private:
       out << "  moves  " << moves.tried << " schedules of loop `" << moves.loop << "`, from `" << moves.start
           << "`: " << moves.before << " cycles modelled before, " << moves.best << " after, bound " << moves.bound
           << "\n";
+    if (!published.empty() && isMeasured())
+      out << "  auto   " << published << "\n";
     for (const std::string &path : {command.output, command.html})
       if (!path.empty())
         out << "wrote " << path << "\n";
@@ -326,13 +331,13 @@ private:
   TuneJudge judge;
   Resolved resolved;
   tune::Space space;
+  Judging judging;
   tune::Subject subject;
   tune::Database database;
-  tune::Judges judges;
   int64_t id = 0;
   std::vector<tune::Trial> trials;
   std::optional<size_t> best;
-  std::string ended;
+  std::string ended, published;
   Moves moves;
 };
 
@@ -345,26 +350,29 @@ std::string databasePath(const TuneCommand &command) {
     return said;
   std::optional<std::filesystem::path> folder = rt::ImageCache::defaultFolder();
   if (!folder)
-    throw UsageError("there is no folder for the database; say `--database FILE`, or set SOLITON_TUNE_DB");
+    throw tune::TuneError(DiagId::TuneDatabase, "there is no folder for the database, expected one for the cache",
+                          "say `--database FILE`, or set SOLITON_TUNE_DB");
   std::filesystem::create_directories(*folder);
   return (*folder / "tuning.db").string();
+}
+
+static tune::TuneError unknownStrategy(const std::string &said) {
+  std::optional<std::string> guess = nearest(said, tune::strategyNames());
+  return {DiagId::TuneStrategy, "unknown strategy `" + said + "`, expected " + listOf(tune::strategyNames()),
+          guess ? "did you mean `" + *guess + "`?" : "`evolution` is the default"};
 }
 
 int tuneKernel(const TuneCommand &command, std::ostream &out, std::ostream &err) {
   if (std::ranges::find(tuneActions(), command.choice.kernel) != tuneActions().end())
     return manageTuning(command, out);
   if (!tune::parseStrategy(command.strategy))
-    throw UsageError(unknown("strategy", command.strategy, tune::strategyNames()));
+    throw unknownStrategy(command.strategy);
   TuneCommand placed = command;
-  if (!command.device.empty())
+  if (!command.device.empty() && !command.choice.targetGiven && workersOf(command.workers).ray.empty())
     placed.choice = choiceFor(command.choice, rt::device(command.device));
   if (command.isWorker)
     return serveTuning(placed);
-  try {
-    return Tuning(placed, out, err).run();
-  } catch (const tune::TuneError &error) {
-    throw UsageError(error.what());
-  }
+  return Tuning(placed, out, err).run();
 }
 
 } // namespace soliton::cli

@@ -3,8 +3,10 @@
 //   TuneJudge.cpp      what a candidate of a kernel comes to: compiled, modelled, run on the emulator
 //   TuneDevice.cpp     how long it takes on a device
 //   TuneWorkers.cpp    the same in processes of their own
+//   TuneRay.cpp        and on other machines
 //   TuneSpace.cpp      which choices a kernel has
 //   TuneMoves.cpp      schedules of its longest loop, by moves
+//   TunePublish.cpp    what `auto` takes of it
 //   TuneReport.cpp     the page
 //   TuneStore.cpp      list, show, best, export, import, verify
 //   Tune.cpp           the command
@@ -32,8 +34,8 @@ struct TuneCommand {
   int64_t budget = 60, moves = 4000, patience = 0;
   uint64_t seed = 1;
   int generation = 8;
-  /// 0: in this process.
-  int workers = 2;
+  /// `4` or `local:4` processes, 0 of them: in this one; `ray://auto`, `ray://local`, `ray://HOST:PORT`: a cluster's.
+  std::string workers = "2";
   double timeout = 60;
   std::string database;
   bool resume = false;
@@ -41,6 +43,23 @@ struct TuneCommand {
   /// This process is a worker.
   bool isWorker = false;
   std::string device;
+};
+
+/// Who judges: processes of this machine, or those of a cluster.
+struct WorkerChoice {
+  int count = 0;
+  /// What follows `ray://`; empty: this machine.
+  std::string ray;
+};
+/// What `--workers` says. Throws TuneError.
+WorkerChoice workersOf(const std::string &said);
+
+/// What measures: results are of it alone.
+struct DeviceIdentity {
+  std::string name, driver;
+
+  /// As `tunedDevice` says it.
+  std::string text() const { return name + (driver.empty() ? "" : ", driver " + driver); }
 };
 
 /// list, show, best, export, import, verify.
@@ -56,6 +75,9 @@ std::string databasePath(const TuneCommand &command);
 KernelChoice chosen(const KernelChoice &choice, const tune::Candidate &candidate);
 
 class TuneBench;
+
+/// What a device of that name loads.
+rt::ImageKind imageForName(const std::string &device);
 
 /// Judges candidates of one kernel in this process.
 class TuneJudge {
@@ -73,16 +95,25 @@ public:
                          const sched::LoopReport &loop) const;
   /// With other sizes, if they are given.
   Resolved resolvedFor(const tune::Candidate &candidate, const kernels::Sizes *sizes = nullptr) const;
-  /// Whether it computes what it must on a device, at small sizes. Throws CompileError where the device says so.
-  tune::Result answer(const tune::Candidate &candidate, rt::Device &device) const;
+  /// For a device, as it was compiled before or is now; with other sizes, if they are given. Where SOLITON_TUNE_SHARED
+  /// is set, by way of the cache: then another worker may have compiled it.
+  const CompileAttempt &compiled(const tune::Candidate &candidate, const kernels::Sizes *sizes,
+                                 rt::ImageKind kind) const;
+  /// Compiles what `measure` on that kind of device will load, into the cache; nothing runs.
+  void build(const tune::Candidate &candidate) const;
+  /// Whether it computes what it must on a device, at a small size, or at three of them. Throws CompileError where the
+  /// device says so.
+  tune::Result answerOn(rt::Device &device, const tune::Candidate &candidate, bool isThorough) const;
 
 private:
   tune::Result model(const tune::Candidate &candidate) const;
   tune::Result answerOnEmulator(const tune::Candidate &candidate) const;
+  tune::Result answer(const tune::Candidate &candidate, rt::Device &device, std::span<const int64_t> larger) const;
   kernels::Sizes smallSizes(const Resolved &resolved, int64_t more) const;
 
   KernelChoice choice;
   std::string device;
+  mutable std::map<std::string, CompileAttempt> made;
   /// Made when the first candidate is measured.
   mutable std::unique_ptr<TuneBench> bench;
 };
@@ -107,16 +138,30 @@ private:
   std::unique_ptr<Arguments> arguments;
 };
 
-/// What results of a device are true of: its driver, as far as the system tells.
-std::string driverOf(const rt::Device &device);
 
 /// Answers requests on standard input until it ends; returns the exit code.
 int serveTuning(const TuneCommand &command);
-/// Judges by workers, or here where there are to be none.
-tune::Judges makeJudges(const TuneCommand &command, const std::vector<std::string> &arguments, const TuneJudge &here);
+
+/// Who judges, and on what.
+struct Judging {
+  tune::Judges judges;
+  /// Of the device, where there is one.
+  DeviceIdentity device;
+};
+/// By workers, or here where there are to be none. Throws TuneError.
+Judging makeJudges(const TuneCommand &command, const TuneJudge &here);
+/// The words by which a process becomes a worker for this command.
+std::vector<std::string> workerCommand(const TuneCommand &command);
+/// A request as a line, and the result in an answer to one about `hash`.
+std::string requestOf(const tune::Candidate &candidate, const tune::Question &question);
+std::optional<tune::Result> resultIn(const std::string &line, const std::string &hash);
+/// On a cluster of Ray.
+Judging makeRayJudges(const TuneCommand &command, const std::string &address);
 
 /// The space that the command says, or that follows from kernel and target. Throws UsageError.
 tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved);
+/// A candidate's choices with those that follow from others: equal ones become one candidate.
+tune::Assignment settled(tune::Assignment said, const Resolved &resolved);
 /// Where a search of it starts: the kernel's own tiles, and what was said.
 tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, const Resolved &resolved);
 
@@ -128,6 +173,21 @@ struct Moves : tune::Moves {
   std::vector<tune::Candidate> candidates;
 };
 Moves searchMoves(const TuneCommand &command, const TuneJudge &judge, const tune::Candidate &base);
+
+//===- For auto -----------------------------------------------------------------------------------===//
+
+/// A winner, and where `auto` may take it.
+struct Publication {
+  const TuneCommand &command;
+  const TuneJudge &judge;
+  const tune::Trial &winner;
+  /// `tunedDevice` or `modelledOn`.
+  std::string device;
+  /// Run, date, time, by how much it is faster.
+  std::string origin;
+};
+/// Leaves it for `auto` (driver/Tuned.h); says what became of that in one sentence.
+std::string publish(const Publication &publication);
 
 //===- The page -----------------------------------------------------------------------------------===//
 

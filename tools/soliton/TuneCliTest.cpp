@@ -1,11 +1,19 @@
 // soliton tune, from words to a winner; in this process (`--workers 0`): scripts/attack_tuner.py has the others.
+#include "soliton/driver/Auto.h"
 #include "tools/soliton/TestCli.h"
+#include "tools/soliton/Tune.h"
+
+#include <cstdlib>
 
 namespace soliton::cli {
 namespace {
 
 class TuneCli : public Cli {
 protected:
+  // What runs leave for `auto` is for these tests alone.
+  TuneCli() { setenv("SOLITON_CACHE_DIR", path("cache").c_str(), 1); }
+  ~TuneCli() override { unsetenv("SOLITON_CACHE_DIR"); }
+
   std::vector<std::string> words(std::vector<std::string> more, const std::string &database = "tuning.db") const {
     std::vector<std::string> list = {"tune",      "gemm", "--target",   "gfx942",      "--size", "M=256,N=256,K=256",
                                      "--workers", "0",    "--database", path(database)};
@@ -37,6 +45,10 @@ TEST_F(TuneCli, FindsSomethingBetterAndSaysThatItIsModelled) {
   EXPECT_GE(report.at("best").at("cycles").get<int64_t>(), report.at("best").at("bound").get<int64_t>());
   EXPECT_LE(report.at("moves").at("cycles_best").get<int64_t>(), report.at("moves").at("cycles_before").get<int64_t>());
   EXPECT_GT(report.at("best").at("registers").get<int64_t>(), 0);
+  // Two tiles in shared memory, one and two buffers more for each of six orders at most.
+  int64_t buffersTried = report.at("moves").at("buffers_tried").get<int64_t>();
+  EXPECT_GE(buffersTried, 4);
+  EXPECT_LE(buffersTried, 24);
   // The page needs nothing from outside, and has every part.
   std::string page = read("page.html");
   for (const char *part : {"Best so far", "Choices", "Refused", "The best", "Moves", "srcdoc=", "modelled"})
@@ -96,6 +108,38 @@ TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
     EXPECT_TRUE(filter == "resources" || filter == "verifier" || filter == "compiled") << filter;
 }
 
+/// What `auto` takes for a large product on sm_90a is a candidate of the space that follows from kernel and target.
+TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
+  TuneCommand command;
+  command.choice.kernel = "gemm";
+  command.choice.target = "sm_90a";
+  command.choice.sizes = {"M=4096", "N=4096", "K=4096"};
+  std::ostringstream unheard;
+  Resolved resolved = resolve(command.choice, unheard);
+  resolved.options.tuned = TunedUse::off;
+  Kernel kernel = resolved.entry->build(*resolved.variant);
+  CompileOptions taken = chooseAutomatically(kernel, resolved.options).front().options;
+  tune::Assignment wanted = {{"schedule", taken.schedule.name},
+                             {"direct_copies", taken.directCopies ? "on" : "off"},
+                             {"staged_writes", taken.stagedWrites ? "on" : "off"},
+                             {"raster", std::to_string(taken.raster)},
+                             {"mma", taken.mma}};
+  for (const auto &[symbol, value] : taken.subs)
+    if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
+      wanted[std::string(symbol.symbolName())] = std::to_string(*value.constantValue());
+  EXPECT_EQ(wanted.at("schedule"), "ring");
+  // Of each choice its value; waves follow from the instruction, so that any will do.
+  tune::Space space = makeSpace(command, resolved);
+  tune::Assignment point;
+  for (const tune::Choice &choice : space.choices()) {
+    bool isFree = choice.name.starts_with("WAVES_");
+    point[choice.name] = isFree ? choice.values.front() : wanted.at(choice.name);
+    EXPECT_NE(std::ranges::find(choice.values, point[choice.name]), choice.values.end())
+        << choice.name << " = " << point[choice.name];
+  }
+  EXPECT_EQ(settled(point, resolved), wanted);
+}
+
 TEST_F(TuneCli, ConditionsHold) {
   Said said = soliton(words({"--space", "BLOCK_M=32,64,128", "--space", "BLOCK_N=32,64,128", "--where",
                              "BLOCK_M*BLOCK_N - 4096 == 0", "--moves", "0", "--budget", "9", "--json"}));
@@ -104,17 +148,96 @@ TEST_F(TuneCli, ConditionsHold) {
 }
 
 TEST_F(TuneCli, MistakesAreSaid) {
-  expectUsage(words({"--strategy", "hillclimbing"}), {"unknown strategy", "did you mean `hill_climbing`"});
-  expectUsage(words({"--space", "BLOCK_M"}), {"--space BLOCK_M", "NAME=VALUE"});
-  expectUsage(words({"--space", "BLOCK_M="}), {"has no values"});
-  expectUsage(words(with({"--where", "BLOCK_M <"})), {"--where", "formula"});
-  expectUsage(words(with({"--where", "NOTHING > 2"})), {"--where", "NOTHING"});
-  expectUsage(words(with({"--resume"})), {"--resume", "expected a run of these settings"});
-  expectUsage({"tune", "best", "nobody", "--database", path("tuning.db")}, {"no run `nobody`"});
-  expectUsage({"tune", "import", "--database", path("tuning.db")}, {"without a file"});
+  auto expect = [&](const std::vector<std::string> &arguments, const std::string &id,
+                    const std::vector<std::string> &more) {
+    Said said = soliton(arguments);
+    EXPECT_EQ(said.code, 2) << said.out;
+    EXPECT_NE(said.err.find("[" + id + "]"), std::string::npos) << id << " in\n" << said.err;
+    EXPECT_NE(said.err.find("\n  hint: "), std::string::npos) << said.err;
+    for (const std::string &word : more)
+      EXPECT_NE(said.err.find(word), std::string::npos) << word << " in\n" << said.err;
+    std::vector<std::string> asked = arguments;
+    asked.push_back("--json");
+    nlohmann::json machine = soliton(asked).parsed();
+    EXPECT_EQ(machine.at("ok"), false);
+    EXPECT_EQ(machine.at("diagnostics")[0].at("id"), id);
+  };
+  expect(words({"--strategy", "hillclimbing"}), "tune-strategy", {"unknown strategy", "did you mean `hill_climbing`"});
+  expect(words({"--space", "BLOCK_M"}), "tune-space", {"--space BLOCK_M", "NAME=VALUE"});
+  expect(words({"--space", "BLOCK_M="}), "tune-space", {"has no values"});
+  expect(words({"--space", "BLOCK_M=32", "--space", "BLOCK_M=64"}), "tune-space", {"`BLOCK_M` twice"});
+  expect(words(with({"--where", "BLOCK_M > 64"})), "tune-space", {"meets its conditions", "4 combinations"});
+  expect(words(with({"--where", "BLOCK_M <"})), "tune-where", {"--where", "formula"});
+  expect(words(with({"--where", "NOTHING > 2"})), "tune-where", {"--where", "NOTHING"});
+  expect(words(with({"--resume"})), "tune-resume", {"--resume", "expected a run of these settings"});
+  auto workers = [&](const std::string &said) {
+    return std::vector<std::string>{"tune", "gemm", "--workers", said, "--database", path("tuning.db")};
+  };
+  expect(workers("many"), "tune-workers", {"`--workers many`", "`local:N`"});
+  expect(workers("local:300"), "tune-workers", {"up to 256"});
+  expect({"tune", "best", "nobody", "--database", path("tuning.db")}, "tune-run", {"no run `nobody`"});
+  expect({"tune", "import", "--database", path("tuning.db")}, "tune-import", {"without a file"});
+  write("lines", "{}\n");
+  expect({"tune", "import", path("lines"), "--database", path("tuning.db")}, "tune-import", {path("lines") + ":1:1: "});
   write("text.db", std::string(200, 'x'));
-  expectUsage({"tune", "list", "--database", path("text.db")},
-              {"text.db", "expected a file that `soliton tune` wrote"});
+  expect({"tune", "list", "--database", path("text.db")}, "tune-database",
+         {path("text.db") + ":1:1: ", "expected a file that `soliton tune` wrote"});
+}
+
+/// A Python without Ray, and something that is no Python.
+TEST_F(TuneCli, WithoutRayThatIsSaid) {
+  std::vector<std::string> asked = {"tune", "gemm", "--workers", "ray://auto", "--database", path("tuning.db")};
+  auto expect = [&](const std::string &python, const std::string &message) {
+    setenv("SOLITON_PYTHON", python.c_str(), 1);
+    Said said = soliton(asked);
+    unsetenv("SOLITON_PYTHON");
+    EXPECT_EQ(said.code, 2);
+    EXPECT_NE(said.err.find("[tune-ray]"), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find(message), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find("hint: `python3 -m pip install ray`"), std::string::npos) << said.err;
+  };
+  expect("/no/such/python", "exit code 127");
+  // An isolated Python has nothing that somebody installed for this one.
+  std::string isolated = write("python", "#!/bin/sh\nshift\nexec /usr/bin/env python3 -I -S -c \"$@\"\n");
+  std::filesystem::permissions(isolated, std::filesystem::perms::owner_all);
+  expect(isolated, "Ray is not installed");
+  expect(write("no-python", "text"), "exit code 127");
+}
+
+/// Cluster devices are others than this machine's, so nobody knows their chip here.
+TEST_F(TuneCli, DevicesOfAClusterNeedATarget) {
+  Said said = soliton({"tune", "gemm", "--workers", "ray://auto", "--device", "cuda", "--database", path("tuning.db")});
+  EXPECT_EQ(said.code, 2);
+  EXPECT_NE(said.err.find("without `--target`"), std::string::npos) << said.err;
+  EXPECT_NE(said.err.find("[tune-ray]"), std::string::npos) << said.err;
+}
+
+/// What a run leaves for `auto`: taken on the device that measured it, unless that is forbidden.
+TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
+  unsetenv("SOLITON_TUNED");
+  const std::vector<std::string> kernel = {"gemm", "--target", "gfx942", "--size", "M=64,N=128,K=128"};
+  auto run = [&](const std::string &command, std::vector<std::string> more) {
+    more.insert(more.begin(), kernel.begin(), kernel.end());
+    more.insert(more.begin(), command);
+    more.push_back("--json");
+    return soliton(more);
+  };
+  std::vector<std::string> tune = {"--workers", "0",        "--database", path("auto.db"), "--moves",
+                                   "0",         "--budget", "2",          "--space",       "schedule=prefetch,modulo"};
+  std::vector<std::string> measured = tune;
+  measured.insert(measured.end(), {"--device", "emulator"});
+  Said said = run("tune", tune);
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.parsed().at("auto").get<std::string>().find("takes it where `--tuned modelled`"), std::string::npos);
+  auto remarks = [&](const std::vector<std::string> &more) { return run("run", more).out; };
+  EXPECT_EQ(remarks({}).find("a tuned result"), std::string::npos);
+  EXPECT_NE(remarks({"--tuned", "modelled"}).find("took a tuned result: run 1 of "), std::string::npos);
+  said = run("tune", measured);
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.parsed().at("auto").get<std::string>().find("takes it from now on"), std::string::npos) << said.out;
+  EXPECT_NE(remarks({}).find("us measured on "), std::string::npos) << remarks({});
+  EXPECT_EQ(remarks({"--tuned", "off"}).find("a tuned result"), std::string::npos);
+  EXPECT_EQ(remarks({"--schedule", "modulo"}).find("a tuned result"), std::string::npos);
 }
 
 } // namespace

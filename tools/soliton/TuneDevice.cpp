@@ -1,18 +1,20 @@
 //===- TuneDevice.cpp - How long a candidate takes on a device --------------------------------------===//
 //
-// One kernel at a time: right at small sizes, then warmed up, then timed by events, some launches a sample so that the
-// events do not count; then right again. In a duel both take turns, sample by sample, so that the chip's clock and heat
-// are the same for both. The figure is the median; its spread the distance of the quartiles. Inputs and outputs stay
-// where they are between launches: caches are warm.
+// One kernel at a time: right at a small size (in a duel at three), then warmed up, then timed by events, some launches
+// a sample so that the events do not count; then right again. In a duel both take turns, sample by sample, so that the
+// chip's clock and heat are the same for both. Launches are replayed from a graph where the driver has them, so that a
+// busy host does not count. The figure is the median; its spread the distance of the quartiles; samples far from it are
+// counted and said. Inputs and outputs stay where they are between launches: caches are warm. Clock and temperature are
+// read behind the last sample.
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/runtime/Telemetry.h"
 #include "tools/soliton/Placed.h"
 #include "tools/soliton/Tune.h"
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 
 namespace soliton::cli {
 using tune::Candidate;
@@ -29,16 +31,17 @@ double quantile(std::vector<double> values, double part) {
   return values[static_cast<size_t>(std::lround(part * static_cast<double>(values.size() - 1)))];
 }
 
-} // namespace
-
-std::string driverOf(const rt::Device &device) {
-  const char *path = device.info().kind == rt::DeviceKind::cuda  ? "/sys/module/nvidia/version"
-                     : device.info().kind == rt::DeviceKind::hip ? "/sys/module/amdgpu/version"
-                                                                 : "";
-  std::string version;
-  std::getline(std::ifstream(path) >> std::ws, version);
-  return version.empty() && *path ? "unknown" : version;
+/// Samples farther from the median than four times the usual distance (of a normal distribution: one in 15,000).
+int64_t countOutliers(const std::vector<double> &values) {
+  double median = quantile(values, 0.5);
+  std::vector<double> distances;
+  for (double value : values)
+    distances.push_back(std::abs(value - median));
+  double usual = 1.4826 * quantile(distances, 0.5);
+  return std::ranges::count_if(distances, [&](double distance) { return distance > 4 * usual + 0.01 * median; });
 }
+
+} // namespace
 
 /// What kernels of the same sizes share.
 struct TuneBench::Arguments {
@@ -57,6 +60,7 @@ struct TuneBench::Loaded {
   std::unique_ptr<rt::LoadedKernel> kernel;
   std::optional<rt::DeviceBuffer> workspace;
   rt::TimingOptions timing;
+  bool isReplayed = false;
 };
 
 TuneBench::TuneBench(const TuneJudge &judge, const std::string &device) : judge(judge), device(rt::device(device)) {}
@@ -64,8 +68,7 @@ TuneBench::~TuneBench() = default;
 
 std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
   Resolved resolved = judge.resolvedFor(candidate);
-  CompileAttempt attempt =
-      compileResolved(resolved, [&](const std::string &) { return imageFor(device); }, /*isKept=*/false);
+  const CompileAttempt &attempt = judge.compiled(candidate, nullptr, imageFor(device));
   if (!attempt)
     throw CompileError(attempt.diagnostics);
   if (!arguments)
@@ -73,6 +76,7 @@ std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
   auto loaded = std::make_unique<Loaded>();
   loaded->kernel = device.load(attempt.result->image);
   loaded->timing.warmup = 0;
+  loaded->timing.replays = true;
   loaded->timing.launch.symbols = arguments->trial.symbols;
   std::span<const rt::Argument> list = arguments->placed.arguments();
   if (uint64_t bytes = loaded->kernel->workspaceBytes(list, loaded->timing.launch); bytes > 0) {
@@ -92,11 +96,15 @@ void TuneBench::sample(Loaded &loaded, std::vector<double> &microseconds, bool i
     loaded.timing.warmup = 0;
     loaded.timing.repetitions = 1;
   }
-  microseconds.push_back(rt::measure(device, *loaded.kernel, arguments->placed.arguments(), loaded.timing).median);
+  rt::Timing timing = rt::measure(device, *loaded.kernel, arguments->placed.arguments(), loaded.timing);
+  loaded.isReplayed = timing.isReplayed;
+  microseconds.push_back(timing.median);
 }
 
 Result TuneBench::measure(const Candidate &candidate, const Candidate *other) {
-  if (Result before = judge.answer(candidate, device); before.isRefused())
+  // Who may win is looked at more closely.
+  bool isThorough = other != nullptr;
+  if (Result before = judge.answerOn(device, candidate, isThorough); before.isRefused())
     return Result::refused("device", before.why);
   std::unique_ptr<Loaded> mine = load(candidate), its = other ? load(*other) : nullptr;
   std::vector<double> own, others;
@@ -105,11 +113,16 @@ Result TuneBench::measure(const Candidate &candidate, const Candidate *other) {
     if (its)
       sample(*its, others, i == 0);
   }
-  if (Result after = judge.answer(candidate, device); after.isRefused())
+  rt::Telemetry now = rt::readTelemetry(device.info());
+  if (Result after = judge.answerOn(device, candidate, isThorough); after.isRefused())
     return Result::refused("device", "after it was timed: " + after.why);
   Result result;
   result.measuredMicroseconds = quantile(own, 0.5);
   result.spread = quantile(own, 0.75) - quantile(own, 0.25);
+  result.outliers = countOutliers(own);
+  result.isReplayed = mine->isReplayed;
+  result.clockMHz = now.clockMHz;
+  result.celsius = now.celsius;
   if (its)
     result.otherMicroseconds = quantile(others, 0.5);
   return result;

@@ -8,13 +8,18 @@
 #include "tools/soliton/Tune.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <span>
 
 namespace soliton::cli {
 using tune::Candidate;
 using tune::refusedBy;
 using tune::Result;
 using tune::Stage;
+
+/// What sizes at which answers are checked are larger by than the small ones: whole tiles, one more, ragged.
+static constexpr std::array<int64_t, 3> kMore = {0, 1, 13};
 
 KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
   KernelChoice result = choice;
@@ -27,6 +32,10 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.mma = value == "default" ? "" : value;
     else if (name == "padded_rows")
       result.paddedRows = value;
+    else if (name == "staged_writes")
+      result.stagedWrites = value;
+    else if (name == "raster")
+      result.raster = std::strtoll(value.c_str(), nullptr, 10);
     else {
       std::erase_if(result.settings, [&](const std::string &said) { return said.starts_with(name + "="); });
       result.settings.push_back(name + "=" + value);
@@ -37,6 +46,12 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
 
 TuneJudge::TuneJudge(KernelChoice choice, std::string device) : choice(std::move(choice)), device(std::move(device)) {}
 TuneJudge::~TuneJudge() = default;
+
+rt::ImageKind imageForName(const std::string &device) {
+  return device.starts_with("cuda")  ? rt::ImageKind::ptx
+         : device.starts_with("hip") ? rt::ImageKind::hsaco
+                                     : rt::ImageKind::emulator;
+}
 
 Resolved TuneJudge::resolvedFor(const Candidate &candidate, const kernels::Sizes *sizes) const {
   KernelChoice said = chosen(choice, candidate);
@@ -53,12 +68,31 @@ Resolved TuneJudge::resolvedFor(const Candidate &candidate, const kernels::Sizes
     resolved.options.schedule.fileName = "tuned.schedule";
   }
   resolved.options.schedule.reportsNone = true;
+  // A candidate is what it says, not what an earlier run found.
+  resolved.options.tuned = TunedUse::off;
   return resolved;
 }
 
 CompileAttempt TuneJudge::compileLoops(const Candidate &candidate) const {
   auto kind = [](const std::string &) { return rt::ImageKind::emulator; };
   return compileResolved(resolvedFor(candidate), kind, /*isKept=*/false);
+}
+
+const CompileAttempt &TuneJudge::compiled(const Candidate &candidate, const kernels::Sizes *sizes,
+                                          rt::ImageKind kind) const {
+  constexpr size_t kMost = 64;
+  std::string key = candidate.text() + std::string(rt::name(kind));
+  for (const auto &[name, value] : sizes ? *sizes : kernels::Sizes())
+    key += " " + name + "=" + std::to_string(value);
+  if (auto known = made.find(key); known != made.end())
+    return known->second;
+  if (made.size() >= kMost)
+    made.clear();
+  Resolved resolved = resolvedFor(candidate, sizes);
+  // What has reports is not kept.
+  resolved.options.schedule.reportsNone = false;
+  bool isShared = std::getenv("SOLITON_TUNE_SHARED") != nullptr;
+  return made[key] = compileResolved(resolved, [&](const std::string &) { return kind; }, isShared);
 }
 
 //===- Modelled ---------------------------------------------------------------------===//
@@ -128,17 +162,20 @@ static std::string wrongResult(const Resolved &resolved, const rt::KernelImage &
 }
 
 Result TuneJudge::answerOnEmulator(const Candidate &candidate) const {
-  return answer(candidate, *rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = 1}));
+  constexpr std::array<int64_t, 2> kWholeAndRagged = {kMore.front(), kMore.back()};
+  return answer(candidate, *rt::makeEmulatorDevice({.checks = true, .adversarial = true, .seed = 1}), kWholeAndRagged);
 }
 
-Result TuneJudge::answer(const Candidate &candidate, rt::Device &device) const {
-  constexpr int64_t kRagged = 13;
+Result TuneJudge::answerOn(rt::Device &device, const Candidate &candidate, bool isThorough) const {
+  return answer(candidate, device, isThorough ? std::span(kMore) : std::span(kMore).first(1));
+}
+
+Result TuneJudge::answer(const Candidate &candidate, rt::Device &device, std::span<const int64_t> larger) const {
   std::string unchecked;
-  for (int64_t more : {int64_t{0}, kRagged}) {
+  for (int64_t more : larger) {
     kernels::Sizes sizes = smallSizes(resolvedFor(candidate), more);
     Resolved resolved = resolvedFor(candidate, &sizes);
-    CompileAttempt attempt =
-        compileResolved(resolved, [](const std::string &) { return rt::ImageKind::emulator; }, /*isKept=*/false);
+    const CompileAttempt &attempt = compiled(candidate, &sizes, imageFor(device));
     // A schedule may be for aligned rows alone, or name instructions that masks make others of.
     if (!attempt && more > 0) {
       unchecked = "not for ragged sizes: " + refusedBy(attempt.diagnostics).why;
@@ -152,6 +189,19 @@ Result TuneJudge::answer(const Candidate &candidate, rt::Device &device) const {
   Result result;
   result.why = unchecked;
   return result;
+}
+
+void TuneJudge::build(const Candidate &candidate) const {
+  rt::ImageKind kind = imageForName(device);
+  try {
+    compiled(candidate, nullptr, kind);
+    for (int64_t more : kMore) {
+      kernels::Sizes sizes = smallSizes(resolvedFor(candidate), more);
+      compiled(candidate, &sizes, kind);
+    }
+  } catch (
+      const std::exception &) { // NOLINT(bugprone-empty-catch): who measures it compiles it, and says what is wrong
+  }
 }
 
 Result TuneJudge::judge(const Candidate &candidate, const tune::Question &question) const {

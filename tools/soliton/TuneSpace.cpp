@@ -2,7 +2,10 @@
 //
 // Said on the command line, `--space BLOCK_M=64,128 --space schedule=prefetch,modulo --where 'BLOCK_M*BLOCK_N <=
 // 16384'`, or derived (`--space auto`): tiles and waves around the kernel's own, schedules that its tags allow, direct
-// copies, and the matrix instructions of its element types.
+// copies, staged writes, the order of workgroups, and the matrix instructions of its element types.
+//
+// Some choices follow from others, and a search that had to find them all at once would find none: an instruction that
+// several waves issue together decides waves and columns, a ring needs direct copies (`settled`).
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,6 +45,8 @@ std::vector<int64_t> around(const kernels::DefaultSize &tile) {
 /// Those of the library that are written for the tags of a plain product.
 std::vector<std::string> schedulesFor(const Resolved &resolved) {
   std::vector<std::string> names = {"none", "prefetch", "four_stage", "modulo"};
+  if (findTarget(resolved.options.target)->hasTileCopy)
+    names.emplace_back("ring");
   bool isAttention = resolved.entry->family.find("attention") != std::string::npos;
   if (isAttention)
     names.push_back("prefetch_attention");
@@ -49,6 +54,13 @@ std::vector<std::string> schedulesFor(const Resolved &resolved) {
     for (const kernels::ScheduleEntry &entry : kernels::allSchedules())
       names.push_back(entry.name());
   return names;
+}
+
+/// Of instructions that several waves issue together there is one for every eight columns; the narrow ones are for
+/// narrow tensors, and who wants them says so.
+bool isWide(const MmaKind &kind) {
+  constexpr int64_t kLeast = 64, kStep = 32;
+  return kind.n >= kLeast && kind.n % kStep == 0;
 }
 
 void derive(tune::Space &space, const TuneCommand &command, const Resolved &resolved) {
@@ -64,17 +76,25 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
   add("direct_copies", {"off", "on"});
   if (!hasProduct(resolved))
     return;
+  add("staged_writes", {"off", "on"});
+  add("raster", {"0", "4", "8", "16"});
   std::vector<std::string> kinds = {"default"};
   DType input = resolved.variant->input.resolve(target.fp8e4m3);
   for (const MmaKind *kind : legalMmas(target, {input, input, DType::f32}))
-    if (std::ranges::find(kinds, kind->name) == kinds.end())
+    if (std::ranges::find(kinds, kind->name) == kinds.end() && (!kind->async || isWide(*kind)))
       kinds.push_back(kind->name);
   add("mma", kinds);
 }
 
 /// Words that are not names of symbols.
 bool isOption(const std::string &name) {
-  return name == "schedule" || name == "direct_copies" || name == "mma" || name == "padded_rows";
+  return name == "schedule" || name == "direct_copies" || name == "mma" || name == "padded_rows" ||
+         name == "staged_writes";
+}
+
+tune::TuneError noFormula(const std::string &text, const sym::ExprError &error) {
+  return {DiagId::TuneWhere, "found `--where " + text + "`, expected a formula of the space's numbers: " + error.what(),
+          "as in `--where 'BLOCK_M*BLOCK_N <= 16384'`"};
 }
 
 tune::Space::Condition conditionOf(const std::string &text) {
@@ -82,7 +102,7 @@ tune::Space::Condition conditionOf(const std::string &text) {
     try {
       return sym::parse(text);
     } catch (const sym::ExprError &error) {
-      throw UsageError("found `--where " + text + "`, expected a formula of the space's numbers: " + error.what());
+      throw noFormula(text, error);
     }
   }();
   return [formula](const tune::Assignment &assignment) {
@@ -108,7 +128,9 @@ tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved) {
       continue;
     size_t equals = said.find('=');
     if (equals == std::string::npos)
-      throw UsageError("found `--space " + said + "`, expected `NAME=VALUE,VALUE`, `auto` or `none`");
+      throw tune::TuneError(DiagId::TuneSpace,
+                            "found `--space " + said + "`, expected `NAME=VALUE,VALUE`, `auto` or `none`",
+                            "say `--space` once for each name, as in `--space BLOCK_M=64,128`");
     space.choice(said.substr(0, equals), split(said.substr(equals + 1), ','));
   }
   if (isDerived && resolved.entry)
@@ -121,15 +143,51 @@ tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved) {
     try {
       condition(any);
     } catch (const sym::ExprError &error) {
-      throw UsageError("found `--where " + text + "`, expected a formula of the space's numbers: " + error.what());
+      throw noFormula(text, error);
     }
     space.where(text, std::move(condition));
   }
   return space;
 }
 
+/// The instruction that a candidate names, if several waves issue it together.
+static const MmaKind *groupInstruction(const tune::Assignment &said, const Target &target) {
+  auto name = said.find("mma");
+  auto found = name == said.end() ? target.mmas.end() : std::ranges::find(target.mmas, name->second, &MmaKind::name);
+  return found != target.mmas.end() && found->async ? &*found : nullptr;
+}
+
+tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
+  if (!resolved.entry)
+    return said;
+  const Target &target = *findTarget(resolved.options.target);
+  if (said.contains("direct_copies") && said.contains("schedule") && said["schedule"] == "ring")
+    said["direct_copies"] = "on";
+  const MmaKind *kind = groupInstruction(said, target);
+  if (!kind)
+    return said;
+  std::map<std::string, int64_t> tiles;
+  for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
+    tiles[tile.name] = tile.value;
+  for (const auto &[name, value] : said)
+    if (tiles.contains(name))
+      tiles[name] = std::strtoll(value.c_str(), nullptr, 10);
+  if (!tiles.contains("WAVES_M") || !tiles.contains("WAVES_N") || !tiles.contains("BLOCK_N"))
+    return said;
+  // A wave has its share of the rows, and all columns.
+  said["WAVES_M"] = std::to_string(std::max<int64_t>(tiles["BLOCK_M"] / (kind->m / kind->waves), 1));
+  said["WAVES_N"] = "1";
+  if (tiles["BLOCK_N"] % kind->n != 0)
+    said["BLOCK_N"] = std::to_string(kind->n);
+  return said;
+}
+
 tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, const Resolved &resolved) {
-  tune::Assignment start = {{"schedule", choice.schedule}, {"direct_copies", "off"}, {"mma", "default"}};
+  tune::Assignment start = {{"schedule", choice.schedule},
+                            {"direct_copies", "off"},
+                            {"staged_writes", "off"},
+                            {"raster", "0"},
+                            {"mma", "default"}};
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))
       start[tile.name] = std::to_string(tile.value);

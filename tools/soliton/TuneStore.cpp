@@ -41,7 +41,8 @@ tune::Run findRun(tune::Database &database, const std::string &about) {
   for (const tune::Run &run : database.runs())
     if (about.empty() || std::to_string(run.id) == about || nameOf(run).starts_with(about + " on "))
       return run;
-  throw UsageError("there is no run `" + about + "`; `soliton tune list` lists those there are");
+  throw tune::TuneError(DiagId::TuneRun, "there is no run `" + about + "`, expected a number or a kernel's name",
+                        "`soliton tune list` lists those there are");
 }
 
 int list(tune::Database &database, bool json, std::ostream &out) {
@@ -91,7 +92,9 @@ int show(tune::Database &database, const tune::Run &run, bool json, std::ostream
 int best(tune::Database &database, const tune::Run &run, bool json, std::ostream &out) {
   std::optional<tune::Candidate> candidate = database.candidate(run.bestHash);
   if (!candidate)
-    throw UsageError("run " + std::to_string(run.id) + " accepted nothing; `soliton tune show` says why");
+    throw tune::TuneError(DiagId::TuneRun,
+                          "run " + std::to_string(run.id) + " accepted nothing, expected one candidate at least",
+                          "`soliton tune show " + std::to_string(run.id) + "` says why");
   if (json)
     out << line({{"ok", true},
                  {"run", run.id},
@@ -122,34 +125,31 @@ int verify(tune::Database &database, bool json, std::ostream &out) {
 int manageTuning(const TuneCommand &command, std::ostream &out) {
   const std::string &action = command.choice.kernel, &about = command.about;
   bool json = command.choice.json;
-  try {
-    tune::Database database(databasePath(command));
-    if (action == "list")
-      return list(database, json, out);
-    if (action == "verify")
-      return verify(database, json, out);
-    if (action == "show")
-      return show(database, findRun(database, about), json, out);
-    if (action == "best")
-      return best(database, findRun(database, about), json, out);
-    if (action == "export") {
-      if (about.empty())
-        out << database.exported();
-      else
-        writeFile(about, database.exported());
-      return 0;
-    }
+  tune::Database database(databasePath(command));
+  if (action == "list")
+    return list(database, json, out);
+  if (action == "verify")
+    return verify(database, json, out);
+  if (action == "show")
+    return show(database, findRun(database, about), json, out);
+  if (action == "best")
+    return best(database, findRun(database, about), json, out);
+  if (action == "export") {
     if (about.empty())
-      throw UsageError("found `soliton tune import` without a file, expected one that `soliton tune export` wrote");
-    int64_t taken = database.import(readFile(about));
-    if (json)
-      out << line({{"ok", true}, {"imported", taken}});
+      out << database.exported();
     else
-      out << taken << " results that were not there\n";
+      writeFile(about, database.exported());
     return 0;
-  } catch (const tune::TuneError &error) {
-    throw UsageError(error.what());
   }
+  if (about.empty())
+    throw tune::TuneError(DiagId::TuneImport, "found `soliton tune import` without a file, expected the name of one",
+                          "`soliton tune export FILE` writes one");
+  int64_t taken = database.import(readFile(about), about);
+  if (json)
+    out << line({{"ok", true}, {"imported", taken}});
+  else
+    out << taken << " results that were not there\n";
+  return 0;
 }
 
 } // namespace soliton::cli

@@ -1,0 +1,159 @@
+//===- TunedTest.cpp - Results of the tuner that `auto` takes -----------------------===//
+#include "soliton/driver/Tuned.h"
+
+#include "soliton/driver/CompileCache.h"
+#include "soliton/soliton.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <unistd.h>
+
+namespace soliton {
+namespace {
+
+Kernel product(bool isScaled = false) {
+  auto [M, N, K, BM, BN] = symbols<"M N K BM BN">();
+  Kernel kernel{"product",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, 32),
+                 WaveConstraint(M, BM / 2), WaveConstraint(N, BN / 2), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M, K}, shared, f16), b = kernel.memory("b", {N, K}, shared, f16);
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  Value sum = kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); });
+  write(isScaled ? sum * 2.0f : sum, c);
+  return kernel;
+}
+
+/// A folder of its own for what is left, in which nothing was left before.
+class Tuned : public testing::Test {
+protected:
+  Tuned() : folder(std::filesystem::temp_directory_path() / ("soliton-tuned-" + std::to_string(::getpid()))) {
+    setenv("SOLITON_CACHE_DIR", folder.c_str(), 1);
+    unsetenv("SOLITON_TUNED");
+  }
+  ~Tuned() override {
+    std::filesystem::remove_all(folder);
+    unsetenv("SOLITON_CACHE_DIR");
+  }
+
+  CompileOptions options(int64_t m = 256) const {
+    auto [M, N, K, BM, BN] = symbols<"M N K BM BN">();
+    CompileOptions options{.target = "gfx942", .subs = {{M, m}, {N, 256}, {K, 128}}};
+    options.defaults = {{BM, 64}, {BN, 64}};
+    options.tunedOn = "Chip 1, driver 2";
+    options.cache = false;
+    return options;
+  }
+  /// Tiles of 128 rows, left for `Chip 1, driver 2`.
+  TunedResult leave(const Kernel &kernel) const {
+    TunedResult result;
+    result.origin = "run 7 of today, 5.00 us measured";
+    result.microseconds = 5;
+    result.choices = {{"BM", "128"}, {"BN", "64"}, {"schedule", "modulo"}};
+    result.program = *programHash(kernel, std::get<CompileOptions>(withTuned(options(), result)));
+    EXPECT_TRUE(publishTuned(kernel, options(), "Chip 1, driver 2", result));
+    return result;
+  }
+  std::string said(const Kernel &kernel, const CompileOptions &options) const {
+    CompileAttempt attempt = compileImage(kernel, options, rt::ImageKind::emulator);
+    EXPECT_TRUE(attempt) << format(attempt.diagnostics);
+    return attempt ? format(attempt.result->warnings) : "";
+  }
+
+  std::filesystem::path folder;
+};
+
+TEST_F(Tuned, IsTakenFirstAndSaysWhereItIsFrom) {
+  leave(product());
+  AutoChoice first = chooseAutomatically(product(), options()).front();
+  EXPECT_EQ(first.options.schedule.name, "modulo");
+  std::string remark = said(product(), options());
+  EXPECT_NE(remark.find("`auto` took a tuned result: run 7 of today, 5.00 us measured"), std::string::npos) << remark;
+  EXPECT_NE(remark.find("[auto-choice]"), std::string::npos);
+}
+
+TEST_F(Tuned, IsForItsDeviceDriverSizesAndTargetAlone) {
+  leave(product());
+  auto isTaken = [&](const CompileOptions &options) {
+    return chooseAutomatically(product(), options).front().why.starts_with("a tuned result");
+  };
+  EXPECT_TRUE(isTaken(options()));
+  EXPECT_FALSE(isTaken(options(512)));
+  CompileOptions other = options();
+  other.tunedOn = "Chip 1, driver 3";
+  EXPECT_FALSE(isTaken(other));
+  other = options();
+  other.tunedOn.clear();
+  EXPECT_FALSE(isTaken(other));
+  other = options();
+  other.target = "gfx950";
+  EXPECT_FALSE(isTaken(other));
+  // Sizes may be bound in any order.
+  other = options();
+  std::ranges::reverse(other.subs);
+  EXPECT_TRUE(isTaken(other));
+}
+
+TEST_F(Tuned, CanBeForbidden) {
+  leave(product());
+  CompileOptions off = options();
+  off.tuned = TunedUse::off;
+  EXPECT_EQ(said(product(), off).find("tuned"), std::string::npos);
+  setenv("SOLITON_TUNED", "off", 1);
+  EXPECT_EQ(said(product(), options()).find("tuned"), std::string::npos);
+  unsetenv("SOLITON_TUNED");
+  EXPECT_NE(said(product(), options()).find("tuned"), std::string::npos);
+}
+
+TEST_F(Tuned, ModelledResultsAreTakenWhereTheyAreAskedFor) {
+  TunedResult result = leave(product());
+  result.origin = "run 8, modelled";
+  ASSERT_TRUE(publishTuned(product(), options(512), modelledOn("gfx942"), result));
+  CompileOptions asked = options(512);
+  EXPECT_EQ(said(product(), asked).find("tuned"), std::string::npos);
+  asked.tuned = TunedUse::modelled;
+  // The program of 512 rows is another one than that of 256, whose hash it has.
+  EXPECT_NE(said(product(), asked).find("passed over a tuned result: run 8, modelled: the kernel is another one"),
+            std::string::npos);
+  result.program = *programHash(product(), std::get<CompileOptions>(withTuned(options(512), result)));
+  ASSERT_TRUE(publishTuned(product(), options(512), modelledOn("gfx942"), result));
+  EXPECT_NE(said(product(), asked).find("took a tuned result: run 8, modelled"), std::string::npos);
+}
+
+TEST_F(Tuned, WhatDoesNotFitIsPassedOverWithTheReason) {
+  TunedResult result = leave(product());
+  // Another program under the same name.
+  EXPECT_NE(said(product(/*isScaled=*/true), options()).find("the kernel is another one by now"), std::string::npos);
+  // What was said is kept.
+  auto [BM] = symbols<"BM">();
+  CompileOptions bound = options();
+  bound.subs.emplace_back(BM, 32);
+  EXPECT_NE(said(product(), bound).find("`BM = 32` was said, and it has `128`"), std::string::npos);
+  // A schedule that the loop does not have any more.
+  result.choices.erase("schedule");
+  result.schedule = "soliton-schedule 1\nnonsense\n";
+  ASSERT_TRUE(publishTuned(product(), options(), "Chip 1, driver 2", result));
+  std::string remark = said(product(), options());
+  EXPECT_NE(remark.find("`auto` passed over a tuned result"), std::string::npos) << remark;
+  EXPECT_NE(remark.find("`auto` took "), std::string::npos) << remark;
+  // A file that is none.
+  for (const auto &entry : std::filesystem::directory_iterator(folder / "tuned"))
+    std::ofstream(entry.path()) << "garbage";
+  EXPECT_NE(said(product(), options()).find("is no file that `soliton tune` wrote"), std::string::npos);
+}
+
+/// What was taken is part of what is compiled, and so of the key by which it is kept.
+TEST_F(Tuned, TheCacheKeepsThemApart) {
+  leave(product());
+  CompileOptions tuned = chooseAutomatically(product(), options()).front().options;
+  CompileOptions off = options();
+  off.tuned = TunedUse::off;
+  CompileOptions untuned = chooseAutomatically(product(), off).front().options;
+  EXPECT_NE(compileKey("program", tuned, rt::ImageKind::emulator)->text(),
+            compileKey("program", untuned, rt::ImageKind::emulator)->text());
+}
+
+} // namespace
+} // namespace soliton

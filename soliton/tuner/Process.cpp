@@ -1,0 +1,110 @@
+#include "soliton/tuner/Process.h"
+
+#include "soliton/tuner/Candidate.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace soliton::tune {
+namespace {
+
+/// What a process that has ended leaves behind, in words.
+std::string describe(int status) {
+  if (WIFSIGNALED(status))
+    return "ended by signal " + std::to_string(WTERMSIG(status)) + " (" + strsignal(WTERMSIG(status)) + ")";
+  return "exit code " + std::to_string(WEXITSTATUS(status));
+}
+
+TuneError cannotStart() {
+  return {DiagId::TuneWorkers, std::string("no worker could be started: ") + std::strerror(errno),
+          "use fewer workers (`--workers`), or raise the limits of processes and open files"};
+}
+
+/// Only what is safe between fork and exec.
+[[noreturn]] void become(std::vector<char *> &arguments, int in, int out, uint64_t bytes) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL); // a worker that hangs outlives nobody
+  dup2(in, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  if (bytes > 0) {
+    rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  rlimit noCore{0, 0};
+  setrlimit(RLIMIT_CORE, &noCore);
+  execvp(arguments[0], arguments.data());
+  _exit(127);
+}
+
+} // namespace
+
+Process Process::start(std::vector<std::string> command, const ProcessOptions &options) {
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0)
+    throw cannotStart();
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]);
+    close(in[1]);
+    throw cannotStart();
+  }
+  std::vector<char *> arguments;
+  for (std::string &word : command)
+    arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  Process made;
+  made.process = fork();
+  if (made.process == 0)
+    become(arguments, in[0], out[1], options.bytes);
+  close(in[0]);
+  close(out[1]);
+  if (made.process < 0) {
+    close(in[1]);
+    close(out[0]);
+    throw cannotStart();
+  }
+  fcntl(out[0], F_SETFL, O_NONBLOCK);
+  made.in = in[1];
+  made.out = out[0];
+  return made;
+}
+
+void Process::write(std::string_view text) const {
+  while (!text.empty()) {
+    ssize_t count = ::write(in, text.data(), text.size());
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+}
+
+std::string Process::end(double graceSeconds) {
+  if (process < 0)
+    return {};
+  close(in);
+  close(out);
+  int status = 0;
+  constexpr int kStepsASecond = 100;
+  siginfo_t state = {};
+  for (int step = 0; step < graceSeconds * kStepsASecond && state.si_pid == 0; ++step) {
+    waitid(P_PID, static_cast<id_t>(process), &state, WEXITED | WNOHANG | WNOWAIT);
+    usleep(1'000'000 / kStepsASecond);
+  }
+  // It may have ended by itself, and then says how.
+  if (waitpid(process, &status, WNOHANG) == 0) {
+    kill(-process, SIGKILL);
+    kill(process, SIGKILL);
+    waitpid(process, &status, 0);
+  }
+  process = -1;
+  return describe(status);
+}
+
+} // namespace soliton::tune
