@@ -115,6 +115,7 @@ SECONDS = {
     "tutorials": 70,
     "python": 70,
     "SolitonUserTests": 40,
+    "SolitonWaveGroupTests": 35,
     "tutorial-schedules": 25,
     "language": 20,
     "coming-from": 20,

@@ -93,7 +93,8 @@ def Machine_MmaAsyncOp : Machine_Op<"mma_async", [AttrSizedOperandSegments, Mach
   let description = [{
     `result = acc + lhs · rhs`; `rhs` and, if it is not in registers, `lhs` are shared tiles named by 64-bit descriptors,
     as `shared_tile` makes them. Raw bits, whose meaning only the hardware knows, are not executed by the emulator.
-    The result may only be used by another `mma_async` or by the `wait mma` that completes it.
+    The result may only be used by another `mma_async` or by the `wait mma` that completes it. With `zero_acc` it is `lhs · rhs`: what
+    `acc` holds is not read, and says which registers to use where it is no constant.
 
     Constraints:
       * (C1) the left operand is in registers or is a descriptor, not both.

@@ -5,8 +5,8 @@ from report import Table
 
 SIZES = [(8192, 8192, 8192), (4096, 4096, 4096)]
 OUTPUTS = ("f16", "bf16")
-# The words, cuBLASLt's way of adding, and the relative error that random normal inputs may have: twice what hand-written kernels
-# had at K = 8192 (2.4e-4 of the norm; here it is of the largest element) with room for the output's own rounding.
+# The words, cuBLASLt's way of adding, and the error that random normal inputs may have, of the largest element: several times what
+# hand-written kernels had at K = 8192 (2.4e-4 and 2.1e-3 of the norm), since the output's own rounding is in it.
 MODES = {"exact": ([], False, {"f16": 2e-3, "bf16": 1e-2}), "short sums": (["--short-sums", "on"], True, {"f16": 1e-2, "bf16": 2e-2})}
 TILES = [("128x192x128", "F32_64x192x32_F8", "BLOCK_M=128,BLOCK_N=192,BLOCK_K=128,WAVES_M=8,WAVES_N=1"),
          ("128x128x128", "F32_64x128x32_F8", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1")]
