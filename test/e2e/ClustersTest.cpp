@@ -67,6 +67,20 @@ TEST(Clusters, MoreThanTwo) {
   check(p);
 }
 
+TEST(Clusters, AsTheMachineSaysIt) {
+  CompileOptions options = optionsOf(shared2(fewRows(16, 128, 512)));
+  options.keep = {Artefact::ptx};
+  CompileAttempt code = compileImage(build(fewRows(16, 128, 512)), options, rt::ImageKind::ptx);
+  ASSERT_TRUE(code) << format(code.diagnostics);
+  const std::string &ptx = code.result->artefacts.front().second;
+  for (const char *word : {".reqnctapercluster 2, 1, 1", "%clusterid.x", "%cluster_ctarank", "mapa.shared::cluster.u32",
+                           "ld.shared::cluster.v4", "barrier.cluster.arrive.aligned", "barrier.cluster.wait.aligned"})
+    EXPECT_NE(ptx.find(word), std::string::npos) << word;
+  // The ring's barriers are shown to the copy engine once, all of them.
+  EXPECT_EQ(ptx.find("fence.mbarrier_init"), ptx.rfind("fence.mbarrier_init"));
+  EXPECT_EQ(code.result->image.cluster, (std::array<uint32_t, 3>{2, 1, 1}));
+}
+
 /// The kernel in its form `Traced`, with its cluster.
 EmittedKernel emitted(const Product &p, mlir::MLIRContext &context) {
   CompileOptions options = optionsOf(p);

@@ -1,6 +1,8 @@
 //===- Async.cpp - Asynchronous copies, barriers and waits ------------------------------===//
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "soliton/ir/Counters.h"
 
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -181,8 +183,12 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierInitOp op) {
     return failure();
   ptx("mbarrier.init.shared::cta.b64 [$0], $1;", "r,r",
       {sharedNumber(get(op.getAddress())), i32(static_cast<int64_t>(op.getCount()))});
-  // Seen by the copy engine before anything arrives there.
-  if (!llvm::isa_and_nonnull<machine::MbarrierInitOp>(op->getNextNode()))
+  // Seen by the copy engine before anything arrives there; several in a row, with their addresses between them, at
+  // once.
+  mlir::Operation *next = op->getNextNode();
+  while (next && next->getNumRegions() == 0 && mlir::isMemoryEffectFree(next))
+    next = next->getNextNode();
+  if (!llvm::isa_and_nonnull<machine::MbarrierInitOp>(next))
     ptx("fence.mbarrier_init.release.cluster;");
   return success();
 }
