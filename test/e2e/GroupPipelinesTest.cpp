@@ -150,6 +150,19 @@ TEST(GroupPipelines, FactorsTheOtherWayRound) {
     }
 }
 
+/// K split over workgroups, a batch, arithmetic behind the loop, sums of bytes.
+TEST(GroupPipelines, OtherProducts) {
+  Sizes tile = tileOf(128, 128, 64, 4), split = tile;
+  split["SPLIT_TILES"] = 2;
+  auto schedule = [] { return pipe::pipeline(pipe::Pipeline4Wave()); };
+  checkAt(drivenBy(schedule(), split, "f16", "gemm_split_k"), {{"M", 130}, {"N", 72}, {"K", 328}});
+  checkAt(drivenBy(schedule(), tile, "f16", "gemm_batched"), {{"B", 2}, {"M", 130}, {"N", 72}, {"K", 200}});
+  checkAt(drivenBy(schedule(), tile, "bf16", "gemm_gelu"), {{"M", 130}, {"N", 136}, {"K", 200}});
+  Driven bytes = drivenBy(schedule(), tile, "i8");
+  bytes.mma = "I32_64x64x32_I8";
+  checkAt(bytes, {{"M", 130}, {"N", 136}, {"K", 208}});
+}
+
 TEST(GroupPipelines, SizesThatAreKnownAtLaunch) {
   for (const Driven &driven : allPipelines()) {
     SCOPED_TRACE(driven.schedule.name);
