@@ -261,7 +261,7 @@ const std::vector<ScheduleEntry> &kernels::allSchedules() {
       {{"single_buffer", singleBuffer},
        "a declared pipeline: one buffer, the next tile on its way in registers, memory spread among matrix "
        "instructions",
-       "every GEMM whose tiles go through registers",
+       "every GEMM whose tiles go through registers, or whose matrix instructions read shared memory by themselves",
        /*directCopies=*/false,
        /*waves=*/0,
        /*isDeclared=*/true}};

@@ -309,7 +309,7 @@ private:
     std::vector<std::string> tags;
     for (const Selection &what : pipeline.selects(op))
       tags.push_back(what.tag);
-    bool isRead = op.role == OpRole::FragmentLoad && readsInPlace();
+    bool isRead = op.role == OpRole::FragmentLoad && isShipped() && readsInPlace();
     error(DiagId::PipelineCounterpart, op,
           quoted(op) + " (" + std::string(nameOf(op.role)) + ") stands for no instruction of the kernel's loop",
           isRead         ? "its matrix instructions read shared memory by themselves; take the pipeline in exact mode"

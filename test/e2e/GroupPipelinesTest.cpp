@@ -150,6 +150,19 @@ TEST(GroupPipelines, FactorsTheOtherWayRound) {
     }
 }
 
+/// K split over workgroups, a batch, arithmetic behind the loop, sums of bytes.
+TEST(GroupPipelines, OtherProducts) {
+  Sizes tile = tileOf(128, 128, 64, 4), split = tile;
+  split["SPLIT_TILES"] = 2;
+  auto schedule = [] { return pipe::pipeline(pipe::Pipeline4Wave()); };
+  checkAt(drivenBy(schedule(), split, "f16", "gemm_split_k"), {{"M", 130}, {"N", 72}, {"K", 328}});
+  checkAt(drivenBy(schedule(), tile, "f16", "gemm_batched"), {{"B", 2}, {"M", 130}, {"N", 72}, {"K", 200}});
+  checkAt(drivenBy(schedule(), tile, "bf16", "gemm_gelu"), {{"M", 130}, {"N", 136}, {"K", 200}});
+  Driven bytes = drivenBy(schedule(), tile, "i8");
+  bytes.mma = "I32_64x64x32_I8";
+  checkAt(bytes, {{"M", 130}, {"N", 136}, {"K", 208}});
+}
+
 TEST(GroupPipelines, SizesThatAreKnownAtLaunch) {
   for (const Driven &driven : allPipelines()) {
     SCOPED_TRACE(driven.schedule.name);
@@ -253,12 +266,8 @@ TEST(GroupPipelines, SingleBufferInTheDeclaredOrderWithTheDerivedWaits) {
 TEST(GroupPipelines, AssembledWithoutSpillOrSerialisation) {
   if (!backend::findPtxas())
     GTEST_SKIP() << "ptxas is not found";
-  std::vector<Driven> all = allPipelines();
-  for (const Driven &more :
-       {fourWaves("bf16"), fourWaves("f16", 192), pingPong("bf16"), pingPong("f16", false), singleBuffer("bf16", 4)})
-    all.push_back(more);
-  for (const Driven &driven : all)
-    for (int64_t k : {64, 128, 192, 456, 4096}) {
+  auto check = [](const Driven &driven, std::initializer_list<int64_t> depths) {
+    for (int64_t k : depths) {
       SCOPED_TRACE(driven.schedule.name + " by " + driven.mma + ", K = " + std::to_string(k));
       std::optional<CompileResult> compiled =
           driven.compile({{"M", 1024}, {"N", 1024}, {"K", k}}, rt::ImageKind::cubin);
@@ -266,6 +275,13 @@ TEST(GroupPipelines, AssembledWithoutSpillOrSerialisation) {
       EXPECT_EQ(compiled->spillBytes, 0U);
       EXPECT_TRUE(compiled->warnings.empty()) << format(compiled->warnings);
     }
+  };
+  // Few tiles are no loop.
+  for (const Driven &driven : allPipelines())
+    check(driven, {64, 128, 192, 4096});
+  for (const Driven &driven :
+       {fourWaves("bf16"), fourWaves("f16", 192), pingPong("bf16"), pingPong("f16", false), singleBuffer("bf16", 4)})
+    check(driven, {456});
   for (const Driven &driven : allPipelines())
     if (std::optional<CompileResult> compiled = driven.compile(kLarge, rt::ImageKind::cubin, {"M", "N", "K"}))
       EXPECT_EQ(compiled->spillBytes, 0U) << driven.schedule.name;
