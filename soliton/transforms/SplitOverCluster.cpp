@@ -44,8 +44,10 @@ public:
       return failure();
     share();
     exchange();
+    for (ReadOp read : reads)
+      finishPart(read, read.getResult().getType());
     for (WriteOp write : writes)
-      finishPart(write);
+      finishPart(write, write.getValue().getType());
     return success();
   }
 
@@ -54,9 +56,11 @@ private:
   LogicalResult findLoop();
   LogicalResult checkConstraints();
   LogicalResult checkEpilogue();
+  void noteRead(ReadOp read);
   void share();
   void exchange();
-  void finishPart(WriteOp write);
+  template <typename AccessOp>
+  void finishPart(AccessOp access, TileType type);
 
   LogicalResult refuse(Location loc, const std::string &why) const {
     return report(loc, DiagId::NotSupportedHere).hint("leave `cluster` out")
@@ -75,6 +79,7 @@ private:
   TilingConstraintAttr depth;
   /// Rows that one workgroup finishes.
   sym::Expr part;
+  SmallVector<ReadOp> reads;
   SmallVector<WriteOp> writes;
 };
 } // namespace
@@ -146,6 +151,12 @@ LogicalResult Splitter::checkConstraints() {
   return success();
 }
 
+/// What is read of global memory row by row may be what another workgroup writes.
+void Splitter::noteRead(ReadOp read) {
+  if (!read.getMemory().getType().isShared() && read.getResult().getType().hasDim(product.getRowDim()))
+    reads.push_back(read);
+}
+
 /// Around the loop rows are computed each by itself, and only written.
 LogicalResult Splitter::checkEpilogue() {
   for (Operation &op : kernel.block()) {
@@ -154,7 +165,7 @@ LogicalResult Splitter::checkEpilogue() {
                                             write.getValue().getType().hasDim(product.getRowDim()))
       writes.push_back(write);
     else if (auto read = dyn_cast<ReadOp>(op); read && !read.getMemory().getDefiningOp<AllocateOp>())
-      continue;
+      noteRead(read);
     else if (!isa<IterateOp, FillOp, BinaryOp, UnaryOp, CompareOp, SelectOp, CastOp, BroadcastOp, SplatOp,
                   WorkgroupIdOp>(op))
       return refuse(op.getLoc(),
@@ -220,15 +231,15 @@ void Splitter::exchange() {
   loop.getResult(0).replaceAllUsesExcept(sum, whole);
 }
 
-/// Rows that another workgroup finishes are its to write.
-void Splitter::finishPart(WriteOp write) {
-  OpBuilder builder(write);
-  TileType type = write.getValue().getType();
+/// Rows that another workgroup finishes are its to read and write.
+template <typename AccessOp>
+void Splitter::finishPart(AccessOp access, TileType type) {
+  OpBuilder builder(access);
   auto row = static_cast<size_t>(llvm::find(type.getDims(), product.getRowDim()) - type.getDims().begin());
-  size_t known = write.getSymbols().size();
-  write.getSymbolsMutable().append({workgroupId(builder, rows.getWorkgroupDim()), workgroupId(builder, kClusterDim)});
+  size_t known = access.getSymbols().size();
+  access.getSymbolsMutable().append({workgroupId(builder, rows.getWorkgroupDim()), workgroupId(builder, kClusterDim)});
   sym::Expr start = operandSymbol(known) * rows.getTile().getValue();
-  write.setWithinAttr(partOf(row, start, operandSymbol(known + 1)));
+  access.setWithinAttr(partOf(row, start, operandSymbol(known + 1)));
 }
 
 namespace {

@@ -15,6 +15,8 @@
 
 #include "mlir/Pass/PassManager.h"
 
+#include <cstring>
+
 namespace soliton::test {
 namespace {
 
@@ -65,6 +67,33 @@ TEST(Clusters, MoreThanTwo) {
   p = shared2(fewRows(8, 64, 512, 8));
   p.cluster = 3;
   check(p);
+}
+
+/// Rows are read by the workgroup that writes them: sums are added to what is there.
+TEST(Clusters, AddsToWhatIsThere) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel kernel{"adds",
+                {WorkgroupConstraint(M, 64, 0), WorkgroupConstraint(N, 64, 1), TilingConstraint(K, 64),
+                 WaveConstraint(M, 16), HardwareConstraint{.mma = MmaType("F32_64x64x16_F16")}}};
+  auto a = kernel.memory("a", {M, K}, shared, f16), b = kernel.memory("b", {N, K}, shared, f16);
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  lang::Value sum =
+      kernel.iterate(K, kernel.fill({M, N}, f32, 0), [&](lang::Value acc) { return mma(read(a), read(b), acc); });
+  write(sum + read(c), c);
+  Product p = shared2({.m = 70, .n = 64, .k = 200});
+  CompiledKernel run = compile(kernel, optionsOf(p));
+  Data left(DType::f16, {p.m, p.k}, 1), right(DType::f16, {p.n, p.k}, 2), sums(DType::f32, {p.m, p.n}, 3);
+  std::vector<int> before = sums.values;
+  run(left.tensor(), right.tensor(), sums.tensor());
+  for (int64_t m = 0; m < p.m; ++m)
+    for (int64_t n = 0; n < p.n; ++n) {
+      int want = before[static_cast<size_t>(m * p.n + n)];
+      for (int64_t k = 0; k < p.k; ++k)
+        want += left.values[static_cast<size_t>(m * p.k + k)] * right.values[static_cast<size_t>(n * p.k + k)];
+      float found = 0;
+      std::memcpy(&found, &sums.bytes[static_cast<size_t>(m * p.n + n) * 4], 4);
+      ASSERT_EQ(found, static_cast<float>(want)) << "row " << m << " column " << n;
+    }
 }
 
 TEST(Clusters, AsTheMachineSaysIt) {

@@ -1,10 +1,9 @@
 //===- Async.cpp - Asynchronous copies, barriers and waits ------------------------------===//
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
-
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "soliton/ir/Counters.h"
 
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
 namespace soliton::backend {
