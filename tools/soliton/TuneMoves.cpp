@@ -36,17 +36,16 @@ int copiesForLoads(const sched::Problem &problem, const sched::Schedule &schedul
 }
 
 /// The file of all loops, one of them with another schedule.
-std::string fileWith(const std::vector<sched::LoopReport> &loops, size_t which, sched::Schedule schedule) {
+std::string fileWith(const std::vector<sched::LoopReport> &loops, size_t which, const sched::Schedule &schedule) {
   std::vector<sched::ScheduleFile> files;
   for (size_t i = 0; i < loops.size(); ++i) {
     sched::LoopPlan plan = loops[i];
     if (i == which) {
       // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
-      std::vector<int> asked = schedule.buffers;
-      sched::assignBuffers(plan.problem, schedule);
-      plan.unrollKernel = copiesForLoads(plan.problem, schedule);
-      plan.schedule = std::move(schedule);
-      plan.schedule.buffers = std::move(asked);
+      plan.schedule = schedule;
+      sched::assignBuffers(plan.problem, plan.schedule);
+      plan.unrollKernel = copiesForLoads(plan.problem, plan.schedule);
+      plan.schedule.buffers = schedule.buffers;
     }
     files.push_back(sched::toFile(plan));
   }
