@@ -17,8 +17,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import sys
+from typing import Any
 
 # Requests whose actor was lost go elsewhere, this often.
 TRIES = 8
@@ -38,7 +40,7 @@ class Worker:
 
         self.command, self.seconds, self.memory = command, seconds, memory
         self.folder = tempfile.TemporaryDirectory(prefix="soliton-kernels-")
-        self.process = None
+        self.process: Any = None
 
     def start(self) -> None:
         import ctypes
@@ -139,9 +141,9 @@ class Cluster:
 
     def __init__(self, ray, first: dict) -> None:
         self.ray, self.first = ray, first
-        self.jobs = {"cpu": asyncio.Queue(), "device": asyncio.Queue()}
+        self.jobs: dict[str, asyncio.Queue] = {"cpu": asyncio.Queue(), "device": asyncio.Queue()}
         self.lanes = {"cpu": 0, "device": 0}
-        self.built: dict[str, object] = {}  # by the hash of a candidate: a reference into the object store
+        self.built: dict[str, asyncio.Future] = {}  # by the hash of a candidate: a reference into the object store
         self.identity = None
         self.tasks: set[asyncio.Task] = set()
 
@@ -286,7 +288,7 @@ def connect(address: str):
         sys.exit(1)
     where = {"local": None, "auto": "auto"}.get(address, "ray://" + address)
     try:
-        ray.init(address=where, logging_level="error", log_to_driver=False, include_dashboard=False if where is None else None)
+        ray.init(address=where, logging_level=logging.ERROR, log_to_driver=False, include_dashboard=False if where is None else None)
     except Exception as error:  # whatever Ray thinks of: there is no cluster
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         say(error="no-cluster", message=f"no cluster at `ray://{address}`: {said}")
@@ -296,7 +298,8 @@ def connect(address: str):
 
 async def serve(ray) -> None:
     """Standard input is read by a thread: answers never wait for it."""
-    loop, lines = asyncio.get_running_loop(), asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[str] = asyncio.Queue()
 
     def read() -> None:
         for line in sys.stdin:

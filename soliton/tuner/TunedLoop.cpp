@@ -61,17 +61,16 @@ std::optional<Schedule> TunedLoop::inCycles(std::string &whyNot) const {
   return shown;
 }
 
-std::string TunedLoop::fileOf(Schedule schedule) const {
+std::string TunedLoop::fileOf(const Schedule &schedule) const {
   std::vector<ScheduleFile> files;
   for (size_t i = 0; i < loops.size(); ++i) {
     LoopPlan plan = loops[i];
     if (i == which) {
       // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
-      std::vector<int> asked = schedule.buffers;
-      assignBuffers(plan.problem, schedule);
-      plan.unrollKernel = copiesForLoads(plan.problem, schedule);
-      plan.schedule = std::move(schedule);
-      plan.schedule.buffers = std::move(asked);
+      plan.schedule = schedule;
+      assignBuffers(plan.problem, plan.schedule);
+      plan.unrollKernel = copiesForLoads(plan.problem, plan.schedule);
+      plan.schedule.buffers = schedule.buffers;
     }
     files.push_back(toFile(plan));
   }

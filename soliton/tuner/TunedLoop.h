@@ -31,7 +31,7 @@ public:
   std::optional<sched::Schedule> inCycles(std::string &whyNot) const;
 
   /// The schedules of all loops of the kernel, this one's replaced.
-  std::string fileOf(sched::Schedule schedule) const;
+  std::string fileOf(const sched::Schedule &schedule) const;
 
 private:
   std::vector<sched::LoopReport> loops;
