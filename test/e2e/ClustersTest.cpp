@@ -122,7 +122,7 @@ EmittedKernel emitted(const Product &p, mlir::MLIRContext &context) {
 }
 
 TEST(Clusters, EveryPassIsRight) {
-  for (Product p : {fewRows(13, 70, 200), Product{.m = 70, .n = 64, .k = 200}}) {
+  for (const Product &p : {fewRows(13, 70, 200), Product{.m = 70, .n = 64, .k = 200}}) {
     mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
     EmittedKernel kernel = emitted(shared2(p), context);
     DiagnosticCollector collector(&context);
