@@ -63,16 +63,6 @@ SmallVector<ReadOp> inPlaceFactors(Operation *op) {
   return factors;
 }
 
-bool isZero(Value tile) {
-  auto fill = tile.getDefiningOp<FillOp>();
-  if (!fill)
-    return false;
-  if (auto number = dyn_cast<mlir::FloatAttr>(fill.getValue()))
-    return number.getValue().isPosZero();
-  auto number = dyn_cast<mlir::IntegerAttr>(fill.getValue());
-  return number && number.getValue().isZero();
-}
-
 bool isFactorInPlace(Operation *op, const Target &target) {
   auto read = dyn_cast<ReadOp>(op);
   if (!read || read.use_empty())

@@ -57,9 +57,6 @@ SmallVector<wave::ReadOp> inPlaceFactors(Operation *op);
 /// memory by themselves.
 bool isFactorInPlace(Operation *op, const Target &target);
 
-/// Whether the tile is known to be all zeros.
-bool isZero(Value tile);
-
 inline bool isInPlace(Operation *op) {
   auto read = dyn_cast<wave::ReadOp>(op);
   return read && read.getInPlace();
