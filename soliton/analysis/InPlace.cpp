@@ -35,8 +35,8 @@ bool isZero(Value tile) {
   return number && number.getValue().isZero();
 }
 
-/// Whether consecutive waves form groups along the dimension: each has the rows of one wave of the instruction, and the
-/// waves along it are counted first.
+/// Whether consecutive waves form groups along the dimension: each has the rows of one wave of one or more
+/// instructions, and the waves along it are counted first.
 static bool formGroups(Dim rows, const MmaKind &kind, const Geometry &geometry) {
   Digits waves = canonical(geometry.waveDigits({rows}));
   return !waves.empty() && waves.front().dim == rows && waves.front().extent % kind.waves == 0 &&

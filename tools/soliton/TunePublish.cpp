@@ -7,6 +7,7 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/driver/Tuned.h"
+#include "soliton/tuner/KernelJudge.h"
 #include "tools/soliton/Tune.h"
 
 namespace soliton::cli {
@@ -79,7 +80,7 @@ std::string publish(const Publication &publication) {
   CompileAttempt proof = compileImage(kernel, options, rt::ImageKind::emulator, Place());
   std::optional<std::string> program = programHash(kernel, options);
   if (!proof || !program)
-    return "will not take it: " + refusedBy(proof.diagnostics).why;
+    return "will not take it: " + tune::refusedBy(proof.diagnostics).why;
   result.program = *program;
   if (!publishTuned(kernel, found.options, publication.device, result))
     return "can't take it: there is no folder for tuned results that can be written";

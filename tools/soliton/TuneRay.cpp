@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/tuner/Coordinator.h"
+#include "soliton/tuner/KernelJudge.h"
 #include "tools/soliton/Tune.h"
 #include "tools/soliton/TuneRaySource.h"
 

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "soliton/driver/Tuned.h"
+#include "soliton/tuner/KernelJudge.h"
 #include "soliton/tuner/Workers.h"
 #include "tools/soliton/Tune.h"
 

@@ -5,7 +5,7 @@
 
 and a name here, which `--only` takes.
 """
-from sections import eight_bit, gemm, moves
+from sections import attention, eight_bit, gemm, moves
 
 SECTIONS = {"auto": gemm.Auto, "few": gemm.FewRows, "f8": eight_bit.EightBit, "transpose": moves.Transpose, "unaligned": gemm.Unaligned,
-            "square": gemm.Square, "pipelines": gemm.Pipelines}
+            "square": gemm.Square, "pipelines": gemm.Pipelines, "attention": attention.Attention}
