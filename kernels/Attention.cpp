@@ -49,6 +49,9 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
                                TilingConstraint(KV, BKV, tiles),
                                WaveConstraint(Q, BQ / waves),
                                HardwareConstraint{}};
+  // The last queries see the most keys: who takes longest begins first.
+  if (options.causal && !options.packed && !options.hasLength())
+    list.push_back(ReorderingConstraint(sym::ceildiv(Q, BQ) - 1 - workgroup_id(0), 0));
   if (options.stacked)
     list.push_back(WorkgroupConstraint(symbol("N"), 1, 4));
   if (options.grouped)
@@ -159,7 +162,8 @@ Value scoresOf(Kernel &kernel, const AttentionOptions &options, const Extras &ex
     scores = select(kernel.self_index(KV) < sequence.length, scores, -std::numeric_limits<double>::infinity());
   if (!options.masks())
     return scores;
-  Value seen = options.packed ? distances(kernel) <= sequence.more : distances(kernel) <= 0;
+  Value seen = options.packed ? distances(kernel) <= sequence.more
+                              : broadcast(kernel.self_index(KV), {Q, KV}) <= broadcast(kernel.self_index(Q), {Q, KV});
   if (options.window)
     seen = seen & (apply_expr(distances(kernel), [](Expr key) { return key + symbol("WINDOW"); }) > 0);
   return select(seen, scores, -std::numeric_limits<double>::infinity());

@@ -52,7 +52,7 @@ void NvidiaTranslator::setAttributes() {
 }
 
 llvm::Value *NvidiaTranslator::fastExp2(llvm::Value *x) {
-  return call(I::nvvm_ex2_approx, {x->getType()}, {x});
+  return call(I::nvvm_ex2_approx_ftz, {x->getType()}, {x});
 }
 llvm::Value *NvidiaTranslator::fastReciprocal(llvm::Value *x) {
   return call(I::nvvm_rcp_approx_ftz_f, {}, {x});
