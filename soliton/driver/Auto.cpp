@@ -124,15 +124,15 @@ struct Chain {
   DType type = DType::f16;
 };
 
-/// Rows of a workgroup, the most columns that leave registers for so many waves, and how fast it is beside others
-/// (bench/results/h200-attention.md).
+/// Rows of a workgroup, what an iteration takes of the dimension that is walked, the most columns that it is for, and
+/// how fast it is beside others: measured with f16 on an H200 (bench/results/h200-attention.md). Up to 64 columns two
+/// workgroups share a compute unit with small steps, and one computes while the other's products run.
 struct ChainTile {
-  int64_t rows, columns;
+  int64_t rows, step, columns;
   double speed;
 };
-constexpr ChainTile kChainTiles[] = {{192, 64, 1.0}, {128, 256, 0.95}, {64, 256, 0.7}};
-/// What an iteration takes of the dimension that is walked.
-constexpr int64_t kChainStep = 128;
+constexpr ChainTile kChainTiles[] = {
+    {128, 64, 64, 1.0}, {128, 128, 256, 0.89}, {64, 64, 64, 0.84}, {64, 128, 256, 0.66}};
 
 std::optional<Chain> findChain(const Program &program) {
   std::optional<Chain> chain;
@@ -275,7 +275,7 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
   constexpr int64_t rowsPerWave = 16;
   std::optional<int64_t> columns = solver.sizeOf(chain.columns), size = solver.sizeOf(chain.rows);
   if (!columns || *columns > tile.columns || !solver.require(rows->tile, tile.rows) ||
-      !solver.require(walked->tile, kChainStep) || !solver.require(rowWaves->tile, rowsPerWave))
+      !solver.require(walked->tile, tile.step) || !solver.require(rowWaves->tile, rowsPerWave))
     return std::nullopt;
   int64_t tiles = size ? (*size + tile.rows - 1) / tile.rows : 1;
   double inside = size && *size > 0 ? static_cast<double>(*size) / static_cast<double>(tiles * tile.rows) : 1;
@@ -286,7 +286,7 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
   choice.options.directCopies = true;
   choice.options.stagedWrites = true;
   choice.options.schedule.name = "ring";
-  choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(kChainStep) +
+  choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(tile.step) +
                ", `" + choice.options.mma + "`, direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
                " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * inside, std::move(choice));

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/backend/Backend.h"
+#include "soliton/driver/Auto.h"
 #include "test/e2e/Support.h"
 
 namespace soliton::test {
@@ -106,6 +107,28 @@ TEST(WaveGroupAttention, TheRingOverlapsProductsWithTheSoftmaxBefore) {
   EXPECT_EQ(times(before, "wgmma.mma_async"), 16u);
   EXPECT_EQ(times(before, "wgmma.fence"), 2u);
   EXPECT_GE(times(between, "ex2.approx"), 64u);
+}
+
+TEST(WaveGroupAttention, AutoTakesAChainOfProducts) {
+  for (auto [depth, step] : {std::pair(64, 64), {128, 128}}) {
+    Attended attended{.sizes = sizesOf(4096, 4096, depth)};
+    CompileOptions open;
+    open.target = "sm_90a";
+    for (const auto &[name, size] : attended.sizes)
+      open.subs.emplace_back(symbol(name), size);
+    std::vector<AutoChoice> choices =
+        chooseAutomatically(attended.which().entry->build(*attended.which().variant), open);
+    const CompileOptions &first = choices.front().options;
+    EXPECT_EQ(first.mma, "F32_64xNx16_F16");
+    EXPECT_EQ(first.schedule.name, "ring");
+    auto bound = [&](const char *name) {
+      auto found = std::ranges::find(first.subs, sym::Expr(symbol(name)), &std::pair<sym::Expr, sym::Expr>::first);
+      return found == first.subs.end() ? std::nullopt : found->second.constantValue();
+    };
+    EXPECT_EQ(bound("BLOCK_Q"), 128);
+    EXPECT_EQ(bound("BLOCK_KV"), step);
+    EXPECT_EQ(bound("WAVES"), 8);
+  }
 }
 
 TEST(WaveGroupAttention, NothingSpills) {

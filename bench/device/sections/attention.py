@@ -8,7 +8,8 @@ from report import Table
 # batch, heads, length, depth: as many queries in all as keep the device busy.
 SHAPES = [(4, 16, 4096, 128), (1, 16, 16384, 128), (4, 32, 4096, 64)]
 KERNELS = {"attention": False, "attention_causal": True}
-TILES = {"128 rows": "BLOCK_Q=128,BLOCK_KV=128,WAVES=8", "192 rows": "BLOCK_Q=192,BLOCK_KV=128,WAVES=12"}
+# Rows and the step along the keys; 192 rows leave registers for 64 columns.
+TILES = [(rows, step) for rows in (64, 128, 192) for step in (64, 96, 128, 160)]
 BESIDE = ["--schedule", "ring", "--mma", "F32_64xNx16_F16", "--direct-copies", "on", "--staged-writes", "on"]
 
 
@@ -18,9 +19,10 @@ def words_of(kernel, shape, words, dtype="f16"):
 
 
 def choices(shape):
-    """What `auto` takes, and the tiles that it chooses among. 192 rows leave registers for 64 columns."""
-    return [("auto", ["--schedule", "auto"])] + [(f"ring, {name}", ["--set", tile, *BESIDE]) for name, tile in TILES.items()
-                                                 if name == "128 rows" or shape[3] <= 64]
+    """What `auto` takes, and tiles that it could take."""
+    fits = [(rows, step) for rows, step in TILES if rows * shape[3] <= 192 * 64 or (rows <= 128 and step <= 128)]
+    return [("auto", ["--schedule", "auto"])] + [
+        (f"ring, {rows} rows by {step}", ["--set", f"BLOCK_Q={rows},BLOCK_KV={step},WAVES={rows // 16}", *BESIDE]) for rows, step in fits]
 
 
 class Attention:
