@@ -1,9 +1,9 @@
 //===- MoveSearch.h - Schedules of a loop, by the model alone --------------===//
 //
 // Thousands of schedules of one loop, each judged by the one verifier and timed by the one model, from the best that an
-// algorithm finds; a few of the best are left, to be compiled and checked like any candidate. Each has the least buffers
-// that its order needs; then the best are given one or two more, shared tile by shared tile: that costs memory and may
-// save a barrier.
+// algorithm finds; a few of the best are left, to be compiled and checked like any candidate. Each has the least
+// buffers that its order needs; then the best are given one or two more, shared tile by shared tile: that costs memory
+// and may save a barrier.
 //
 //   Moves moves = searchMoves(loop, {.strategy = Strategy::Evolution, .seed = 1, .moves = 4000});
 //   moves.files.front()                    // the best, as a schedule file of the whole kernel

@@ -138,7 +138,6 @@ private:
   std::unique_ptr<Arguments> arguments;
 };
 
-
 /// Answers requests on standard input until it ends; returns the exit code.
 int serveTuning(const TuneCommand &command);
 
