@@ -43,8 +43,8 @@ public:
 
   void read(const Json &root) {
     only(root, {"format", "version", "loop", "algorithm", "interval", "timing", "unrolled", "kernel_copies",
-                "eliminate_epilogue", "direct_copies", "strict", "groups", "stagger", "buffers", "ops", "insertions",
-                "orders", "waivers"});
+                "eliminate_epilogue", "copies_run_on", "direct_copies", "strict", "groups", "stagger", "buffers", "ops",
+                "insertions", "orders", "waivers"});
     head(root);
     if (version >= 2)
       newer(root);
