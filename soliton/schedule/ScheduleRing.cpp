@@ -78,6 +78,8 @@ std::vector<bool> comesFirst(const Problem &problem, std::span<const Dependence>
   }
   return first;
 }
+
+/// A product that runs by itself and is waited for.
 bool isAsyncProduct(const Operation &op) {
   return op.kind == OpKind::Mma && !op.ticks.empty();
 }
