@@ -9,6 +9,8 @@ ARGS ?=
 
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS := pch_defines,time_macros,include_file_mtime,include_file_ctime
+# What it does not have yet is compiled at once, not preprocessed first: a fifth of a build's time.
+export CCACHE_DEPEND := 1
 
 .PHONY: help run test test-torch test-ray wheel check-wheel soak build bench docs format bundle clean bootstrap
 .DEFAULT_GOAL := help
