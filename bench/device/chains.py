@@ -129,6 +129,19 @@ def element_of(name):
     return {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "i32": torch.int32}[name]
 
 
+def difference(found, wanted, dtype):
+    """What is wrong with a tensor, or None."""
+    import torch
+
+    value, bound, found = wanted.value.flatten(), wanted.bound(dtype).flatten(), found.double().flatten()
+    off = (found - value).abs()
+    wrong = ~(off <= bound)  # NaN is wrong too
+    if not bool(wrong.any()):
+        return None
+    worst = torch.nan_to_num(off / bound, nan=float("inf")).argmax()
+    return f"{int(wrong.sum())} of {len(off)} elements are wrong; element {int(worst)} is {found[worst].item()}, expected {value[worst].item()} within {bound[worst].item():.2g}"
+
+
 def check(driver, compiler, case, repeats):
     """What is wrong, or None."""
     import torch
@@ -148,7 +161,7 @@ def check(driver, compiler, case, repeats):
         if not spec["output"]:
             fill(guarded[name].tensor, name, sizes)
             given[name] = guarded[name].tensor.clone()
-    outputs = [spec["name"] for spec in kernel.manifest["arguments"] if spec["output"]]
+    outputs = {spec["name"]: spec["dtype"] for spec in kernel.manifest["arguments"] if spec["output"]}
     run, first = kernel.bound(arguments), {}
     for turn in range(repeats):
         for name in outputs:
@@ -161,12 +174,9 @@ def check(driver, compiler, case, repeats):
             if not torch.equal(guarded[name].tensor.view(torch.uint8), first[name]):
                 return f"`{name}` has other bits after {turn + 1} launches"
     wanted = REFERENCES[kernel_name](sizes, given, dtype)
-    for name in outputs:
-        found, one = guarded[name].tensor.double(), wanted[name]
-        if not bool(((found - one.value).abs() <= one.bound).all()):
-            worst = torch.nan_to_num((found - one.value).abs() / one.bound, nan=float("inf")).flatten().argmax().item()
-            return (f"{int((~((found - one.value).abs() <= one.bound)).sum())} of {found.numel()} elements of `{name}` are wrong; element {worst} is "
-                    f"{found.flatten()[worst].item()}, expected {one.value.flatten()[worst].item()} within {one.bound.flatten()[worst].item():.2g}")
+    for name, output in outputs.items():
+        if problem := difference(guarded[name].tensor, wanted[name], output):
+            return f"`{name}`: {problem}"
     for name, each in guarded.items():
         if not each.intact():
             return f"what lies beside `{name}` was written"

@@ -1,7 +1,7 @@
 """What kernels of the library compute, in f64 from their definitions, and how far off an implementation in f32 may be.
 
-    wanted = REFERENCES["attention_causal"]({"B": 1, ...}, {"q": q, "k": k, "v": v, "scale": 0.125})
-    wanted["o"].value, wanted["o"].bound                   tensors of f64, one number for each element
+    wanted = REFERENCES["attention_causal"]({"B": 1, ...}, {"q": q, "k": k, "v": v, "scale": 0.125}, "f16")
+    wanted["o"].value, wanted["o"].bound("f16")            tensors of f64, one number for each element
 
 Bounds are those of kernels/: a sum of n terms is off by 2 n roundoffs of what they amount to without their signs, functions by a few
 roundoffs of their argument, and the result by half a unit of its type. They follow from the arithmetic, not from what was seen.
@@ -17,13 +17,12 @@ LEAST = {"f16": 2.0**-24, "bf16": 2.0**-126, "f32": 2.0**-126}
 @dataclass
 class Wanted:
     value: object
-    bound: object
+    error: object
+    """Before it is rounded to the type of the output."""
 
-
-def rounded(value, error, dtype):
-    """A result that is off by `error` before it becomes a `dtype`."""
-    half = HALF_UNIT[dtype]
-    return Wanted(value, error * (1 + half) + half * value.abs() + LEAST[dtype])
+    def bound(self, dtype):
+        half = HALF_UNIT[dtype]
+        return self.error * (1 + half) + half * self.value.abs() + LEAST[dtype]
 
 
 # ---- Attention -------------------------------------------------------------------------------------------------------
@@ -52,7 +51,7 @@ def weighted_rows(q, k, v, scale, visible, dtype):
     error = ((weights * relative) @ v.abs() + max(LEAST[dtype], 2.0**-126) * (visible.double() @ v.abs())) / safe
     lse = torch.where(any_seen, largest + torch.log(safe), torch.zeros_like(largest)).squeeze(-1)
     lse_error = inverse.squeeze(-1) + 8 * ROUNDOFF * (largest.squeeze(-1).abs() + lse.abs() + 1)
-    return rounded(value, 1.1 * (error + value.abs() * inverse) + 2.0**-126, dtype), rounded(lse, lse_error, "f32")
+    return Wanted(value, 1.1 * (error + value.abs() * inverse) + 2.0**-126), Wanted(lse, lse_error)
 
 
 def attention(sizes, given, causal=False, sequence_first=False, lengths=False, dtype="f16"):
@@ -69,7 +68,7 @@ def attention(sizes, given, causal=False, sequence_first=False, lengths=False, d
         visible = visible & (keys < given["lengths"][:, None, None, None])
     o, lse = weighted_rows(q, k, v, given["scale"], visible.expand(-1, q.shape[1], -1, -1), dtype)
     if sequence_first:
-        o = Wanted(o.value.transpose(1, 2), o.bound.transpose(1, 2))
+        o = Wanted(o.value.transpose(1, 2), o.error.transpose(1, 2))
     return {"o": o, "lse": lse}
 
 
@@ -78,7 +77,7 @@ def attention_ragged(sizes, given, dtype="f16"):
     import torch
 
     q, k, v = given["q"], given["k"], given["v"]
-    value, bound = (torch.zeros(q.shape, dtype=torch.float64, device=q.device) for _ in range(2))
+    value, error = (torch.zeros(q.shape, dtype=torch.float64, device=q.device) for _ in range(2))
     starts, key_starts = given["q_starts"].tolist(), given["k_starts"].tolist()
     for sequence in range(sizes["B"]):
         rows, keys = slice(*starts[sequence:sequence + 2]), slice(*key_starts[sequence:sequence + 2])
@@ -90,23 +89,23 @@ def attention_ragged(sizes, given, dtype="f16"):
         last = torch.arange(queries, device=q.device) + count - queries
         visible = (torch.arange(count, device=q.device) <= last[:, None]).expand(q.shape[1], -1, -1)
         o, _ = weighted_rows(*own, given["scale"], visible, dtype)
-        value[rows], bound[rows] = o.value.transpose(0, 1), o.bound.transpose(0, 1)
-    return {"o": Wanted(value, bound)}
+        value[rows], error[rows] = o.value.transpose(0, 1), o.error.transpose(0, 1)
+    return {"o": Wanted(value, error)}
 
 
 # ---- Rows ------------------------------------------------------------------------------------------------------------
 
 
-def row_softmax(sizes, given, dtype="f16"):
+def row_softmax(sizes, given):
     import torch
 
     x = given["a"].double()
     value = torch.softmax(x, 1)
     relative = ROUNDOFF * (4 * x.shape[1] + 16 + 8 * x.abs().amax(1, keepdim=True))
-    return {"b": rounded(value, value * relative + 2.0**-126, dtype)}
+    return {"b": Wanted(value, value * relative + 2.0**-126)}
 
 
-def norm(sizes, given, centred, dtype="f16"):
+def norm(sizes, given, centred):
     import torch
 
     x, weight, count = given["a"].double(), given["weight"].double(), given["a"].shape[1]
@@ -122,13 +121,13 @@ def norm(sizes, given, centred, dtype="f16"):
     normal_error = error * (factor + factor_error) + distance.abs() * factor_error
     shift = given["shift"].double() if centred else torch.zeros_like(weight)
     scaled = distance * factor * weight
-    return {"b": rounded(scaled + shift, weight.abs() * normal_error + 4 * ROUNDOFF * (scaled.abs() + shift.abs()) + 2.0**-126, dtype)}
+    return {"b": Wanted(scaled + shift, weight.abs() * normal_error + 4 * ROUNDOFF * (scaled.abs() + shift.abs()) + 2.0**-126)}
 
 
 # ---- Products --------------------------------------------------------------------------------------------------------
 
 
-def product(sizes, given, activation=None, dtype="f16"):
+def product(sizes, given, activation=None):
     import torch
 
     a, b = given["a"].double(), given["b"].double()
@@ -138,10 +137,10 @@ def product(sizes, given, activation=None, dtype="f16"):
         # No slope is above 1.2.
         error = 1.2 * (error + 2 * ROUNDOFF * value.abs()) + 16 * ROUNDOFF * value.abs() + 2.0**-126
         value = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu, None: lambda x: x}[activation](value)
-    return {"c": rounded(value, error, dtype)}
+    return {"c": Wanted(value, error)}
 
 
-def convolution(sizes, given, dtype="f16"):
+def convolution(sizes, given):
     """x[B, H, W, C], w[F, R, S, C], as a product of what the filter covers with the filter."""
     import torch
 
@@ -156,11 +155,13 @@ def convolution(sizes, given, dtype="f16"):
     height, width = ((x.shape[2 + i] + 2 * how["padding"] - how["dilation"] * (w.shape[2 + i] - 1) - 1) // how["stride"] + 1 for i in range(2))
     terms = w[0].numel()
     value, amount = (convolved(*each).reshape(batches, filters, height, width).permute(0, 2, 3, 1) for each in ((x, w), (x.abs(), w.abs())))
-    return {"y": rounded(value, 2 * terms * ROUNDOFF * amount, dtype)}
+    return {"y": Wanted(value, 2 * terms * ROUNDOFF * amount)}
 
 
 def by(function, **options):
-    return lambda sizes, given, dtype: function(sizes, given, dtype=dtype, **options)
+    """A kernel's reference: takes the sizes, the inputs by name, and the type of the tensors that are read."""
+    rounds = function in (attention, attention_ragged)  # something on the way
+    return lambda sizes, given, dtype: function(sizes, given, **options, **({"dtype": dtype} if rounds else {}))
 
 
 REFERENCES = {
