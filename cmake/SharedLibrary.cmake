@@ -31,18 +31,6 @@ if(SOLITON_STATIC_LLVM OR SOLITON_SANITIZE)
   return()
 endif()
 
-# The layers that `target` links, itself included.
-function(soliton_layers_of target result)
-  set(found ${${result}} ${target})
-  get_target_property(libraries ${target} LINK_LIBRARIES)
-  foreach(library ${libraries})
-    if(library MATCHES "^Soliton" AND NOT library IN_LIST found)
-      soliton_layers_of(${library} found)
-    endif()
-  endforeach()
-  set(${result} ${found} PARENT_SCOPE)
-endfunction()
-
 set(layers)
 foreach(layer SolitonTuner SolitonDriver SolitonDisplay SolitonPipeline)
   if(NOT layer IN_LIST layers)

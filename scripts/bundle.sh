@@ -26,6 +26,7 @@ stage=dist/$name
 
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+export CCACHE_DEPEND=1
 [ -f $build/build.ninja ] && [ $build/build.ninja -nt CMakePresets.json ] || cmake --preset bundle
 ninja -C $build -j "$(scripts/jobs.sh)" $programs
 

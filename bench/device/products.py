@@ -3,6 +3,7 @@
 
   python3 bench/device/products.py --prepare images --soliton build/bin/soliton     # on a machine with the compiler
   python3 bench/device/products.py --images images                                  # on one with the GPU
+  python3 bench/device/products.py --images images --way auto                       # what nobody said anything about
   compute-sanitizer --tool memcheck python3 bench/device/products.py --images images --only gemm --small
 
 Integers that are small enough to be exact must give the exact result bit for bit; the output begins as NaN and lies between guard
@@ -62,7 +63,7 @@ def cases():
                 yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
 
 
-def prepare(compiler):
+def prepare(compiler, chosen):
     wrong = []
 
     def one(case):
@@ -72,8 +73,8 @@ def prepare(compiler):
             wrong.append(str(error))
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, cases()))
-    print(f"{len(list(cases())) - len(wrong)} images written")
+        list(pool.map(one, chosen))
+    print(f"{len(chosen) - len(wrong)} images written")
     for text in wrong:
         print("- " + text)
     return 1 if wrong else 0
@@ -112,18 +113,20 @@ def main():
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
     parser.add_argument("--only", default="", help="one kernel: " + ", ".join(KERNELS))
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through")
+    parser.add_argument("--way", default="", help="only ways whose names begin so")
     arguments = parser.parse_args()
+    chosen = [case for case in cases() if case[2].startswith(arguments.way) and arguments.only in ("", case[0])]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare))
+        return prepare(Compiler(arguments.soliton, arguments.prepare), chosen)
     import torch
 
     torch.zeros(1, device="cuda")
     driver, compiler = Driver(), Compiler(arguments.soliton, arguments.images)
     rows, wrong = {}, []
-    for case in cases():
+    for case in chosen:
         m, n, k = case[3]
-        if (arguments.only and case[0] != arguments.only) or (arguments.small and m * n * k > 2**25):
+        if arguments.small and m * n * k > 2**25:
             continue
         try:
             problem = check(driver, compiler, case)

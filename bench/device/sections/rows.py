@@ -68,4 +68,7 @@ def table(bench, size):
             b.fill_(float("nan"))
             bench.arm(arms, f"{kernel}, {tile}", [(words_of(kernel, size, words), [arguments_of(kernel, *each) for each in sets])],
                       lambda: difference(b, reference, 2e-3))
+    b.fill_(float("nan"))
+    bench.triton(arms, "Triton row_softmax", lambda kernels, a, weight, shift, b: kernels.softmax(a, b), sets,
+                 lambda: difference(b, wanted_of("row_softmax", a, weight, shift), 2e-3))
     return Table(f"f16 {size[0]}x{size[1]}: bandwidth beside the fastest copy", ("torch copy_", "copy"), 4.0 * size[0] * size[1], "TB/s", bench.measure(arms))
