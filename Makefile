@@ -75,7 +75,7 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@python3 scripts/attack_tuner.py --soliton $(BUILD)/bin/soliton --fault-runs 40 --faults 60 --kills 200 --replays 50
 	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
-	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000,900000..920000 --seeds-file test/generate/seeds.txt --jobs $$(scripts/jobs.sh) \
+	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000,900000..920000 --seeds-file test/generate/seeds.txt --seeds-file test/generate/seeds-slow.txt --jobs $$(scripts/jobs.sh) \
 	    --limit 180 --resume $(BUILD)/soak.txt --keep $(BUILD) --refused-percent 3 --kernels-per-pair 20 $(ARGS)
 
 bench: build

@@ -48,3 +48,16 @@ find_library(SOLITON_SQLITE NAMES libsqlite3.a REQUIRED)
 target_link_libraries(SolitonSelfContained PRIVATE ${layers} ${llvm} ${SOLITON_SQLITE})
 target_link_options(SolitonSelfContained PRIVATE ${public_layers} -static-libstdc++ LINKER:--as-needed LINKER:--gc-sections
                     LINKER:--strip-all LINKER:--version-script=${self_contained_symbols} LINKER:-Bsymbolic-functions)
+
+# bin/self-contained/SolitonGenerate: the same for random kernels, for machines with a GPU and without LLVM (scripts/bundle.sh generator).
+if(TARGET SolitonGenerate)
+  set(layers)
+  soliton_layers_of(SolitonGenerate layers)
+  add_executable(SolitonGenerateSelfContained EXCLUDE_FROM_ALL $<TARGET_OBJECTS:SolitonGenerate>)
+  set_target_properties(SolitonGenerateSelfContained PROPERTIES OUTPUT_NAME SolitonGenerate LINKER_LANGUAGE CXX ENABLE_EXPORTS ON
+                        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/self-contained)
+  add_dependencies(SolitonGenerateSelfContained ${layers})
+  list(TRANSFORM layers REPLACE "(.+)" "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib\\1.a")
+  target_link_libraries(SolitonGenerateSelfContained PRIVATE ${layers} ${llvm})
+  target_link_options(SolitonGenerateSelfContained PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed LINKER:--gc-sections)
+endif()

@@ -4,7 +4,7 @@
 //
 //   FailureOr<CodeObject> hsaco = compileToHsaco(kernel, *findTarget("gfx942"));
 //   FailureOr<CodeObject> ptx   = compileToPtx(kernel, *findTarget("sm_90a"));
-//   if (succeeded(ptx)) (void)assembleCubin(*ptx, target, kernel.getLoc());     // where there is a ptxas
+//   if (succeeded(ptx)) (void)assembleCubin(*ptx, kernel, target);     // where there is a ptxas
 //
 // Errors go to the diagnostics of the kernel's context; a crash of LLVM is an error like any other. Different threads
 // may compile at once, each with a context of its own.
@@ -96,8 +96,9 @@ mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target 
 /// The ptxas that `assembleCubin` would run, or nothing.
 std::optional<std::string> findPtxas(const Options &options = {});
 
-/// Adds the cubin, registers and spills to what `compileToPtx` returned. `target` as for the compilation.
-llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc,
+/// Adds the cubin, registers and spills to what `compileToPtx` returned; kernel and target as for the compilation. What
+/// ptxas says against it is reported at the ops that it is about.
+llvm::LogicalResult assembleCubin(CodeObject &code, machine::KernelOp kernel, const Target &target,
                                   const Options &options = {});
 
 } // namespace soliton::backend

@@ -438,13 +438,13 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
       "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
       "ptxas info    : Used 168 registers, used 1 barriers");
   CodeObject strict = *code;
-  EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::RegisterSpill)) << program.said();
   options.allowSpills = true;
-  EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::MatrixSerialized)) << program.said();
   options.allowSerialization = true;
-  ASSERT_TRUE(succeeded(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  ASSERT_TRUE(succeeded(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_EQ(code->bytes, "cubin\n");
   EXPECT_EQ(code->vgprs, 168u);
   EXPECT_EQ(code->scratchBytes, 24u);
@@ -453,6 +453,37 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
   EXPECT_EQ(code->warnings[0].id, DiagId::RegisterSpill);
   EXPECT_NE(code->warnings[0].message.find("spills 20 bytes"), std::string::npos);
   EXPECT_EQ(code->warnings[1].id, DiagId::MatrixSerialized);
+}
+
+TEST(Nvidia, WhatPtxasSaysIsReportedWhereItIs) {
+  const MmaKind &kind = *llvm::find_if(hopper().mmas, [](const MmaKind &k) { return k.async && k.n == 64; });
+  Program program(asyncText(kind, false));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  mlir::Location matrix = program.kernel.getLoc();
+  program.kernel.walk([&](machine::MmaAsyncOp mma) { matrix = mma.getLoc(); });
+  ASSERT_NE(placeOf(matrix), placeOf(program.kernel.getLoc()));
+  for (const char *code75 : {"C7508", "C7510", "C7513", "C7514", "C7520"}) {
+    Options options;
+    options.ptxas =
+        fakePtxas("ptxas info    : (" + std::string(code75) + ") Potential Performance Loss: x in function 'k'");
+    CodeObject strict = *code;
+    program.collector.take();
+    EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options))) << code75;
+    ASSERT_EQ(program.collector.diagnostics().size(), 1u) << program.said();
+    EXPECT_EQ(program.collector.diagnostics()[0].id, DiagId::MatrixSerialized);
+    EXPECT_EQ(program.collector.diagnostics()[0].place, placeOf(matrix)) << program.said();
+  }
+  Options options;
+  options.ptxas = fakePtxas("    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads");
+  program.collector.take();
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
+  ASSERT_EQ(program.collector.diagnostics().size(), 1u) << program.said();
+  const Diagnostic &spill = program.collector.diagnostics()[0];
+  EXPECT_EQ(spill.id, DiagId::RegisterSpill);
+  ASSERT_EQ(spill.notes.size(), 1u) << program.said();
+  EXPECT_NE(spill.notes[0].message.find("most registers are alive here: about 32"), std::string::npos)
+      << program.said();
 }
 
 TEST(Nvidia, RegisterBudgetsAndNamedBarriers) {
@@ -486,10 +517,10 @@ TEST(Nvidia, AssemblerThatFails) {
   Options options;
   options.ptxas = "/nowhere/ptxas";
   EXPECT_FALSE(findPtxas(options));
-  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_NE(program.said().find("there is no ptxas"), std::string::npos) << program.said();
   options.ptxas = "/bin/false";
-  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::BackendFailed));
 }
 

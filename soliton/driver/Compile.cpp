@@ -169,7 +169,10 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
       amd ? backend::compileToHsaco(kernel, target, wanted) : backend::compileToPtx(kernel, target, wanted);
   if (mlir::failed(code))
     return mlir::failure();
-  if (kind == rt::ImageKind::cubin && mlir::failed(backend::assembleCubin(*code, target, kernel.getLoc(), wanted)))
+  bool isAsked = kind == rt::ImageKind::ptx && options.askAssembler && backend::findPtxas();
+  if (isAsked && wants(Artefact::ptx)) // a text to be read, whatever is wrong with it
+    wanted.allowSpills = wanted.allowSerialization = true;
+  if ((kind == rt::ImageKind::cubin || isAsked) && mlir::failed(backend::assembleCubin(*code, kernel, target, wanted)))
     return mlir::failure();
   for (backend::Phase &phase : code->phases)
     result.phases.push_back({phase.name, phase.ms});

@@ -70,6 +70,8 @@ struct CompileOptions {
   /// Registers that do not fit and are spilled, and asynchronous matrix instructions that the assembler had to run one
   /// after another, are errors on NVIDIA unless these say otherwise.
   bool allowSpills = false, allowSerialization = false;
+  /// The assembler's verdict is asked for too, where there is one, when the image is text that a driver will assemble.
+  bool askAssembler = false;
   /// Judge every shared access by the bank model.
   bool countBankConflicts = false;
   /// Remarks among the warnings say which layouts were chosen, what they cost, and what came second.

@@ -108,6 +108,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("wide offsets", options.wideOffsets)
       .add("spills", options.allowSpills)
       .add("serialization", options.allowSerialization)
+      .add("assembler", options.askAssembler)
       .add("place", options.place.file)
       .add("line", options.place.line)
       .add("column", options.place.column)

@@ -133,7 +133,7 @@ static bool isCode(const std::string &machine, const Target &target) {
     return mlir::succeeded(backend::compileToHsaco(kernel, target));
   mlir::FailureOr<backend::CodeObject> code = backend::compileToPtx(kernel, target);
   return mlir::succeeded(code) &&
-         (!backend::findPtxas() || mlir::succeeded(backend::assembleCubin(*code, target, kernel.getLoc())));
+         (!backend::findPtxas() || mlir::succeeded(backend::assembleCubin(*code, kernel, target)));
 }
 
 /// What the emulator is to execute must compile for the chip as well; each machine form once. A kernel that becomes

@@ -150,6 +150,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
     return compilePluginFile(command, out, err);
   std::optional<Artefact> artefact = parseEmission(command.emit);
   Resolved resolved = resolve(command.choice, err);
+  resolved.options.askAssembler = command.emit == kImage || artefact == Artefact::ptx;
   resolved.options.printAfter = command.printAfter;
   resolved.options.explainLayouts = explainsLayouts(command);
   resolved.options.countBankConflicts = command.choice.json;
