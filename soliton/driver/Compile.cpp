@@ -163,6 +163,7 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
   wanted.keepLlvmIr = wants(Artefact::llvm);
   wanted.allowSpills = options.allowSpills;
   wanted.allowSerialization = options.allowSerialization;
+  wanted.workgroupsPerUnit = options.workgroupsPerUnit;
   bool amd = kind == rt::ImageKind::hsaco;
   sayProgress(amd ? "hsaco" : "ptx");
   mlir::FailureOr<backend::CodeObject> code =
