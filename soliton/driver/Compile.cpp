@@ -319,6 +319,7 @@ void Compilation::noteMissingVersion(std::string_view what) {
 /// All passes and the back end, for the one kernel of a module.
 mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
+  schedule.workgroupsPerUnit = options.workgroupsPerUnit;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
   formsMs = 0;
   mlir::LogicalResult transformed =

@@ -45,7 +45,7 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
   command
       .add_option("--workgroups-per-unit", choice.workgroupsPerUnit,
-                  "registers leave room for so many workgroups in a compute unit at once")
+                  "registers and rings of tiles leave room for so many workgroups in a compute unit at once")
       ->check(CLI::Range(int64_t{1}, int64_t{32}));
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");
   command.add_option("--padded-rows", choice.paddedRows,
