@@ -60,15 +60,6 @@ struct Product {
   DType lhs = DType::f16, rhs = DType::f16;
 };
 
-/// Whether the factor is a tile of a tensor that passes through shared memory as it is.
-bool isStaged(const Program &program, frontend::ValueId value) {
-  std::optional<uint32_t> op = program.values[value].op;
-  if (!op || program.ops[*op].kind != OpKind::read || program.ops[*op].firstDynamic < program.ops[*op].operands.size())
-    return false;
-  const frontend::Parameter &memory = program.parameters[program.ops[*op].memory];
-  return !memory.isAllocated && memory.space == shared;
-}
-
 /// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
 std::optional<Product> findProduct(const Program &program) {
   const OpRecord *found = nullptr;

@@ -29,11 +29,18 @@ constexpr int64_t kRowsOfWaves = 4;
 /// Tiles are not mostly beyond the row's end.
 constexpr double kLeastInside = 0.5;
 
-/// What a lane moves of a tensor that is touched once, in accesses of 16 bytes: of one, two and four the first was fastest
-/// on an H200, and workgroups that follow each other along a row by 5 % (bench/results/h200-rows.md).
+/// What a lane moves of a tensor that is touched once, in accesses of 16 bytes: of one, two and four the first was
+/// fastest on an H200, and workgroups that follow each other along a row by 5 % (bench/results/h200-rows.md).
 constexpr int64_t kStreamVectors = 1;
 /// Bytes of a row of a tile that is turned around, as it is read and as it is written.
 constexpr int64_t kTurnedRead = 256, kTurnedWritten = 128;
+
+/// What an iteration of products by one wave takes of a dimension that streams by, and workgroups of a compute unit:
+/// the best of what was measured with f16 and 128 columns on an H200 (bench/results/h200-decode.md).
+struct KeyTile {
+  int64_t keys, workgroups;
+};
+constexpr KeyTile kKeyTiles[] = {{16, 8}};
 
 constexpr int64_t kAccessBytes = 16;
 
@@ -125,8 +132,9 @@ std::optional<std::pair<double, AutoChoice>> rowsBy(const RowTile &tile, const W
     choice.options.workgroupsPerUnit = workgroups;
   choice.why = "a row by " + std::to_string(waves) + (waves == 1 ? " wave" : " waves") + ", kept in registers, " +
                std::to_string(perLane) + " elements a lane" +
-               (workgroups ? ", room for " + std::to_string(workgroups) + " workgroups in a compute unit" : "") + ": " + std::to_string(std::lround(100 * inside)) +
-               " % of the tile is there, relative speed " + std::to_string(tile.speed).substr(0, 4);
+               (workgroups ? ", room for " + std::to_string(workgroups) + " workgroups in a compute unit" : "") + ": " +
+               std::to_string(std::lround(100 * inside)) + " % of the tile is there, relative speed " +
+               std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * inside, std::move(choice));
 }
 
@@ -172,7 +180,8 @@ std::optional<Stream> findStream(const Program &program) {
 }
 
 /// A wave has one access a lane, side by side, of one row; workgroups follow each other along it.
-bool bindStream(const Stream &stream, const Program &program, const Target &target, Solver &solver, AutoChoice &choice) {
+bool bindStream(const Stream &stream, const Program &program, const Target &target, Solver &solver,
+                AutoChoice &choice) {
   int64_t perWave = kStreamVectors * kAccessBytes / stream.elementBytes * target.waveSize;
   std::optional<int64_t> size = solver.sizeOf(stream.read);
   auto *columns = program.findFor<WorkgroupConstraint>(stream.read);
@@ -213,13 +222,72 @@ std::optional<AutoChoice> streamBy(const Stream &stream, const Program &program,
     return std::nullopt;
   return bound(std::move(choice), solver);
 }
+/// The dimension that one loop walks, whose products, by one wave, take staged tiles: keys and values of decode
+/// attention. Nothing where a product is another, or waves share the work.
+std::optional<Expr> findKeys(const Program &program) {
+  std::optional<Expr> walked;
+  int products = 0;
+  for (const frontend::Region &region : program.regions)
+    for (uint32_t number : region.ops) {
+      const OpRecord &op = program.ops[number];
+      if (op.kind != OpKind::mma)
+        continue;
+      bool isOne = region.axis && (!walked || *walked == *region.axis) && !op.mma && op.operands.size() == 3;
+      if (!isOne || !isStaged(program, op.operands[1]) ||
+          bits(program.values[op.operands[1]].tile.type.resolve()) != 16)
+        return std::nullopt;
+      walked = *region.axis;
+      ++products;
+    }
+  return products > 1 && !program.findAny<WaveConstraint>() ? walked : std::nullopt;
+}
+
+/// Whether lanes copy 16 bytes from anywhere to anywhere past the registers.
+bool copiesFreely(const Target &target) {
+  return !target.asyncCopyIsLaneLinear &&
+         std::ranges::find(target.asyncCopyBytes, kAccessBytes) != target.asyncCopyBytes.end();
+}
+
+std::optional<AutoChoice> keysBy(const KeyTile &tile, Expr walked, const Program &program,
+                                 const CompileOptions &options) {
+  auto *keys = program.findFor<TilingConstraint>(walked);
+  Solver solver(options);
+  if (!keys || !solver.require(keys->tile, tile.keys))
+    return std::nullopt;
+  AutoChoice choice = bound({options, ""}, solver);
+  choice.options.schedule.name = "ring";
+  choice.options.directCopies = true;
+  if (choice.options.workgroupsPerUnit == 0)
+    choice.options.workgroupsPerUnit = tile.workgroups;
+  choice.why = "products of one wave that wait for memory: steps of " + std::to_string(tile.keys) +
+               ", direct copies in a ring, room for " + std::to_string(choice.options.workgroupsPerUnit) +
+               " workgroups in a compute unit";
+  return choice;
+}
 } // namespace
+
+bool isStaged(const Program &program, frontend::ValueId value) {
+  std::optional<uint32_t> op = program.values[value].op;
+  if (!op || program.ops[*op].kind != OpKind::read || program.ops[*op].firstDynamic < program.ops[*op].operands.size())
+    return false;
+  const frontend::Parameter &memory = program.parameters[program.ops[*op].memory];
+  return !memory.isAllocated && memory.space == shared;
+}
 
 std::vector<AutoChoice> chooseRows(const Program &program, const CompileOptions &options) {
   const Target *target = findTarget(options.target);
-  if (!target || hasProduct(program))
+  if (!target)
     return {};
   std::vector<AutoChoice> choices;
+  if (hasProduct(program)) {
+    const auto *hardware = program.findAny<HardwareConstraint>();
+    bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
+    std::optional<Expr> walked = isOpen && copiesFreely(*target) ? findKeys(program) : std::nullopt;
+    for (const KeyTile &tile : kKeyTiles)
+      if (auto choice = walked ? keysBy(tile, *walked, program, options) : std::nullopt)
+        choices.push_back(std::move(*choice));
+    return choices;
+  }
   if (std::optional<Walk> walk = findWalk(program)) {
     std::vector<std::pair<double, AutoChoice>> rows;
     for (const RowTile &tile : kRowTiles)

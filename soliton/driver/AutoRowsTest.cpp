@@ -28,12 +28,30 @@ Kernel belowLargest() {
 /// b = a, or its transpose.
 Kernel moved(bool turned) {
   auto [M, N, BM, BN] = symbols<"M N BM BN">();
-  Kernel kernel{"moved",
-                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), WaveConstraint(M, BM / 4),
-                 HardwareConstraint{}}};
+  Kernel kernel{
+      "moved",
+      {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), WaveConstraint(M, BM / 4), HardwareConstraint{}}};
   auto a = kernel.memory("a", {M, N}, global, f16);
   auto b = turned ? kernel.memory("b", {N, M}, global, f16) : kernel.memory("b", {M, N}, global, f16);
   write(turned ? permute(read(a), {N, M}) : read(a), b);
+  return kernel;
+}
+
+/// o[M, D] = (q[M, D] · k[N, D]ᵀ) · v[D, N]ᵀ by one wave, which walks N.
+Kernel chain() {
+  auto [M, N, D, BN] = symbols<"M N D BN">();
+  Kernel kernel{"chain",
+                {WorkgroupConstraint(M, 16, 0), WorkgroupConstraint(D, 32, 1, {.iters = 1}), TilingConstraint(N, BN),
+                 HardwareConstraint{}}};
+  auto q = kernel.memory("q", {M, D}, global, f16);
+  auto k = kernel.memory("k", {N, D}, shared, f16), v = kernel.memory("v", {D, N}, shared, f16);
+  auto o = kernel.memory("o", {M, D}, global, f32);
+  Value query = read(q);
+  Value sums = kernel.iterate(N, kernel.fill({M, D}, f32, 0.0), [&](Value acc) {
+    Value scores = mma(query, read(k), kernel.fill({M, N}, f32, 0.0));
+    return mma(cast(scores, f16), read(v), acc);
+  });
+  write(sums, o);
   return kernel;
 }
 
@@ -106,11 +124,12 @@ TEST(AutoRows, Streams) {
   EXPECT_EQ(boundTo(chooseAutomatically(moved(false), options(64, 100)).front(), "BN"), 64);
 }
 
-std::vector<uint16_t> numbers(int64_t count) {
-  std::mt19937 engine(7);
+/// Integers up to `most`.
+std::vector<uint16_t> numbers(int64_t count, int most = 100, uint32_t seed = 7) {
+  std::mt19937 engine(seed);
   std::vector<uint16_t> values(static_cast<size_t>(count));
   for (uint16_t &value : values)
-    value = static_cast<uint16_t>(encode(DType::f16, static_cast<int>(engine() % 201) - 100));
+    value = static_cast<uint16_t>(encode(DType::f16, static_cast<int>(engine() % (2 * most + 1)) - most));
   return values;
 }
 
@@ -127,8 +146,12 @@ std::vector<double> run(const Kernel &kernel, const CompileOptions &options, std
 }
 
 TEST(AutoRows, Right) {
-  for (auto [m, n, target] : {std::tuple(2, 8192, "sm_90a"), {5, 1000, "sm_90a"}, {6, 511, "sm_90a"}, {1, 1, "sm_90a"},
-                              {3, 2049, "sm_90a"}, {5, 1000, "gfx942"}}) {
+  for (auto [m, n, target] : {std::tuple(2, 8192, "sm_90a"),
+                              {5, 1000, "sm_90a"},
+                              {6, 511, "sm_90a"},
+                              {1, 1, "sm_90a"},
+                              {3, 2049, "sm_90a"},
+                              {5, 1000, "gfx942"}}) {
     std::vector<uint16_t> a = numbers(int64_t{m} * n);
     std::vector<double> found = run(belowLargest(), options(m, n, target), a, m, n);
     for (size_t row = 0; row < static_cast<size_t>(m); ++row) {
@@ -137,7 +160,8 @@ TEST(AutoRows, Right) {
       for (size_t column = 0; column < static_cast<size_t>(n); ++column)
         largest = std::max(largest, at(column));
       for (size_t column = 0; column < static_cast<size_t>(n); ++column)
-        ASSERT_EQ(found[row * static_cast<size_t>(n) + column], at(column) - largest) << m << " by " << n << ": " << column;
+        ASSERT_EQ(found[row * static_cast<size_t>(n) + column], at(column) - largest)
+            << m << " by " << n << ": " << column;
     }
   }
 }
@@ -152,6 +176,42 @@ TEST(AutoRows, StreamsRight) {
         ASSERT_EQ(found[static_cast<size_t>(to)], decode(DType::f16, a[static_cast<size_t>(i)])) << m << " by " << n;
       }
     }
+}
+
+/// One wave that multiplies what streams by copies it past its registers, some tiles ahead.
+TEST(AutoRows, Keys) {
+  auto [D] = symbols<"D">();
+  CompileOptions wide = options(16, 4096);
+  wide.subs.emplace_back(D, 32);
+  AutoChoice choice = chooseAutomatically(chain(), wide).front();
+  EXPECT_EQ(choice.options.schedule.name, "ring");
+  EXPECT_TRUE(choice.options.directCopies);
+  EXPECT_EQ(choice.options.workgroupsPerUnit, 8);
+  EXPECT_EQ(boundTo(choice, "BN"), 16);
+  // Whole tiles, one that ends inside, fewer than a ring has.
+  for (int64_t n : {512, 1001, 20, 1}) {
+    constexpr int64_t m = 16, d = 32;
+    std::vector<uint16_t> q = numbers(m * d, 1, 1), k = numbers(n * d, 1, 2), v = numbers(d * n, 1, 3);
+    std::vector<float> o(m * d, -1);
+    CompileOptions each = options(m, n);
+    each.subs.emplace_back(D, d);
+    compile(chain(),
+            each)(rt::Tensor::dense(q.data(), DType::f16, {m, d}), rt::Tensor::dense(k.data(), DType::f16, {n, d}),
+                  rt::Tensor::dense(v.data(), DType::f16, {d, n}), rt::Tensor::dense(o.data(), DType::f32, {m, d}));
+    auto at = [](const std::vector<uint16_t> &values, int64_t i) {
+      return decode(DType::f16, values[static_cast<size_t>(i)]);
+    };
+    for (int64_t i = 0; i < m * d; ++i) {
+      double want = 0;
+      for (int64_t j = 0; j < n; ++j) {
+        double score = 0;
+        for (int64_t c = 0; c < d; ++c)
+          score += at(q, i / d * d + c) * at(k, j * d + c);
+        want += score * at(v, i % d * n + j);
+      }
+      ASSERT_EQ(o[static_cast<size_t>(i)], want) << n << " keys, element " << i;
+    }
+  }
 }
 
 } // namespace

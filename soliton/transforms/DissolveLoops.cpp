@@ -1,11 +1,12 @@
 //===- DissolveLoops.cpp - Rows that are read again stay in registers ------------------===//
 //
-// A kernel walks its rows once for each statistic and once to write. Where a tile has the whole row, each of these loops
-// runs once, and what one reads and computes the next reads and computes again:
+// A kernel walks its rows once for each statistic and once to write. Where a tile has the whole row, each of these
+// loops runs once, and what one reads and computes the next reads and computes again:
 //
 //   %1 = iterate "N" (%0) {                      %r = read %a
 //     %r = read %a                               %1 = reduce max %r init %0 along "N"
-//     yield (reduce max %r init %acc)  becomes   %s = read %a                            common subexpressions: %s is %r
+//     yield (reduce max %r init %acc)  becomes   %s = read %a                            common subexpressions: %s is
+//     %r
 //   }                                            …
 //   iterate "N" () { %s = read %a … }
 //
