@@ -23,7 +23,7 @@ struct RowTile {
   /// memory; 0: as many as the assembler likes.
   int64_t registers = 0;
 };
-constexpr RowTile kRowTiles[] = {{2, 4, 1.0}, {4, 16, 0.98, 64}};
+constexpr RowTile kRowTiles[] = {{2, 2, 1.0}, {4, 8, 0.98, 64}, {8, 16, 0.92, 128}};
 /// Rows of a workgroup whose waves have one each.
 constexpr int64_t kRowsOfWaves = 4;
 /// Tiles are not mostly beyond the row's end.
@@ -40,7 +40,7 @@ constexpr int64_t kTurnedRead = 256, kTurnedWritten = 128;
 struct KeyTile {
   int64_t keys, workgroups;
 };
-constexpr KeyTile kKeyTiles[] = {{16, 8}};
+constexpr KeyTile kKeyTiles[] = {{16, 4}};
 
 constexpr int64_t kAccessBytes = 16;
 
@@ -114,9 +114,8 @@ std::optional<std::pair<double, AutoChoice>> rowsBy(const RowTile &tile, const W
   std::optional<int64_t> size = solver.sizeOf(walk.columns);
   if (!rows || !columns || columns->options.start || !columnWaves || !size || *size < 1)
     return std::nullopt;
-  int64_t perLane = tile.vectors * kAccessBytes / walk.elementBytes, perWave = perLane * target.waveSize, waves = 1;
-  while (waves * perWave < *size)
-    waves *= 2;
+  int64_t perLane = tile.vectors * kAccessBytes / walk.elementBytes, perWave = perLane * target.waveSize;
+  int64_t waves = (*size + perWave - 1) / perWave;
   double inside = static_cast<double>(*size) / static_cast<double>(waves * perWave);
   bool isKept = 4 * perLane * walk.tensors <= target.registersPerLane + 1; // as wave-dissolve-loops asks
   if (waves > tile.waves || inside < kLeastInside || !isKept)

@@ -85,6 +85,10 @@ TEST(AutoRows, FewWavesKeepARow) {
   // The tile is larger than the row, which ends inside of it.
   AutoChoice odd = chooseAutomatically(belowLargest(), options(100, 777)).front();
   EXPECT_EQ(boundTo(odd, "BN"), 1024);
+  // As many waves as the row needs.
+  AutoChoice five = chooseAutomatically(belowLargest(), options(100, 5000)).front();
+  EXPECT_EQ(boundTo(five, "BN"), 5120);
+  EXPECT_EQ(boundTo(five, "WN"), 5);
   // One wave a row: several rows a workgroup.
   AutoChoice low = chooseAutomatically(belowLargest(), options(100, 500)).front();
   EXPECT_EQ(boundTo(low, "BM"), 4);
@@ -186,10 +190,10 @@ TEST(AutoRows, Keys) {
   AutoChoice choice = chooseAutomatically(chain(), wide).front();
   EXPECT_EQ(choice.options.schedule.name, "ring");
   EXPECT_TRUE(choice.options.directCopies);
-  EXPECT_EQ(choice.options.workgroupsPerUnit, 8);
+  EXPECT_EQ(choice.options.workgroupsPerUnit, 4);
   EXPECT_EQ(boundTo(choice, "BN"), 16);
   // Whole tiles, one that ends inside, fewer than a ring has.
-  for (int64_t n : {512, 1001, 20, 1}) {
+  for (int64_t n : {160, 77, 1}) {
     constexpr int64_t m = 16, d = 32;
     std::vector<uint16_t> q = numbers(m * d, 1, 1), k = numbers(n * d, 1, 2), v = numbers(d * n, 1, 3);
     std::vector<float> o(m * d, -1);
