@@ -55,3 +55,28 @@ wave.kernel @carried attributes {
         : !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 1), wave = (2 M 64)">, !global, !shared
   }
 }
+
+// A tile of a batch has one place along the batch: its rows are told apart along the next dimension, so that copies of
+// different rows do not wait for each other.
+!batch = !wave.memory<["B", "M"], f32, global>
+!tile = !wave.memory<["B", "M"], f32, shared, "[B 1, M 128]">
+!half = !wave.tile<[B, M], f32, "reg = (1 M 1), lane = (32 M 1), wave = (2 M 32)">
+!second = !wave.tile<[B, M], f32, "reg = (1 M 1), lane = (32 M 1), wave = (2 M 32), offset = (M 64)">
+!both = !wave.tile<[B, M], f32, "reg = (2 M 1), lane = (32 M 2), wave = (2 M 64)">
+// CHECK-LABEL: wave.kernel @batch
+// CHECK: wave.copy
+// CHECK-NEXT: wave.copy
+// CHECK-NEXT: wave.commit cp_async
+// CHECK-NEXT: wave.wait cp_async, 0
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.read
+wave.kernel @batch attributes {
+    arg_names = ["a"], constraints = [#wave.workgroup<dim = "B", tile = <"1">, workgroupDim = 0>, #wave.workgroup<dim = "M", tile = <"128">, workgroupDim = 1>, #wave.wave<dim = "M", tile = <"64">>],
+    subs = {B = 4 : i64, M = 128 : i64}, dynamic = [], form = 3 : i32, target = "sm_90a"} {
+^bb0(%a: !batch):
+  %wg = wave.workgroup_id 0
+  %s = wave.allocate {offset = 0 : i64} : !tile
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"$0">, #wave.expr<"0">], origin = #wave.origin<op = 0, role = copy_async>} : !half, !batch, !tile
+  wave.copy %a[%wg], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"$0">, #wave.expr<"0">], origin = #wave.origin<op = 1, role = copy_async>} : !second, !batch, !tile
+  %0 = wave.read %s {starts = [#wave.expr<"0">, #wave.expr<"0">], origin = #wave.origin<op = 2, role = shared_load>} : !tile -> !both
+}
