@@ -23,8 +23,8 @@ struct Options {
   bool lineInfo = true;
   /// a * b + c may become one fused operation, as GPU compilers do unless told otherwise.
   bool fuseMultiplyAdd = true;
-  /// Waves per SIMD that the register allocator must leave room for; 0 lets LLVM decide.
-  int wavesPerSimd = 0;
+  /// Workgroups that the register allocator must leave room for in a compute unit; 0 lets it decide.
+  int64_t workgroupsPerUnit = 0;
   /// Also keep the assembly text of an HSACO (PTX is always kept) and the LLVM IR before optimisation.
   bool keepAssembly = false;
   bool keepLlvmIr = false;

@@ -1,13 +1,13 @@
 #include "soliton/driver/Auto.h"
 
+#include "soliton/driver/AutoRows.h"
+#include "soliton/driver/AutoSolver.h"
 #include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/target/Target.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <span>
 
 namespace soliton {
@@ -59,36 +59,6 @@ struct Product {
   /// Of the factors' elements, which are as wide as each other.
   DType lhs = DType::f16, rhs = DType::f16;
 };
-
-using Bindings = std::map<std::string, int64_t>;
-
-Bindings bindingsOf(const CompileOptions &options) {
-  Bindings known;
-  for (const auto &[symbol, value] : options.subs)
-    if (std::optional<int64_t> number = value.constantValue(); number && symbol.isSymbol())
-      known[std::string(symbol.symbolName())] = *number;
-  return known;
-}
-
-/// Nothing where a symbol has none, or a division would leave a rest.
-std::optional<int64_t> valueOf(Expr expr, const Bindings &known) try {
-  sym::Substitution numbers;
-  for (sym::Expr symbol : sym::symbolsOf(expr))
-    if (auto found = known.find(std::string(symbol.symbolName())); found != known.end())
-      numbers.set(symbol, found->second);
-  return sym::simplify(sym::substitute(expr, numbers)).constantValue();
-} catch (const sym::ExprError &) {
-  return std::nullopt;
-}
-
-/// Whether the factor is a tile of a tensor that passes through shared memory as it is.
-bool isStaged(const Program &program, frontend::ValueId value) {
-  std::optional<uint32_t> op = program.values[value].op;
-  if (!op || program.ops[*op].kind != OpKind::read || program.ops[*op].firstDynamic < program.ops[*op].operands.size())
-    return false;
-  const frontend::Parameter &memory = program.parameters[program.ops[*op].memory];
-  return !memory.isAllocated && memory.space == shared;
-}
 
 /// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
 std::optional<Product> findProduct(const Program &program) {
@@ -154,45 +124,6 @@ std::optional<Chain> findChain(const Program &program) {
     }
   return count > 1 ? chain : std::nullopt;
 }
-
-/// Values of open symbols for which constraints say what is wanted.
-class Solver {
-public:
-  Solver(const CompileOptions &options) : known(bindingsOf(options)) {
-    for (Expr symbol : options.dynamic)
-      dynamic.insert(std::string(symbol.symbolName()));
-  }
-
-  /// Makes `expr` that number: by what is bound, or by binding the one symbol of it that is open.
-  bool require(Expr expr, int64_t wanted) {
-    if (std::optional<int64_t> value = valueOf(expr, known))
-      return *value == wanted;
-    std::optional<std::string> open;
-    for (sym::Expr symbol : sym::symbolsOf(expr)) {
-      std::string name(symbol.symbolName());
-      if (known.contains(name))
-        continue;
-      if (open || dynamic.contains(name))
-        return false;
-      open = name;
-    }
-    for (int64_t value = 1; open && value <= 1024; ++value) {
-      known[*open] = value;
-      if (valueOf(expr, known) == wanted) {
-        bound[*open] = value;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const Bindings &found() const { return bound; }
-  std::optional<int64_t> sizeOf(Expr dim) const { return valueOf(dim, known); }
-
-private:
-  Bindings known, bound;
-  std::set<std::string> dynamic;
-};
 
 std::string instructionOf(int64_t columns, DType type) {
   std::string depth = type == DType::i8 ? "x32_I8" : bits(type) == 8 ? "x32_F8" : "x16_F16";
@@ -336,6 +267,8 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   std::vector<AutoChoice> choices;
   for (auto &[score, choice] : rows)
     choices.push_back(std::move(choice));
+  if (std::vector<AutoChoice> streams = chooseRows(program, options); !streams.empty())
+    choices.insert(choices.end(), streams.begin(), streams.end());
   if (hasLoopWithProduct(program)) {
     choices.push_back({options, "the algorithm that the model finds fastest"});
     choices.back().options.schedule.name = sched::kFastest;

@@ -163,6 +163,7 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
   wanted.keepLlvmIr = wants(Artefact::llvm);
   wanted.allowSpills = options.allowSpills;
   wanted.allowSerialization = options.allowSerialization;
+  wanted.workgroupsPerUnit = options.workgroupsPerUnit;
   bool amd = kind == rt::ImageKind::hsaco;
   sayProgress(amd ? "hsaco" : "ptx");
   mlir::FailureOr<backend::CodeObject> code =
@@ -321,6 +322,7 @@ void Compilation::noteMissingVersion(std::string_view what) {
 /// All passes and the back end, for the one kernel of a module.
 mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
+  schedule.workgroupsPerUnit = options.workgroupsPerUnit;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
   formsMs = 0;
   mlir::LogicalResult transformed =

@@ -57,6 +57,9 @@ struct CompileOptions {
   int64_t raster = 0;
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
+  /// So many workgroups must have room in a compute unit's registers and shared memory at once, so that some compute
+  /// while others wait for memory; 0: as many as happen to.
+  int64_t workgroupsPerUnit = 0;
   /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
   std::string mma = {};
   /// Sums of 8-bit floats stay in the accumulator of matrix instructions that keep few bits of them: faster, and far

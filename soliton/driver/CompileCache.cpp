@@ -102,6 +102,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("staged writes", options.stagedWrites)
       .add("raster", options.raster)
       .add("cluster", options.cluster)
+      .add("workgroups per unit", options.workgroupsPerUnit)
       .add("mma", options.mma)
       .add("short sums", options.shortSums)
       .add("padded rows", static_cast<int64_t>(options.paddedRows))

@@ -98,6 +98,16 @@ def MaskAccessesPass : WavePass<"wave-mask-accesses"> {
   }];
 }
 
+def DissolveLoopsPass : WavePass<"wave-dissolve-loops"> {
+  let summary = "loops that run once become straight-line code where that saves a read";
+  let description = [{
+    Where several loops of a block run once and read the same tensor, what a lane holds of it is a quarter of its registers at most, and none
+    of them has products, shared tiles or tags: then their ops stand in the block, and common subexpressions find the second read.
+
+    Requires: `Indexed`, with explicit bounds. Ensures: the same.
+  }];
+}
+
 def CombineLatePass : WavePass<"wave-combine-late"> {
   let summary = "combine what lanes and waves sum in a loop behind it";
   let description = [{

@@ -43,6 +43,10 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
+  command
+      .add_option("--workgroups-per-unit", choice.workgroupsPerUnit,
+                  "registers and rings of tiles leave room for so many workgroups in a compute unit at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{32}));
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");
   command.add_option("--padded-rows", choice.paddedRows,
                      "on, off or auto: rows that are not aligned are copied to some that are before each launch");

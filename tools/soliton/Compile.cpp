@@ -110,6 +110,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   options.raster = choice.raster;
   options.cluster = choice.cluster;
+  options.workgroupsPerUnit = choice.workgroupsPerUnit;
   options.paddedRows = paddingOf(choice.paddedRows);
   if (choice.targetGiven && !findTarget(choice.target))
     throw UsageError(unknown("target", choice.target, targetNames()));
