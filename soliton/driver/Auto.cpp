@@ -36,6 +36,7 @@ constexpr ProductTile kProductTiles[] = {
     {128, 192, 0.97},
     {128, 128, 0.9},
     {64, 128, 0.7},
+    {128, 64, 0.61},
     {64, 64, 0.5},
     {32, 64, 0.35, /*exchanged=*/true, /*panels=*/2},
     {16, 64, 0.25, /*exchanged=*/true, /*panels=*/2},
@@ -58,17 +59,12 @@ struct Product {
   Expr rows, columns, depth;
   /// Of the factors' elements, which are as wide as each other.
   DType lhs = DType::f16, rhs = DType::f16;
+  /// How many neighbours along the contracted dimension its factors keep side by side in memory, where a mapping says
+  /// so: channels of a pixel.
+  std::vector<Expr> runs = {};
 };
 
 using Bindings = std::map<std::string, int64_t>;
-
-Bindings bindingsOf(const CompileOptions &options) {
-  Bindings known;
-  for (const auto &[symbol, value] : options.subs)
-    if (std::optional<int64_t> number = value.constantValue(); number && symbol.isSymbol())
-      known[std::string(symbol.symbolName())] = *number;
-  return known;
-}
 
 /// Nothing where a symbol has none, or a division would leave a rest.
 std::optional<int64_t> valueOf(Expr expr, const Bindings &known) try {
@@ -81,6 +77,21 @@ std::optional<int64_t> valueOf(Expr expr, const Bindings &known) try {
   return std::nullopt;
 }
 
+/// What is bound to numbers, or to expressions of what is.
+Bindings bindingsOf(const CompileOptions &options) {
+  Bindings known;
+  for (bool isNew = true; std::exchange(isNew, false);)
+    for (const auto &[symbol, value] : options.subs) {
+      if (!symbol.isSymbol() || known.contains(std::string(symbol.symbolName())))
+        continue;
+      if (std::optional<int64_t> number = valueOf(value, known)) {
+        known[std::string(symbol.symbolName())] = *number;
+        isNew = true;
+      }
+    }
+  return known;
+}
+
 /// Whether the factor is a tile of a tensor that passes through shared memory as it is.
 bool isStaged(const Program &program, frontend::ValueId value) {
   std::optional<uint32_t> op = program.values[value].op;
@@ -88,6 +99,16 @@ bool isStaged(const Program &program, frontend::ValueId value) {
     return false;
   const frontend::Parameter &memory = program.parameters[program.ops[*op].memory];
   return !memory.isAllocated && memory.space == shared;
+}
+
+/// What the innermost index of the factor's memory counts up to before it begins again: `C` of `mod($index1, C)`.
+std::optional<Expr> runOf(const Program &program, frontend::ValueId value) {
+  const OpRecord &read = program.ops[*program.values[value].op];
+  if (!read.indices || read.indices->empty())
+    return std::nullopt;
+  Expr last = read.indices->back();
+  bool isRest = last.kind() == sym::Kind::mod && last.operand(0).isSymbol();
+  return isRest ? std::optional(last.operand(1)) : std::nullopt;
 }
 
 /// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
@@ -113,6 +134,9 @@ std::optional<Product> findProduct(const Program &program) {
   for (Expr dim : lhs.dims)
     if (std::find(acc.begin(), acc.end(), dim) == acc.end())
       product.depth = dim;
+  for (size_t factor : {0, 1})
+    if (std::optional<Expr> run = runOf(program, found->operands[factor]))
+      product.runs.push_back(*run);
   return product;
 }
 
@@ -212,6 +236,18 @@ double roundsFilled(const Product &product, const ProductTile &tile, const Solve
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
 }
 
+/// What an iteration takes of K: the tile's rows of shared memory, or as much of one as factors keep side by side, so
+/// that it is copied in boxes. Where they keep less than an instruction takes, nothing is to be gained.
+int64_t depthOf(const ProductTile &tile, const Product &product, const Solver &solver) {
+  int64_t whole = tile.panels * kRowBytes * 8 / bits(product.lhs), deep = whole;
+  const int64_t least = 32 * 8 / bits(product.lhs);
+  for (Expr run : product.runs)
+    if (std::optional<int64_t> count = solver.sizeOf(run); count && *count > 0)
+      while (deep >= least && *count % deep != 0)
+        deep /= 2;
+  return deep >= least ? deep : whole;
+}
+
 /// Whether the tile's workgroups are as many as were asked for; where nobody asked, several need much to sum.
 bool maySplit(const ProductTile &tile, std::optional<int64_t> contracted, int64_t deep, const CompileOptions &options) {
   if (options.cluster > 0)
@@ -231,7 +267,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = tile.panels * kRowBytes * 8 / bits(product.lhs);
+  int64_t deep = depthOf(tile, product, solver);
   constexpr int64_t perWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
       !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, tile.exchanged ? tile.rows : perWave))

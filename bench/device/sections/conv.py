@@ -4,12 +4,12 @@ from protocol import sets_of
 from report import Table
 
 # Images, rows and columns, channels in and out, filter, stride, padding, dilation: the measure's, one without neighbours, one with steps, a
-# larger image, channels that no whole row of shared memory holds.
+# larger image, a wider filter, few channels, channels that no whole row of shared memory holds.
 SHAPES = [(32, 28, 28, 512, 512, 3, 1, 1, 1), (32, 28, 28, 512, 512, 1, 1, 0, 1), (32, 28, 28, 512, 512, 3, 2, 1, 1), (32, 56, 56, 256, 256, 3, 1, 1, 1),
           (32, 28, 28, 512, 512, 3, 1, 2, 2), (32, 56, 56, 64, 64, 3, 1, 1, 1), (32, 56, 56, 96, 192, 3, 1, 1, 1)]
-# Of the measure's shape: tiles and bands beside what `auto` takes.
-TILES = [(128, 256), (128, 192), (128, 128), (256, 128)]
-RASTERS = (4, 8, 16)
+# Tiles beside what `auto` takes: rows, columns, depth, tiles of a band.
+TILES = {SHAPES[0]: [(128, 128, 64, 8), (256, 128, 64, 8)], SHAPES[1]: [(128, 128, 64, 8), (256, 128, 64, 8)], SHAPES[3]: [(128, 128, 64, 8), (256, 128, 64, 8)],
+         SHAPES[5]: [(64, 64, 64, 8), (256, 64, 64, 8)], SHAPES[6]: [(128, 192, 96, 8)]}
 
 
 def words_of(shape, words, dtype="f16"):
@@ -17,17 +17,15 @@ def words_of(shape, words, dtype="f16"):
     return ["conv2d_nhwc", "--dtype", dtype, "--size", f"B={b},H={h},W={w},C={c},F={f},R={r},S={r},STRIDE={stride},PAD={pad},DILATION={dilation}", *words]
 
 
-def by_hand(rows, columns, raster):
+def by_hand(rows, columns, depth, raster):
     return ["--schedule", "ring", "--direct-copies", "on", "--staged-writes", "on", "--raster", str(raster), "--mma", f"F32_64x{columns}x16_F16",
-            "--set", f"BLOCK_M={rows},BLOCK_F={columns},BLOCK_K=64,WAVES_M={rows // 16},WAVES_F=1"]
+            "--set", f"BLOCK_M={rows},BLOCK_F={columns},BLOCK_K={depth},WAVES_M={rows // 16},WAVES_F=1"]
 
 
 def choices(shape):
     yield "auto", ["--schedule", "auto"]
-    if shape == SHAPES[0]:
-        for rows, columns in TILES:
-            for raster in RASTERS if (rows, columns) == TILES[0] else (8,):
-                yield f"ring, {rows}x{columns}x64, bands of {raster}", by_hand(rows, columns, raster)
+    for rows, columns, depth, raster in TILES.get(shape, []):
+        yield f"ring, {rows}x{columns}x{depth}, bands of {raster}", by_hand(rows, columns, depth, raster)
 
 
 class Convolution:
