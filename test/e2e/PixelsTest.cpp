@@ -9,6 +9,10 @@
 #include "soliton/backend/Backend.h"
 #include "test/e2e/Support.h"
 
+#include "soliton/driver/CheckPasses.h"
+#include "soliton/frontend/Emit.h"
+#include "soliton/ir/Diagnose.h"
+
 namespace soliton::test {
 namespace {
 
@@ -31,31 +35,37 @@ kernels::Sizes sizesOf(const Convolution &c) {
   return sizes;
 }
 
-/// How the images come to shared memory: `.im2col`, `.tile` or `cp.async.cg`, as the instructions say it.
-void check(const Convolution &c, const std::string &copies) {
+constexpr const char *kInstruction = "F32_64x64x16_F16";
+
+Case caseOf(const Convolution &c) {
   const kernels::KernelEntry *entry = kernels::findKernel(c.kernel);
   auto variant = std::ranges::find(entry->variants, c.type, &kernels::Variant::name);
-  Case which{
-      entry,
-      &*variant,
-      findTarget("sm_90a"),
-      {{"BLOCK_M", c.blockM}, {"BLOCK_F", 64}, {"BLOCK_K", c.blockK}, {"WAVES_M", c.blockM / 16}, {"WAVES_F", 1}},
-      /*directCopies=*/true,
-      c.schedule};
+  return {entry,
+          &*variant,
+          findTarget("sm_90a"),
+          {{"BLOCK_M", c.blockM}, {"BLOCK_F", 64}, {"BLOCK_K", c.blockK}, {"WAVES_M", c.blockM / 16}, {"WAVES_F", 1}},
+          /*directCopies=*/true,
+          c.schedule};
+}
+
+/// How the images come to shared memory, as the instructions say it: `.im2col`, `cp.async.cg` lane by lane, or else in
+/// plain boxes, as filters do.
+void check(const Convolution &c, const std::string &copies) {
+  Case which = caseOf(c);
   kernels::Sizes sizes = sizesOf(c);
   SCOPED_TRACE(testing::PrintToString(sizes) + " " + c.schedule);
   CompileOptions options = which.options(sizes);
-  options.mma = "F32_64x64x16_F16";
-  CompileAttempt emulated = compileImage(entry->build(*variant), options, rt::ImageKind::emulator);
+  options.mma = kInstruction;
+  CompileAttempt emulated = compileImage(which.entry->build(*which.variant), options, rt::ImageKind::emulator);
   ASSERT_TRUE(emulated) << format(emulated.diagnostics);
   checkOnEmulator(which, *emulated.result, sizes);
   options.keep = {Artefact::ptx};
-  CompileAttempt compiled =
-      compileImage(entry->build(*variant), options, backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx);
+  CompileAttempt compiled = compileImage(which.entry->build(*which.variant), options,
+                                         backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx);
   ASSERT_TRUE(compiled) << format(compiled.diagnostics);
   const std::string &ptx = compiled.result->artefacts.at(0).second;
-  EXPECT_NE(ptx.find(copies), std::string::npos);
-  EXPECT_EQ(ptx.find("cp.async.cg") != std::string::npos, copies == "cp.async.cg");
+  for (const char *way : {".im2col", "cp.async.cg"})
+    EXPECT_EQ(ptx.find(way) != std::string::npos, way == copies) << way;
   bool isSaid = std::ranges::count(compiled.result->warnings, DiagId::BoxesImpossible, &Diagnostic::id) > 0;
   EXPECT_EQ(isSaid, copies == "cp.async.cg") << format(compiled.result->warnings);
 }
@@ -120,6 +130,23 @@ TEST(Pixels, OnePixelFilters) {
         ".tile");
   check({.images = 3, .rows = 5, .columns = 7, .filterRows = 1, .filterColumns = 1, .stride = 2, .pad = 0}, ".im2col");
   check({.images = 3, .rows = 5, .columns = 7, .filterRows = 1, .filterColumns = 1, .pad = 1}, ".im2col");
+}
+
+/// The interpreter, which knows no engine, computes the same after every pass.
+TEST(Pixels, EveryPassIsRight) {
+  for (const Convolution &c : {Convolution{.images = 2, .rows = 6, .columns = 5, .stride = 2},
+                               Convolution{.rows = 4, .columns = 9, .filterRows = 1, .filterColumns = 1, .pad = 0}}) {
+    Case which = caseOf(c);
+    CompileOptions options = which.options(sizesOf(c));
+    mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+    EmittedKernel emitted =
+        emitKernel(which.entry->build(*which.variant), context, {options.subs, options.dynamic, options.target, {}});
+    ASSERT_TRUE(emitted.module) << format(emitted.diagnostics);
+    emitted.module->walk([](wave::MmaOp mma) { mma.setKind(kInstruction); });
+    (*emitted.module->getOps<wave::KernelOp>().begin()).setDirectCopies(true);
+    DiagnosticCollector collector(&context);
+    EXPECT_TRUE(mlir::succeeded(checkPasses(*emitted.module, {}))) << format(collector.diagnostics());
+  }
 }
 
 TEST(Pixels, WhatNoMapHolds) {
