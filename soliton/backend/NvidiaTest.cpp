@@ -230,6 +230,38 @@ TEST(Nvidia, TileCopiesOfEveryRank) {
   }
 }
 
+TEST(Nvidia, PixelsOfImagesOfEveryRank) {
+  for (int rank = 3; rank <= 5; ++rank) {
+    std::string sizes = "64", strides, coordinates = "%c0", corners, steps, offsets;
+    for (int d = 1; d < rank; ++d) {
+      sizes += ", 8";
+      strides += (d == 1 ? "" : ", ") + std::to_string(128 << (3 * (d - 1)));
+      coordinates += ", %c0";
+    }
+    for (int d = 2; d < rank; ++d) {
+      std::string comma = d == 2 ? "" : ", ";
+      corners += comma + "-1";
+      steps += comma + "2";
+      offsets += comma + "%c1";
+    }
+    std::string body = "  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n  %lane = machine.id lane\n"
+                       "  %first = arith.cmpi eq, %lane, %c0 : i32\n  scf.if %first {\n"
+                       "    machine.copy_tile %map [" +
+                       coordinates + "], [%c0], %c0 offsets [" + offsets + "]\n  }";
+    std::string text = kernelText(hopper(), "%a: !machine.ptr, %map: !machine.map", body, 8192);
+    std::string maps = ", maps = [#machine.tensor_map<argument = 0, element = bf16, sizes = [" + sizes +
+                       "], strides = [" + strides + "], box = [64, 32], lower = [" + corners + "], upper = [" +
+                       corners + "], steps = [" + steps + "], swizzle = 128>]} {";
+    Program program(replaceAll(text, "} {\n^bb0", maps + "\n^bb0"));
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << program.said();
+    EXPECT_EQ(times(code->assembly,
+                    "cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global.im2col.mbarrier"),
+              1u);
+    SOLITON_ASSEMBLE(program, *code);
+  }
+}
+
 TEST(Nvidia, MaskedAccessesAreOneInstruction) {
   Program program(retarget(readInput("masks.mlir"), hopper()), "masks.mlir");
   auto code = program.compile();

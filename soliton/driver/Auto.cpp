@@ -36,6 +36,7 @@ constexpr ProductTile kProductTiles[] = {
     {128, 192, 0.97},
     {128, 128, 0.9},
     {64, 128, 0.7},
+    {128, 64, 0.61},
     {64, 64, 0.5},
     {32, 64, 0.35, /*exchanged=*/true, /*panels=*/2},
     {16, 64, 0.25, /*exchanged=*/true, /*panels=*/2},
@@ -58,7 +59,20 @@ struct Product {
   Expr rows, columns, depth;
   /// Of the factors' elements, which are as wide as each other.
   DType lhs = DType::f16, rhs = DType::f16;
+  /// How many neighbours along the contracted dimension its factors keep side by side in memory, where a mapping says
+  /// so: channels of a pixel.
+  std::vector<Expr> runs = {};
 };
+
+/// What the innermost index of the factor's memory counts up to before it begins again: `C` of `mod($index1, C)`.
+std::optional<Expr> runOf(const Program &program, frontend::ValueId value) {
+  const OpRecord &read = program.ops[*program.values[value].op];
+  if (!read.indices || read.indices->empty())
+    return std::nullopt;
+  Expr last = read.indices->back();
+  bool isRest = last.kind() == sym::Kind::mod && last.operand(0).isSymbol();
+  return isRest ? std::optional(last.operand(1)) : std::nullopt;
+}
 
 /// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
 std::optional<Product> findProduct(const Program &program) {
@@ -83,6 +97,9 @@ std::optional<Product> findProduct(const Program &program) {
   for (Expr dim : lhs.dims)
     if (std::find(acc.begin(), acc.end(), dim) == acc.end())
       product.depth = dim;
+  for (size_t factor : {0, 1})
+    if (std::optional<Expr> run = runOf(program, found->operands[factor]))
+      product.runs.push_back(*run);
   return product;
 }
 
@@ -143,6 +160,18 @@ double roundsFilled(const Product &product, const ProductTile &tile, const Solve
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
 }
 
+/// What an iteration takes of K: the tile's rows of shared memory, or as much of one as factors keep side by side, so
+/// that it is copied in boxes. Where they keep less than an instruction takes, nothing is to be gained.
+int64_t depthOf(const ProductTile &tile, const Product &product, const Solver &solver) {
+  int64_t whole = tile.panels * kRowBytes * 8 / bits(product.lhs), deep = whole;
+  const int64_t least = 32 * 8 / bits(product.lhs);
+  for (Expr run : product.runs)
+    if (std::optional<int64_t> count = solver.sizeOf(run); count && *count > 0)
+      while (deep >= least && *count % deep != 0)
+        deep /= 2;
+  return deep >= least ? deep : whole;
+}
+
 /// Whether the tile's workgroups are as many as were asked for; where nobody asked, several need much to sum.
 bool maySplit(const ProductTile &tile, std::optional<int64_t> contracted, int64_t deep, const CompileOptions &options) {
   if (options.cluster > 0)
@@ -162,7 +191,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = tile.panels * kRowBytes * 8 / bits(product.lhs);
+  int64_t deep = depthOf(tile, product, solver);
   constexpr int64_t perWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
       !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, tile.exchanged ? tile.rows : perWave))

@@ -12,18 +12,11 @@
 
 #include <map>
 #include <set>
+#include <utility>
 
 namespace soliton {
 
 using Bindings = std::map<std::string, int64_t>;
-
-inline Bindings bindingsOf(const CompileOptions &options) {
-  Bindings known;
-  for (const auto &[symbol, value] : options.subs)
-    if (std::optional<int64_t> number = value.constantValue(); number && symbol.isSymbol())
-      known[std::string(symbol.symbolName())] = *number;
-  return known;
-}
 
 /// Nothing where a symbol has none, or a division would leave a rest.
 inline std::optional<int64_t> valueOf(sym::Expr expr, const Bindings &known) try {
@@ -34,6 +27,21 @@ inline std::optional<int64_t> valueOf(sym::Expr expr, const Bindings &known) try
   return sym::simplify(sym::substitute(expr, numbers)).constantValue();
 } catch (const sym::ExprError &) {
   return std::nullopt;
+}
+
+/// What is bound to numbers, or to expressions of what is.
+inline Bindings bindingsOf(const CompileOptions &options) {
+  Bindings known;
+  for (bool isNew = true; std::exchange(isNew, false);)
+    for (const auto &[symbol, value] : options.subs) {
+      if (!symbol.isSymbol() || known.contains(std::string(symbol.symbolName())))
+        continue;
+      if (std::optional<int64_t> number = valueOf(value, known)) {
+        known[std::string(symbol.symbolName())] = *number;
+        isNew = true;
+      }
+    }
+  return known;
 }
 
 /// Values of open symbols for which constraints say what is wanted.

@@ -297,6 +297,9 @@ void addNeeds(rt::KernelImage &image, machine::KernelOp kernel) {
       spec.strides.push_back(launch.convert(stride));
     spec.box.assign(map.getBox().begin(), map.getBox().end());
     spec.swizzle = static_cast<uint32_t>(map.getSwizzle());
+    spec.lower.assign(map.getLower().begin(), map.getLower().end());
+    spec.upper.assign(map.getUpper().begin(), map.getUpper().end());
+    spec.steps.assign(map.getSteps().begin(), map.getSteps().end());
     if (spec.argument)
       image.arguments[*spec.argument].alignment =
           std::max(image.arguments[*spec.argument].alignment, rt::kTensorMapAlignment);

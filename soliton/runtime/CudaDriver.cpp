@@ -87,7 +87,7 @@ public:
   void raiseLimits(void *function, const LaunchStep &step) const override;
   int launch(const GpuLaunch &launch) const override;
   void encodeTensorMap(const GpuTensorMap &map, std::byte *destination) const override;
-  bool hasTensorMaps() const override { return tensorMapEncode; }
+  bool hasTensorMaps() const override { return tensorMapEncode && imageMapEncode; }
   bool hasClusters() const override { return launchEx; }
 
 private:
@@ -112,6 +112,9 @@ private:
   int (*tensorMapEncode)(void *map, int type, unsigned rank, void *data, const uint64_t *sizes, const uint64_t *strides,
                          const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion,
                          int fill) = nullptr;
+  int (*imageMapEncode)(void *map, int type, unsigned rank, void *data, const uint64_t *sizes, const uint64_t *strides,
+                        const int *lower, const int *upper, unsigned channels, unsigned pixels, const unsigned *steps,
+                        int interleave, int swizzle, int promotion, int fill) = nullptr;
 };
 
 CudaDriver::CudaDriver(void *library) {
@@ -127,6 +130,7 @@ CudaDriver::CudaDriver(void *library) {
   bind(functionSetAttribute, "cuFuncSetAttribute");
   bind(launchEx, "cuLaunchKernelEx", /*optional=*/true);
   bind(tensorMapEncode, "cuTensorMapEncodeTiled", /*optional=*/true);
+  bind(imageMapEncode, "cuTensorMapEncodeIm2col", /*optional=*/true);
   bindCommon();
   check(api.init(0), "cuInit");
 }
@@ -283,9 +287,16 @@ int CudaDriver::launch(const GpuLaunch &l) const {
 }
 
 void CudaDriver::encodeTensorMap(const GpuTensorMap &map, std::byte *destination) const {
-  constexpr unsigned steps[5] = {1, 1, 1, 1, 1};
+  unsigned steps[5] = {1, 1, 1, 1, 1};
   constexpr int promoteTo128Bytes = 2;
   int swizzle = map.swizzle == 128 ? 3 : map.swizzle == 64 ? 2 : map.swizzle == 32 ? 1 : 0;
+  if (map.corners > 0) {
+    std::copy_n(map.steps.begin(), map.corners, steps + 1);
+    return check(imageMapEncode(destination, tensorMapType(map.dtype), map.rank, map.data, map.sizes.data(),
+                                map.strides.data(), map.lower.data(), map.upper.data(), map.box[0], map.box[1], steps,
+                                /*interleave=*/0, swizzle, promoteTo128Bytes, /*fill with zeros=*/0),
+                 "cuTensorMapEncodeIm2col");
+  }
   check(tensorMapEncode(destination, tensorMapType(map.dtype), map.rank, map.data, map.sizes.data(), map.strides.data(),
                         map.box.data(), steps, /*interleave=*/0, swizzle, promoteTo128Bytes,
                         /*fill with zeros=*/0),

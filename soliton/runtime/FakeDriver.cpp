@@ -402,6 +402,25 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *data, const
   return 0;
 }
 
+int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *data, const uint64_t *sizes,
+                            const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                            unsigned pixels, const unsigned *steps, int, int swizzle, int, int) {
+  STEP("cuTensorMapEncodeIm2col");
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
+    return 1;
+  std::memset(map, 0xcd, 128);
+  state().maps.push_back({type,
+                          swizzle,
+                          data,
+                          {sizes, sizes + rank},
+                          {strides, strides + rank - 1},
+                          {channels, pixels},
+                          {lower, lower + rank - 2},
+                          {upper, upper + rank - 2},
+                          {steps, steps + rank}});
+  return 0;
+}
+
 #endif
 
 } // extern "C"

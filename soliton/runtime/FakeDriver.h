@@ -31,6 +31,8 @@ struct FakeTensorMap {
   void *data = nullptr;
   std::vector<uint64_t> sizes, strides;
   std::vector<unsigned> box;
+  std::vector<int> lower = {}, upper = {};
+  std::vector<unsigned> steps = {};
 };
 
 struct FakeState {

@@ -417,6 +417,8 @@ void GpuKernel::writeMaps(size_t step, PreparedLaunch &prepared) {
       map.data = static_cast<std::byte *>(nothing) + (isRead ? 0 : kNothingBytes);
       map.sizes.fill(1);
       map.strides.fill(static_cast<uint64_t>(kTensorMapAlignment));
+      map.lower.fill(0);
+      map.upper.fill(0);
     }
     maps.write(*context->driver, number, map, destination);
     destination += kTensorMapBytes;

@@ -79,6 +79,10 @@ struct GpuTensorMap {
   std::array<uint64_t, 5> sizes, strides;
   std::array<uint32_t, 5> box;
   uint32_t swizzle;
+  /// How many dimensions have corners; TensorMapSpec says what they are.
+  uint32_t corners;
+  std::array<int32_t, 3> lower, upper;
+  std::array<uint32_t, 3> steps;
 
   bool operator==(const GpuTensorMap &) const = default;
 };

@@ -88,7 +88,7 @@ Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
     offset = geometry.bind(cast<ExprAttr>((*kernel.getWorkspace())[entry]).getValue());
   }
   auto map = machine::TensorMapAttr::get(kernel.getContext(), argument.getArgNumber(), type.getElementType(), box.sizes,
-                                         box.strides, box.extents, span, offset);
+                                         box.strides, box.extents, span, offset, box.lower, box.upper, box.steps);
   auto found = llvm::find(maps, Attribute(map));
   size_t number = static_cast<size_t>(found - maps.begin());
   if (found == maps.end()) {
@@ -101,13 +101,14 @@ Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
 void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Location loc = copy.getLoc();
   Box box = boxOf(copy, geometry);
-  SmallVector<Value> coordinates =
-      llvm::map_to_vector(box.coordinates, [&](sym::Expr place) { return exprs.emitI32(place, loc); });
+  auto emit = [&](sym::Expr place) { return exprs.emitI32(place, loc); };
+  SmallVector<Value> coordinates = llvm::map_to_vector(box.coordinates, emit);
+  SmallVector<Value> offsets = llvm::map_to_vector(box.offsets, emit);
   Address to = sharedAddress(copy, copy.getDestination(), destinationOffset(copy, geometry));
   Value destination = to.lane;
   if (to.immediate != 0)
     destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
-  machine::CopyTileOp::create(builder, loc, mapOf(copy, box), coordinates, destination, barrier);
+  machine::CopyTileOp::create(builder, loc, mapOf(copy, box), coordinates, destination, barrier, offsets);
   openBytes += copy.bytesPerLane();
 }
 

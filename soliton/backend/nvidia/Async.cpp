@@ -66,21 +66,35 @@ std::string NvidiaTranslator::addCoordinates(mlir::OperandRange coordinates, llv
   return operandList(first, static_cast<unsigned>(coordinates.size()));
 }
 
+/// The same of offsets into the window of a filter, which have 16 bits.
+std::string NvidiaTranslator::addOffsets(mlir::OperandRange offsets, llvm::SmallVectorImpl<Value *> &args,
+                                         std::string &constraints) {
+  auto first = static_cast<unsigned>(args.size());
+  for (mlir::Value offset : offsets) {
+    constraints += ",h";
+    args.push_back(builder.CreateTrunc(get(offset), builder.getInt16Ty()));
+  }
+  return operandList(first, static_cast<unsigned>(offsets.size()));
+}
+
 LogicalResult NvidiaTranslator::translate(machine::CopyTileOp op) {
   if (failed(requireShared(op)))
     return failure();
   llvm::SmallVector<Value *> args = {sharedNumber(get(op.getDestination())), get(op.getMap()),
                                      sharedNumber(get(op.getMbarrier()))};
-  std::string constraints = "r,l,r", place = addCoordinates(op.getCoordinates(), args, constraints), mask;
+  std::string constraints = "r,l,r", place = addCoordinates(op.getCoordinates(), args, constraints), offsets, mask;
   std::string text = "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) +
-                     "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+                     "d.shared::cluster.global." + (op.getOffsets().empty() ? "tile" : "im2col") +
+                     ".mbarrier::complete_tx::bytes";
+  if (!op.getOffsets().empty())
+    offsets = ", " + addOffsets(op.getOffsets(), args, constraints);
   if (op.getMulticast()) {
     text += ".multicast::cluster";
     mask = ", $" + std::to_string(args.size());
     constraints += ",h";
     args.push_back(builder.CreateTrunc(get(op.getMulticast()), builder.getInt16Ty()));
   }
-  ptx(text + " [$0], [$1, " + place + "], [$2]" + mask + ";", constraints, args);
+  ptx(text + " [$0], [$1, " + place + "], [$2]" + offsets + mask + ";", constraints, args);
   return success();
 }
 
