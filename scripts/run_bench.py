@@ -84,6 +84,12 @@ MEASUREMENTS = (
         file="emulator.md",
         programs=("soliton",),
     ),
+    Measurement(
+        "tuner",
+        ("python3 bench/tuner/rates.py --json {results}/tuner-rates.json",),
+        file="tuner-rates.json",
+        programs=("soliton",),
+    ),
     Measurement("launch", (f"{BIN}/launch-overhead",), gpu=True),
     Measurement("gemm-gpu", (f"{BIN}/soliton bench gemm --size M=4096,N=4096,K=4096 --json",), gpu=True),
 )
