@@ -88,6 +88,12 @@ MEASUREMENTS = (
         file="emulator.md",
         programs=("soliton",),
     ),
+    Measurement(
+        "tuner",
+        ("python3 bench/tuner/rates.py --json {results}/tuner-rates.json",),
+        file="tuner-rates.json",
+        programs=("soliton",),
+    ),
     Measurement("launch", (f"{BIN}/launch-overhead",), gpu=True),
     Measurement(
         "h200",

@@ -16,6 +16,7 @@ protected:
     ASSERT_NE(handle, nullptr) << ::dlerror();
     fake = reinterpret_cast<decltype(&solitonFakeState)>(::dlsym(handle, "solitonFakeState"))();
     *fake = FakeState();
+    fake->takesPointers = true;
     device = findDevices({SOLITON_FAKE_CUDA, ""}).devices.front();
   }
   void TearDown() override {
@@ -130,6 +131,7 @@ TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
   EXPECT_EQ(fake->maps[0].box, (std::vector<unsigned>{32, 16}));
   EXPECT_EQ(fake->launches.at(0).block.size(), 192u);
   EXPECT_EQ(fake->launches.at(0).block.at(64), std::byte(0xab));
+  EXPECT_TRUE(fake->launches.at(0).isByPointers) << "where a map lies among the parameters is the assembler's matter";
   fake->failing = "cuTensorMapEncodeTiled";
   fake->status = 1;
   Tensor half = buffer.tensor(DType::f32, {16, 64});

@@ -13,6 +13,7 @@
 #include "soliton/runtime/Device.h"
 
 #include <memory>
+#include <span>
 
 namespace soliton::rt {
 
@@ -69,6 +70,10 @@ struct GpuLaunch {
   size_t blockBytes;
   /// LaunchStep::isDependent
   bool isDependent;
+  /// Where in the block each parameter lies that is no tensor map, in the order of the kernel; then the first map, and
+  /// how many there are.
+  std::span<const uint32_t> parameters = {};
+  uint32_t firstMap = 0, maps = 0;
 };
 
 /// A tensor map with all its formulas evaluated.

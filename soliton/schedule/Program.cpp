@@ -3,9 +3,9 @@
 namespace soliton::sched {
 namespace {
 void append(std::vector<Instance> &out, const Program &program, Phase phase, int base) {
-  const std::vector<Entry> &entries = program.list(phase);
-  for (size_t i = 0; i < entries.size(); ++i)
-    out.push_back({&entries[i], {phase, static_cast<int>(i)}, base + entries[i].iteration});
+  int index = 0;
+  for (const Entry &entry : program.list(phase))
+    out.push_back({&entry, {phase, index++}, base + entry.iteration});
 }
 
 std::string signedText(int value) {

@@ -170,6 +170,9 @@ public:
     if (best && command.moves > 0)
       searchSchedules();
     database.end(id, ended);
+    if (size_t lost = database.unkept())
+      err << "soliton: warning: " << lost << " results and decisions could not be kept in `" << databasePath(command)
+          << "`: its disk is full [tune-database]\n";
     if (best && resolved.entry)
       published = publish({command, judge, trials[*best], deviceOfResults(), origin()});
     writeFiles();

@@ -3,6 +3,7 @@
 //   TuneJudge.cpp      what a candidate of a kernel comes to: compiled, modelled, run on the emulator
 //   TuneDevice.cpp     how long it takes on a device
 //   TuneWorkers.cpp    the same in processes of their own
+//   TuneRecorded.cpp   or from a recording
 //   TuneRay.cpp        and on other machines
 //   TuneSpace.cpp      which choices a kernel has
 //   TuneMoves.cpp      schedules of its longest loop, by moves
@@ -136,6 +137,22 @@ private:
   rt::Device &device;
   struct Arguments;
   std::unique_ptr<Arguments> arguments;
+};
+
+/// What was found out before, for workers that answer with it.
+class Recording {
+public:
+  /// A file that `soliton tune export` wrote. Throws UsageError where it can't be read.
+  explicit Recording(const std::string &path);
+
+  /// After a moment that is never the same. `other` is the hash of whom a duel is with.
+  tune::Result answer(const std::string &hash, tune::Stage stage, const std::string &other) const;
+
+private:
+  const tune::Result *find(const std::string &hash, const std::string &stage) const;
+
+  /// By hash and the row's name.
+  std::map<std::pair<std::string, std::string>, tune::Result> rows;
 };
 
 /// Answers requests on standard input until it ends; returns the exit code.

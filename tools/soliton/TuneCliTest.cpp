@@ -122,7 +122,9 @@ TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
   tune::Assignment wanted = {{"schedule", taken.schedule.name},
                              {"direct_copies", taken.directCopies ? "on" : "off"},
                              {"staged_writes", taken.stagedWrites ? "on" : "off"},
+                             {"swizzle", taken.schedule.placement.swizzle ? "on" : "off"},
                              {"raster", std::to_string(taken.raster)},
+                             {"cluster", std::to_string(taken.cluster)},
                              {"mma", taken.mma}};
   for (const auto &[symbol, value] : taken.subs)
     if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())

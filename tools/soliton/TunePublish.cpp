@@ -37,6 +37,8 @@ TunedResult resultOf(const Publication &publication) {
   result.choices["direct_copies"] = options.directCopies ? "on" : "off";
   result.choices["staged_writes"] = options.stagedWrites ? "on" : "off";
   result.choices["raster"] = std::to_string(options.raster);
+  result.choices["cluster"] = std::to_string(options.cluster);
+  result.choices["swizzle"] = options.schedule.placement.swizzle ? "on" : "off";
   result.choices["mma"] = options.mma.empty() ? "default" : options.mma;
   result.choices["padded_rows"] = options.paddedRows == RowPadding::always  ? "on"
                                   : options.paddedRows == RowPadding::never ? "off"
