@@ -27,6 +27,8 @@ struct ProductTile {
   int64_t panels = 1;
   /// Workgroups that sum it together.
   int64_t cluster = 1;
+  /// Instructions beside each other: where sums begin anew, those of one are added while another is under way.
+  int64_t pieces = 1;
 };
 // Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
 // memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. So they
@@ -34,7 +36,7 @@ struct ProductTile {
 constexpr ProductTile kProductTiles[] = {
     {128, 256, 1.0},
     {128, 192, 0.97},
-    {128, 128, 0.9},
+    {128, 128, 0.84},
     {64, 128, 0.7},
     {128, 64, 0.61},
     {64, 64, 0.5},
@@ -46,8 +48,14 @@ constexpr ProductTile kProductTiles[] = {
     {16, 64, 0.24, /*exchanged=*/true, /*panels=*/2, /*cluster=*/2},
 };
 /// The same where sums go on in f32 after every tile: those and the accumulator are 192 registers at 128 by 192
-/// (docs/decisions/0039-sums-of-bytes.md).
-constexpr ProductTile kRestartedTiles[] = {{128, 192, 1.0}, {128, 128, 0.87}, {64, 128, 0.7}, {64, 64, 0.5}};
+/// (docs/decisions/0039-sums-of-bytes.md). A third group of waves has products under way while two add; two groups have
+/// them by pieces in turn, whose left factor is read once for each (docs/decisions/0048-turns-and-tiles.md).
+constexpr ProductTile kRestartedTiles[] = {
+    {192, 128, 1.0},
+    {128, 192, 0.98, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/2},
+    {128, 128, 0.81},
+    {64, 128, 0.7},
+    {64, 64, 0.5}};
 /// What a workgroup of a cluster has to sum, in iterations, before it is worth to meet the others.
 constexpr int64_t kIterationsToShare = 8;
 constexpr int64_t kRowBytes = 128;
@@ -205,7 +213,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
-  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns, product.lhs);
+  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns / tile.pieces, product.lhs);
   choice.options.directCopies = true;
   // What a cluster exchanges comes back in whole rows.
   choice.options.stagedWrites = tile.cluster == 1;

@@ -228,8 +228,25 @@ bool joins(const Problem &problem, const Entry &entry, int counter) {
   return std::any_of(accesses.begin(), accesses.end(), [&](const Access &access) { return access.counter == counter; });
 }
 
-/// Commits of one group counter in one list.
-void commitList(const Problem &problem, int counter, const std::vector<char> &usesInWave, std::vector<Entry> &entries) {
+/// Products of the kernel in front of which a group of theirs was closed and none is open: they begin one.
+std::vector<char> beginsProducts(const Problem &problem, int counter, const std::vector<Entry> &kernel) {
+  std::vector<char> begins(problem.operations.size(), 0);
+  bool isOpen = false;
+  for (const Entry &entry : kernel) {
+    if (joins(problem, entry, counter)) {
+      begins[entry.op] = !isOpen && problem.operations[entry.op].kind == OpKind::Mma;
+      isOpen = true;
+    } else if (entry.kind == EntryKind::Commit && entry.counter == counter) {
+      isOpen = false;
+    }
+  }
+  return begins;
+}
+
+/// Commits of one group counter in one list. Groups of products begin where those of the kernel do (`begins`): it is
+/// entered with those under way that an iteration leaves.
+void commitList(const Problem &problem, int counter, const std::vector<char> &usesInWave,
+                const std::vector<char> &begins, std::vector<Entry> &entries) {
   std::vector<Entry> output;
   int lastMember = -1;
   GroupMask groups = 0;
@@ -251,7 +268,7 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
     bool otherIteration =
         lastMember >= 0 && joins(problem, entry, counter) && output[lastMember].iteration != entry.iteration;
     if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive || otherIteration ||
-        (entry.kind == EntryKind::Op && usesInWave[entry.op]))
+        (entry.kind == EntryKind::Op && (usesInWave[entry.op] || begins[entry.op])))
       close();
     output.push_back(entry);
     if (joins(problem, entry, counter)) {
@@ -279,8 +296,12 @@ void deriveCommits(const PathContext &context, Program &program) {
     for (const Dependence &hazard : context.hazards)
       if (!hazard.crossWave && hazard.counter == static_cast<int>(counter))
         usesInWave[hazard.to] = 1;
-    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
-      commitList(problem, static_cast<int>(counter), usesInWave, program.list(phase));
+    std::vector<char> begins(problem.operations.size(), 0);
+    for (Phase phase : {Phase::Kernel, Phase::Prologue, Phase::Epilogue}) {
+      commitList(problem, static_cast<int>(counter), usesInWave, begins, program.list(phase));
+      if (phase == Phase::Kernel)
+        begins = beginsProducts(problem, static_cast<int>(counter), program.kernel);
+    }
   }
 }
 

@@ -115,7 +115,9 @@ void MachineLowering::bindIds() {
 ///   12 13 14
 static std::pair<sym::Expr, sym::Expr> inBands(sym::Expr number, sym::Expr rows, sym::Expr columns, int64_t height) {
   sym::Expr band = sym::floordiv(number, height * columns), inside = sym::mod(number, height * columns);
-  sym::Expr tall = sym::min(height, rows - height * band);
+  // The last band is lower where rows do not fill it.
+  bool areEqual = rows.constantValue() && *rows.constantValue() % height == 0;
+  sym::Expr tall = areEqual ? sym::Expr(height) : sym::min(height, rows - height * band);
   return {height * band + sym::mod(inside, tall), sym::floordiv(inside, tall)};
 }
 

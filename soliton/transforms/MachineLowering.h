@@ -122,6 +122,7 @@ private:
   Value tileInPlace(wave::ReadOp factor, wave::MmaOp product, const MmaKind &kind);
   /// Whether the op can stand among products that are under way.
   bool goesOnWithProducts(Operation *op) const;
+  bool mayEnterWithProducts(wave::IterateOp loop) const;
   /// Whether groups from before the loop may be under way in it.
   bool enterWithProducts(wave::IterateOp loop);
   void leaveWithProducts(wave::IterateOp loop, bool earlier);
