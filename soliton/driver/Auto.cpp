@@ -168,10 +168,15 @@ double roundsFilled(const Product &product, const ProductTile &tile, const Solve
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
 }
 
+/// The elements of the tile's rows of shared memory.
+int64_t wholeDepthOf(const ProductTile &tile, const Product &product) {
+  return tile.panels * kRowBytes * 8 / bits(product.lhs);
+}
+
 /// What an iteration takes of K: the tile's rows of shared memory, or as much of one as factors keep side by side, so
 /// that it is copied in boxes. Where they keep less than an instruction takes, nothing is to be gained.
 int64_t depthOf(const ProductTile &tile, const Product &product, const Solver &solver) {
-  int64_t whole = tile.panels * kRowBytes * 8 / bits(product.lhs), deep = whole;
+  int64_t whole = wholeDepthOf(tile, product), deep = whole;
   const int64_t least = 32 * 8 / bits(product.lhs);
   for (Expr run : product.runs)
     if (std::optional<int64_t> count = solver.sizeOf(run); count && *count > 0)
@@ -207,7 +212,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   // Columns on the instruction's rows have waves of their own.
   if (columnWaves ? !solver.require(columnWaves->tile, tile.exchanged ? perWave : tile.columns) : tile.exchanged)
     return std::nullopt;
-  if (!maySplit(tile, solver.sizeOf(product.depth), deep, options))
+  if (!maySplit(tile, solver.sizeOf(product.depth), wholeDepthOf(tile, product), options))
     return std::nullopt;
   double filled = roundsFilled(product, tile, solver, target);
   AutoChoice choice{options, ""};

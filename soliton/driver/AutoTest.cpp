@@ -189,12 +189,15 @@ TEST(Auto, Windows) {
                                                                  {132 * 128 * 4, 96, 192, 128, 192, 32},
                                                                  {132 * 128 * 4, 128, 64, 128, 64, 64},
                                                                  {132 * 64, 80, 64, 64, 64, 16},
-                                                                 {132 * 64, 20, 64, 64, 64, 64}}) {
+                                                                 {132 * 64, 20, 64, 64, 64, 64},
+                                                                 // Short iterations are no reason to share K.
+                                                                 {64, 240, 4096, 64, 64, 16}}) {
     CompileOptions said{.target = "sm_90a", .subs = {{M, L}, {K, 3 * C}, {L, length}, {C, channels}, {F, filters}}};
     CompileOptions best = chooseAutomatically(windows(), said).front().options;
     EXPECT_EQ(boundTo(best, "BM"), rows) << channels;
     EXPECT_EQ(boundTo(best, "BF"), columns) << channels;
     EXPECT_EQ(boundTo(best, "BK"), depth) << channels;
+    EXPECT_EQ(best.cluster, 1) << channels;
   }
 }
 
