@@ -19,12 +19,15 @@
 
 #include "soliton/analysis/InPlace.h"
 #include "soliton/analysis/Persistent.h"
+#include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/MachineLowering.h"
 #include "soliton/transforms/PlaceTiles.h"
 #include "soliton/transforms/Touches.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <set>
 
 namespace soliton {
 using namespace wave;
@@ -133,6 +136,26 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
   committed = arith::AddIOp::create(builder, loc, committed, number(groups, loc));
 }
 
+/// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
+void MachineLowering::endTile() {
+  Location loc = kernel.getLoc();
+  const Target &target = geometry.target();
+  std::set<CounterKind> pending;
+  kernel.walk([&](Operation *op) {
+    auto copy = dyn_cast<CopyOp>(op);
+    bool isShared = sharedTileOf(op) && !target.barrierCompletesShared;
+    std::optional<CounterKind> counter = tickedBy(op, target);
+    if (counter && (copy ? !copy.getBoxed() : isShared && !isInPlace(op)))
+      pending.insert(*counter);
+  });
+  for (CounterKind counter : pending)
+    machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(counter), 0, ValueRange());
+  // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
+  if (committed)
+    machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
+  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+}
+
 LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   Location loc = kernel.getLoc();
   if (kernel.getCluster())
@@ -181,10 +204,7 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     bindTile(loop.getInductionVar());
   }
   finishProducts();
-  // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
-  if (committed)
-    machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
-  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+  endTile();
   mlir::scf::YieldOp::create(builder, loc, committed ? ValueRange(committed) : ValueRange());
   exprs.leaveLoop();
   outermost = nullptr;

@@ -148,6 +148,7 @@ private:
 
   // LowerPersistent.cpp
   LogicalResult lowerTiles(int64_t workgroups);
+  void endTile();
   void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
 
   // LowerMovement.cpp
