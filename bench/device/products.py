@@ -31,10 +31,14 @@ WAYS["exchanged"] = [*FEW, "--mma", "F32_64x16x16_F16", "--set", "BLOCK_M=16,BLO
 WAYS["exchanged, cluster"] = [*WAYS["exchanged"], "--cluster", "2"]
 WAYS["cluster"] = [*FEW, "--mma", "F32_64x64x16_F16", "--set", "BLOCK_M=128,BLOCK_N=64,BLOCK_K=64,WAVES_M=8,WAVES_N=1", "--cluster", "2"]
 WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
+# Workgroups that walk several tiles, fewer than there are.
+WAYS["persistent"] = [*WAYS["ring, bands, staged"], "--persistent", "3"]
 # 8-bit floats: sums that go on in f32 after every tile, and short ones.
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
              "ring": ["--schedule", "ring", *BYTES]}
+BYTE_WAYS["pieces in turn"] = ["--schedule", "ring", "--mma", "F32_64x64x32_F8", *BYTES[2:]]
+BYTE_WAYS["pieces in turn, persistent"] = [*BYTE_WAYS["pieces in turn"], "--staged-writes", "on", "--persistent", "3"]
 BYTE_KERNELS = ("gemm", "gemm_nn")  # those that the library has of them
 BYTE_WAYS |= {way + ", short sums": [*words, "--short-sums", "on"] for way, words in list(BYTE_WAYS.items())}
 # Declared pipelines divide a wave's part into quadrants: sizes that reach into all of them.

@@ -102,6 +102,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.stagedWrites = nb::cast<bool>(value);
   else if (name == "short_sums")
     options.shortSums = nb::cast<bool>(value);
+  else if (name == "persistent")
+    options.persistent = nb::cast<int64_t>(value);
   else if (name == "raster")
     options.raster = nb::cast<int64_t>(value);
   else if (name == "cluster")

@@ -35,8 +35,8 @@ struct ProductTile {
 // order the tiles as an H200 did at 16, 64 and 128 rows (docs/decisions/0040-few-rows.md).
 constexpr ProductTile kProductTiles[] = {
     {128, 256, 1.0},
-    {128, 192, 0.97},
-    {128, 128, 0.84},
+    {128, 192, 0.98},
+    {128, 128, 0.79},
     {64, 128, 0.7},
     {128, 64, 0.61},
     {64, 64, 0.5},
@@ -59,6 +59,8 @@ constexpr ProductTile kRestartedTiles[] = {
 /// What a workgroup of a cluster has to sum, in iterations, before it is worth to meet the others.
 constexpr int64_t kIterationsToShare = 8;
 constexpr int64_t kRowBytes = 128;
+/// How much faster large tiles are where workgroups walk several of them (docs/decisions/0048-turns-and-tiles.md).
+constexpr double kWalking = 1.02;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
 
@@ -236,6 +238,25 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   return std::pair(tile.speed * filled, std::move(choice));
 }
 
+/// Whether a compute unit has no room for a second workgroup: so many buffers has a ring of large tiles at least.
+bool fillsComputeUnit(const ProductTile &tile, const Target &target) {
+  constexpr int64_t buffers = 4;
+  return 2 * buffers * tile.panels * kRowBytes * (tile.rows + tile.columns) > target.sharedBytes;
+}
+
+/// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
+/// or where each has one.
+std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
+                                                          const ProductTile &tile, const Target &target) {
+  if (row.second.options.persistent > 0 || tile.cluster > 1 || !fillsComputeUnit(tile, target))
+    return std::nullopt;
+  std::pair<double, AutoChoice> walking = row;
+  walking.first *= kWalking;
+  walking.second.options.persistent = target.computeUnits;
+  walking.second.why += ", " + std::to_string(target.computeUnits) + " workgroups that walk them";
+  return walking;
+}
+
 /// The chain by this tile, if the constraints leave it open or say it.
 std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, const Chain &chain, const Program &program,
                                                      const CompileOptions &options) {
@@ -298,8 +319,11 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
   if (target && product && isOpen)
     for (const ProductTile &tile : tilesFor(*product, *target, options.shortSums))
-      if (auto row = productBy(tile, *product, program, options, *target))
+      if (auto row = productBy(tile, *product, program, options, *target)) {
+        if (auto walking = persistently(*row, tile, *target))
+          rows.push_back(std::move(*walking));
         rows.push_back(std::move(*row));
+      }
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);
   if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
     for (const ChainTile &tile : kChainTiles)

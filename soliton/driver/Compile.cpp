@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/Persistent.h"
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
 #include "soliton/driver/Auto.h"
@@ -277,6 +278,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setStagedWrites(true);
   if (options.raster > 0)
     kernel.setRaster(options.raster);
+  if (options.persistent > 0)
+    kernel->setAttr(kPersistent, mlir::IntegerAttr::get(mlir::IntegerType::get(kernel.getContext(), 64), options.persistent));
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)

@@ -55,6 +55,8 @@ struct CompileOptions {
   /// Workgroups take the tiles of the first two dimensions of the grid in bands of so many along the first; 0: row by
   /// row.
   int64_t raster = 0;
+  /// A launch has no more workgroups than this; each of them takes several tiles, one after the other. 0: one each.
+  int64_t persistent = 0;
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
   /// So many workgroups must have room in a compute unit's registers and shared memory at once, so that some compute

@@ -101,6 +101,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("direct copies", options.directCopies)
       .add("staged writes", options.stagedWrites)
       .add("raster", options.raster)
+      .add("persistent", options.persistent)
       .add("cluster", options.cluster)
       .add("workgroups per unit", options.workgroupsPerUnit)
       .add("mma", options.mma)

@@ -16,6 +16,7 @@
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -102,7 +103,6 @@ void MachineLowering::bindIds() {
     exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
   else
     exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
-  bindWorkgroupIds();
 }
 
 /// Which of the tiles of the grid's first two dimensions a workgroup of that number takes: bands of `height` along the
@@ -122,8 +122,7 @@ static std::pair<sym::Expr, sym::Expr> inBands(sym::Expr number, sym::Expr rows,
 }
 
 /// The number of a workgroup along each dimension of the grid: as the machine counts them, or taken apart from the one
-/// number that a linear launch has, the first dimension fastest, or in bands. Of clusters it is the cluster's number;
-/// its workgroups, which are neighbours, are counted along the last dimension.
+/// number that a linear launch has. Of clusters it is the cluster's number.
 void MachineLowering::bindWorkgroupIds() {
   Location loc = kernel.getLoc();
   auto id = [&](int64_t dim, std::optional<int64_t> last) -> Value {
@@ -131,30 +130,38 @@ void MachineLowering::bindWorkgroupIds() {
     return machine::IdOp::create(builder, loc, builder.getI32Type(), kind,
                                  last ? builder.getI64IntegerAttr(*last + 1) : mlir::IntegerAttr());
   };
-  const sym::Facts &facts = geometry.facts();
-  sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
-  auto ofCluster = [&](machine::IdKind kind, mlir::IntegerAttr upper) -> Value {
-    return machine::IdOp::create(builder, loc, builder.getI32Type(), kind, upper);
-  };
-  // The pass that shares a loop among them has the launch linear.
+  // The pass that shares a loop among the workgroups of a cluster has the launch linear.
   if (geometry.isLinear())
-    exprs.bind(linear, kernel.getCluster() ? ofCluster(machine::IdKind::cluster0, {}) : id(0, std::nullopt));
-  bool banded = geometry.isLinear() && kernel.getRaster();
+    return bindTile(kernel.getCluster() ? Value(machine::IdOp::create(builder, loc, builder.getI32Type(),
+                                                                      machine::IdKind::cluster0, mlir::IntegerAttr()))
+                                        : id(0, std::nullopt));
+  for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
+    sym::Expr symbol = workgroupSymbol(dim);
+    exprs.bind(symbol, geometry.grid()[dim].isConstant(1) ? number(0, loc)
+                                                          : id(dim, sym::rangeOf(symbol, geometry.facts()).hi));
+  }
+}
+
+/// The first dimension fastest, or in bands; workgroups of a cluster, which are neighbours, are counted along the last.
+void MachineLowering::bindTile(Value tile) {
+  Location loc = kernel.getLoc();
+  sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
+  exprs.bind(linear, tile);
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
     if (kernel.getCluster() && dim == kClusterDim) {
-      exprs.bind(symbol, ofCluster(machine::IdKind::cluster_rank, kernel.getClusterAttr()));
-    } else if (banded && dim < 2) {
+      exprs.bind(symbol, machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::cluster_rank,
+                                               kernel.getClusterAttr()));
+    } else if (kernel.getRaster() && dim < 2) {
       sym::Expr rows = geometry.grid()[0], columns = geometry.grid()[1];
       auto [row, column] =
           inBands(sym::mod(linear, rows * columns), rows, columns, static_cast<int64_t>(*kernel.getRaster()));
       exprs.bind(symbol, exprs.emitI32(dim == 0 ? row : column, loc));
-    } else if (size.isConstant(1))
-      exprs.bind(symbol, arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)));
-    else if (!geometry.isLinear())
-      exprs.bind(symbol, id(dim, sym::rangeOf(symbol, facts).hi));
-    else
+    } else if (size.isConstant(1)) {
+      exprs.bind(symbol, number(0, loc));
+    } else {
       exprs.bind(symbol, exprs.emitI32(sym::mod(sym::floordiv(linear, before), size), loc));
+    }
     before = before * size;
   }
 }
@@ -467,8 +474,11 @@ LogicalResult MachineLowering::run() {
   ring = *found;
   machine::KernelOp lowered = makeKernel();
   bindIds();
+  std::optional<int64_t> persistent = persistentWorkgroups(kernel);
+  if (!persistent)
+    bindWorkgroupIds();
   beginBoxes();
-  if (failed(lowerBlock(kernel.block())))
+  if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
   gatherFactors(lowered.getBody().front());

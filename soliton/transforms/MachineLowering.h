@@ -31,6 +31,8 @@ private:
   machine::KernelOp makeKernel();
   void bindIds();
   void bindWorkgroupIds();
+  /// The numbers of a tile along each dimension of the grid, from the one that a linear launch counts.
+  void bindTile(Value number);
   LogicalResult lowerBlock(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerLoop(wave::IterateOp loop);
@@ -143,6 +145,11 @@ private:
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
   void lowerBoxWait(wave::WaitOp wait);
+
+  // LowerPersistent.cpp
+  LogicalResult lowerTiles(int64_t workgroups);
+  void endTile();
+  void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);

@@ -57,6 +57,8 @@ CompileOptions optionsOf(const Product &p) {
   options.device = "emulator";
   options.directCopies = p.directCopies;
   options.cluster = p.cluster;
+  options.persistent = p.persistent;
+  options.stagedWrites = p.stagedWrites;
   options.paddedRows = RowPadding::never;
   options.schedule.name = p.schedule;
   options.cache = false;

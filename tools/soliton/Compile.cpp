@@ -109,6 +109,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
   options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   options.raster = choice.raster;
+  options.persistent = choice.persistent;
   options.cluster = choice.cluster;
   options.workgroupsPerUnit = choice.workgroupsPerUnit;
   options.paddedRows = paddingOf(choice.paddedRows);
