@@ -19,7 +19,8 @@ bool isHazard(const Problem &problem, const Dependence &dep) {
   if (dep.space == Space::Register && isSimple(kind))
     return problem.counters[dep.counter].saysRegisterWaits && dep.kind == DepKind::Raw;
   // What retires in order on one counter also takes effect in that order.
-  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase;
+  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase ||
+         problem.counters[dep.counter].ofWorkgroup;
 }
 
 constexpr int kMostTrips = 64;
@@ -70,6 +71,8 @@ Trace::Trace(const PathContext &context, const std::vector<Instance> &instances,
     }
   positions.assign(context.problem.operations.size() * stride, -1);
   barriers.assign(run.size() + 1, 0);
+  releases.assign(run.size() + 1, 0);
+  awaited.assign(run.size() + 1, 0);
   for (int p = 0; p < size(); ++p)
     note(p);
   if (detail == Detail::Counters)
@@ -82,6 +85,8 @@ void Trace::note(int p) {
   barriers[p + 1] = barriers[p] + (entry.kind == EntryKind::Barrier);
   if (entry.kind == EntryKind::Barrier)
     barrierAt.push_back(p);
+  releases[p + 1] = releases[p] + (entry.kind == EntryKind::Release);
+  awaited[p + 1] = entry.kind == EntryKind::Await ? std::max(awaited[p], releases[p] - entry.value) : awaited[p];
   if (entry.kind == EntryKind::Op && run[p]->iteration >= 0)
     positions[static_cast<size_t>(entry.op) * stride + run[p]->iteration] = p;
 }
@@ -105,6 +110,8 @@ void Trace::step(int p) {
   }
   switch (entry.kind) {
   case EntryKind::Barrier:
+  case EntryKind::Release:
+  case EntryKind::Await:
     break;
   case EntryKind::Wait: {
     bool meaningful = context.problem.counters[entry.counter].kind != Retirement::OutOfOrder || entry.value == 0;
@@ -199,6 +206,10 @@ bool protectedByPhase(const Problem &problem, const Dependence &hazard) {
   return hazard.counter >= 0 && problem.counters[hazard.counter].kind == Retirement::Phase;
 }
 
+bool isForOneLane(const Problem &problem, const Dependence &hazard) {
+  return hazard.toCounter >= 0 && problem.counters[hazard.toCounter].ofWorkgroup;
+}
+
 int instanceOf(const Problem &problem, const Dependence &hazard, int iteration) {
   bool wanted = hazard.kind != DepKind::War;
   for (const Access &access : problem.operations[hazard.from].accesses)
@@ -243,7 +254,11 @@ bool isProven(const PathContext &context, const HazardInstance &at) {
     return false;
   if (!at.hazard->crossWave)
     return complete <= at.toPosition;
-  return at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition);
+  if (at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition))
+    return true;
+  // The first release behind its completion is one that the copying lane has awaited.
+  return isForOneLane(context.problem, *at.hazard) &&
+         at.from->releasesBefore(complete) + 1 <= at.to->awaitedBefore(at.toPosition);
 }
 
 } // namespace soliton::sched

@@ -71,6 +71,9 @@ public:
   int iterations(int op) const { return stride; }
   int barriersBefore(int position) const { return barriers[position]; }
   int numBarriers() const { return static_cast<int>(barrierAt.size()); }
+  /// Releases before `position`, and how many of them every wave is known to have come to there.
+  int releasesBefore(int position) const { return releases[position]; }
+  int awaitedBefore(int position) const { return awaited[position]; }
   /// Position of the k-th barrier, counted from 1; kNever if there is none.
   int barrierPosition(int k) const { return k >= 1 && k <= numBarriers() ? barrierAt[k - 1] : kNever; }
   /// Where the access of the op at `position` on `counter` is known to be complete; kNever if nowhere.
@@ -100,6 +103,7 @@ private:
   std::vector<int> positions;
   int stride = 0;
   std::vector<int> barriers, barrierAt;
+  std::vector<int> releases, awaited;
   /// By counter, in rows of size(): issued ticks after each position, retired index known after each position.
   std::vector<int64_t> issued, retired;
   /// By position: where a use of its register shows that it is complete.
@@ -147,7 +151,10 @@ int instanceOf(const Problem &problem, const Dependence &hazard, int iteration);
 /// Barriers that must lie between the two sides for the worst pair of staggered groups.
 int barrierDemand(const Problem &problem, const Dependence &hazard);
 
-/// True if wait and barrier (or phase) order the two sides.
+/// True if one lane issues what comes later: it alone has to know that others are done.
+bool isForOneLane(const Problem &problem, const Dependence &hazard);
+
+/// True if wait and barrier (or phase, or the halves of a split barrier) order the two sides.
 bool isProven(const PathContext &context, const HazardInstance &instance);
 
 /// Calls `visit` for every pair of instances of every hazard and pair of groups.

@@ -270,6 +270,7 @@ Scheduled scheduleRing(const Problem &problem) {
     return schedulePrefetch(problem);
   std::vector<bool> later = comesLater(problem, dependences);
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
+  schedule.releases = true;
   if (std::ranges::find(later, true) != later.end())
     placeOverlapped(problem, dependences, first, later, tiles, schedule);
   else
@@ -277,11 +278,7 @@ Scheduled scheduleRing(const Problem &problem) {
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  if (!accept(problem, std::move(schedule), result)) {
-    for (auto &d : result.diagnostics)
-      fprintf(stderr, "DBG %s | %s\n", d.message.c_str(), d.hint.c_str());
-  }
-  if (!result.schedule)
+  if (!accept(problem, std::move(schedule), result))
     return schedulePrefetch(problem);
   return result;
 }
