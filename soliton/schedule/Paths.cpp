@@ -261,4 +261,11 @@ bool isProven(const PathContext &context, const HazardInstance &at) {
          at.from->releasesBefore(complete) + 1 <= at.to->awaitedBefore(at.toPosition);
 }
 
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount) {
+  bool proven = true;
+  for (const Path &path : pathsToCheck(context, program, tripCount))
+    forEachHazard(context, path, [&](const HazardInstance &at) { proven = proven && isProven(context, at); });
+  return proven;
+}
+
 } // namespace soliton::sched

@@ -176,4 +176,7 @@ void forEachHazard(const PathContext &context, const Path &path, Visit visit) {
     }
 }
 
+/// True if every hazard is proven, whatever the number of trips.
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount);
+
 } // namespace soliton::sched

@@ -35,18 +35,10 @@ private:
                        [&](const Access &access) { return access.write && isOfWorkgroup(access.counter); });
   }
 
-  /// Whether a release may come before it: nothing that it completes or touches is what others wait for.
-  bool mayFollowRelease(const Entry &entry) const {
-    if (entry.kind == EntryKind::Wait)
-      return isOfWorkgroup(entry.counter);
-    if (entry.kind == EntryKind::Commit)
-      return true;
-    if (entry.kind != EntryKind::Op)
-      return false;
-    const std::vector<Access> &accesses = problem.operations[entry.op].accesses;
-    return std::all_of(accesses.begin(), accesses.end(), [&](const Access &access) {
-      return problem.regions[access.region].space == Space::Register;
-    });
+  /// Whether a release says more behind it than before it.
+  bool completes(const Entry &entry) const {
+    bool meets = entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Release;
+    return meets || (entry.kind == EntryKind::Wait && !isOfWorkgroup(entry.counter));
   }
 
   static Entry half(EntryKind kind, const Entry &beside) {
@@ -65,36 +57,38 @@ private:
       ++copy;
     if (copy == static_cast<int>(entries.size()) || !isCopyByOneLane(entries[copy]))
       return false;
-    int done = barrier;
-    while (done > 0 && mayFollowRelease(entries[done - 1]))
+    int done = barrier, size = static_cast<int>(entries.size());
+    while (done > 0 && !completes(entries[done - 1]))
       --done;
+    // What was complete before the trip began was so at the end of the one before, or of the prologue.
+    int earlier = size;
+    while (done == 0 && earlier > copy && !completes(entries[earlier - 1]))
+      --earlier;
+    if (done == 0 && earlier > copy && earlier < size && replace(barrier, earlier, copy))
+      return true;
     return replace(barrier, done, copy) || (done < barrier && replace(barrier, barrier, copy));
   }
 
   /// Releases in front of the entry `done` and awaits in front of `copy`, if that is enough.
   bool replace(int barrier, int done, int copy) {
-    std::vector<Entry> before = program.kernel, entries;
-    for (int i = 0; i < static_cast<int>(before.size()); ++i) {
+    Program before = program;
+    std::vector<Entry> entries;
+    for (int i = 0; i < static_cast<int>(before.kernel.size()); ++i) {
       if (i == done)
-        entries.push_back(half(EntryKind::Release, before[i]));
+        entries.push_back(half(EntryKind::Release, before.kernel[i]));
       if (i == copy)
-        entries.push_back(half(EntryKind::Await, before[i]));
+        entries.push_back(half(EntryKind::Await, before.kernel[i]));
       if (i != barrier)
-        entries.push_back(before[i]);
+        entries.push_back(before.kernel[i]);
     }
     program.kernel = std::move(entries);
-    if (isProven())
+    if (done > copy)
+      program.prologue.push_back(
+          half(EntryKind::Release, before.prologue.empty() ? before.kernel.front() : before.prologue.back()));
+    if (isProvenThroughout(context, program, tripCount))
       return true;
-    program.kernel = std::move(before);
+    program = std::move(before);
     return false;
-  }
-
-  bool isProven() const {
-    bool proven = true;
-    for (const Path &path : pathsToCheck(context, program, tripCount))
-      forEachHazard(context, path,
-                    [&](const HazardInstance &at) { proven = proven && sched::isProven(context, at); });
-    return proven;
   }
 
   const PathContext &context;
@@ -108,7 +102,7 @@ int splitBarriers(const PathContext &context, Program &program, std::optional<in
   bool any = std::any_of(context.problem.counters.begin(), context.problem.counters.end(),
                          [](const Counter &counter) { return counter.ofWorkgroup; });
   // Groups that are staggered count barriers to stay so.
-  if (!any || !context.schedule.releases || context.problem.groups > 1)
+  if (!any || context.problem.groups > 1)
     return 0;
   return Splitter(context, program, tripCount).run();
 }

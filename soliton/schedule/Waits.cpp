@@ -231,7 +231,9 @@ bool joins(const Problem &problem, const Entry &entry, int counter) {
 }
 
 /// Commits of one group counter in one list.
-void commitList(const Problem &problem, int counter, const std::vector<char> &usesInWave, std::vector<Entry> &entries) {
+void commitList(const PathContext &context, int counter, const std::vector<char> &usesInWave,
+                std::vector<Entry> &entries) {
+  const Problem &problem = context.problem;
   std::vector<Entry> output;
   int lastMember = -1;
   GroupMask groups = 0;
@@ -248,10 +250,15 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
     lastMember = -1;
     groups = 0;
   };
+  auto isOther = [&](const Entry &entry) {
+    const Entry &last = output[lastMember];
+    bool stages = last.op >= 0 && context.schedule.slots[last.op].stage != context.schedule.slots[entry.op].stage;
+    return last.iteration != entry.iteration || stages;
+  };
   for (const Entry &entry : entries) {
-    // Groups of several iterations could only be waited for together.
-    bool otherIteration =
-        lastMember >= 0 && joins(problem, entry, counter) && output[lastMember].iteration != entry.iteration;
+    // Groups of several iterations could only be waited for together; ops of two stages are of two in the kernel, and
+    // outside of it their groups are counted with those.
+    bool otherIteration = lastMember >= 0 && joins(problem, entry, counter) && isOther(entry);
     if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive || otherIteration ||
         (entry.kind == EntryKind::Op && usesInWave[entry.op]))
       close();
@@ -282,7 +289,7 @@ void deriveCommits(const PathContext &context, Program &program) {
       if (!hazard.crossWave && hazard.counter == static_cast<int>(counter))
         usesInWave[hazard.to] = 1;
     for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
-      commitList(problem, static_cast<int>(counter), usesInWave, program.list(phase));
+      commitList(context, static_cast<int>(counter), usesInWave, program.list(phase));
   }
 }
 
