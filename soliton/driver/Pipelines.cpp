@@ -54,6 +54,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
 
   // When things happen: `Scheduled`.
   kernel.addPass(createScheduleLoopsPass(schedule));
+  kernel.addPass(createSplitLoopsPass());
 }
 
 void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {

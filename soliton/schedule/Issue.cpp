@@ -196,6 +196,10 @@ bool IssueModel::issue(GroupState &state, Issued &at, bool force) {
   case EntryKind::Commit:
     commit(state, at);
     return true;
+  // Waves of one group are in step here: who releases has arrived everywhere.
+  case EntryKind::Release:
+  case EntryKind::Await:
+    return true;
   case EntryKind::Arrive:
     arrive({at.entry->counter, at.entry->region, at.iteration}, at.start, state);
     return true;

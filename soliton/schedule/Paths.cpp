@@ -19,7 +19,8 @@ bool isHazard(const Problem &problem, const Dependence &dep) {
   if (dep.space == Space::Register && isSimple(kind))
     return problem.counters[dep.counter].saysRegisterWaits && dep.kind == DepKind::Raw;
   // What retires in order on one counter also takes effect in that order.
-  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase;
+  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase ||
+         problem.counters[dep.counter].ofWorkgroup;
 }
 
 constexpr int kMostTrips = 64;
@@ -63,7 +64,8 @@ Trace::Trace(const PathContext &context, const std::vector<Instance> &instances,
     : context(context), positions(context.problem.operations.size() * stride, -1), stride(stride) {
   run.reserve(instances.size());
   barriers.reserve(instances.size() + 1);
-  barriers.push_back(0);
+  for (std::vector<int> *counted : {&barriers, &releases, &awaited})
+    counted->assign(1, 0);
   std::vector<int> last(context.problem.operations.size(), -1);
   for (const Instance &instance : instances)
     if (instance.entry->groups >> group & 1) {
@@ -81,6 +83,9 @@ void Trace::note(std::vector<int> &last) {
   barriers.push_back(barriers.back() + (entry.kind == EntryKind::Barrier));
   if (entry.kind == EntryKind::Barrier)
     barrierAt.push_back(p);
+  releases.push_back(releases.back() + (entry.kind == EntryKind::Release));
+  awaited.push_back(entry.kind == EntryKind::Await ? std::max(awaited.back(), releases[p] - entry.value)
+                                                   : awaited.back());
   if (entry.kind != EntryKind::Op || iteration < 0)
     return;
   positions[static_cast<size_t>(entry.op) * stride + iteration] = p;
@@ -107,6 +112,8 @@ void Trace::step(int p) {
   }
   switch (entry.kind) {
   case EntryKind::Barrier:
+  case EntryKind::Release:
+  case EntryKind::Await:
     break;
   case EntryKind::Wait: {
     bool meaningful = context.problem.counters[entry.counter].kind != Retirement::OutOfOrder || entry.value == 0;
@@ -216,6 +223,10 @@ bool protectedByPhase(const Problem &problem, const Dependence &hazard) {
   return hazard.counter >= 0 && problem.counters[hazard.counter].kind == Retirement::Phase;
 }
 
+bool isForOneLane(const Problem &problem, const Dependence &hazard) {
+  return hazard.toCounter >= 0 && problem.counters[hazard.toCounter].ofWorkgroup;
+}
+
 int instanceOf(const Problem &problem, const Dependence &hazard, int iteration) {
   bool wanted = hazard.kind != DepKind::War;
   for (const Access &access : problem.operations[hazard.from].accesses)
@@ -260,7 +271,18 @@ bool isProven(const PathContext &context, const HazardInstance &at) {
     return false;
   if (!at.hazard->crossWave)
     return complete <= at.toPosition;
-  return at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition);
+  if (at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition))
+    return true;
+  // The first release behind its completion is one that the copying lane has awaited.
+  return isForOneLane(context.problem, *at.hazard) &&
+         at.from->releasesBefore(complete) + 1 <= at.to->awaitedBefore(at.toPosition);
+}
+
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount) {
+  bool proven = true;
+  for (const Path &path : pathsToCheck(context, program, tripCount))
+    forEachHazard(context, path, [&](const HazardInstance &at) { proven = proven && isProven(context, at); });
+  return proven;
 }
 
 } // namespace soliton::sched

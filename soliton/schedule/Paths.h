@@ -75,6 +75,9 @@ public:
   /// Every op runs its iterations one after the other: of what the compiler peels it is true, of what somebody says it
   /// need not be.
   bool inOrder() const { return ordered; }
+  /// Releases before `position`, and how many of them every wave is known to have come to there.
+  int releasesBefore(int position) const { return releases[position]; }
+  int awaitedBefore(int position) const { return awaited[position]; }
   /// Position of the k-th barrier, counted from 1; kNever if there is none.
   int barrierPosition(int k) const { return k >= 1 && k <= numBarriers() ? barrierAt[k - 1] : kNever; }
   /// Where the access of the op at `position` on `counter` is known to be complete; kNever if nowhere.
@@ -105,6 +108,7 @@ private:
   int stride = 0;
   bool ordered = true;
   std::vector<int> barriers, barrierAt;
+  std::vector<int> releases, awaited;
   /// By counter, in rows of size(): issued ticks after each position, retired index known after each position.
   std::vector<int64_t> issued, retired;
   /// By position: where a use of its register shows that it is complete.
@@ -154,7 +158,10 @@ int instanceOf(const Problem &problem, const Dependence &hazard, int iteration);
 /// Barriers that must lie between the two sides for the worst pair of staggered groups.
 int barrierDemand(const Problem &problem, const Dependence &hazard);
 
-/// True if wait and barrier (or phase) order the two sides.
+/// True if one lane issues what comes later: it alone has to know that others are done.
+bool isForOneLane(const Problem &problem, const Dependence &hazard);
+
+/// True if wait and barrier (or phase, or the halves of a split barrier) order the two sides.
 bool isProven(const PathContext &context, const HazardInstance &instance);
 
 /// Calls `visit` for every pair of instances of every hazard and pair of groups.
@@ -175,5 +182,8 @@ void forEachHazard(const PathContext &context, const Path &path, Visit visit) {
       }
     }
 }
+
+/// True if every hazard is proven, whatever the number of trips.
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount);
 
 } // namespace soliton::sched

@@ -52,6 +52,10 @@ std::string toString(const Problem &problem, const Entry &entry) {
   case EntryKind::PhaseWait:
     return (entry.kind == EntryKind::Arrive ? "arrive " : "phase_wait ") + counter + " " +
            problem.regions[entry.region].name + " @" + signedText(entry.iteration) + groups;
+  case EntryKind::Release:
+    return "release" + groups;
+  case EntryKind::Await:
+    return "await " + std::to_string(entry.value) + groups;
   }
   return {};
 }

@@ -10,9 +10,13 @@
 // others run, and none waits at the barrier for products of its own.
 //
 // Where a product waits for arithmetic on the sum of another one, as the second of attention waits for weights, it
-// comes a trip later, behind the first one of the next iteration: both are under way while lanes compute.
+// comes a trip later, behind the first one of the next iteration: both are under way while lanes compute, and while one
+// of them has the next tiles copied.
 //
-//   kernel:   mma_qk n+1, mma_pv n, softmax n+1, barrier, copy k n+1+B, copy v n+B
+//   kernel:   mma_qk n+1, mma_pv n, copy v n+B-1, copy k n+B, softmax n+1, rescale n+1
+//
+// Barriers are split where that is enough (Releases.h), so that waves of one group compute while products of another
+// run.
 //
 // Where sums begin anew with every tile and a tile's product comes in several pieces, the pieces take turns: what takes
 // the sum of one does so while products of another are under way, of the last one a trip later.
@@ -204,9 +208,23 @@ private:
   int next = 0;
 };
 
-/// One trip: products of the next iteration, those of this one that had to wait, arithmetic, copies, and what needs all
-/// of them complete: who takes their sums, or writes the registers of their factors anew. A tile of the first products
-/// has been read when copies come, one of the others has not.
+/// Of what later products need, that which takes no sum of their own iteration's: it can be had a trip before them.
+std::vector<bool> comesBeforeLater(const Problem &problem, std::span<const Dependence> dependences,
+                                   const std::vector<bool> &later, const std::vector<bool> &leadsLater) {
+  size_t count = problem.operations.size();
+  std::vector<bool> behind(count, false), before(count, false);
+  for (size_t op = 0; op < count; ++op)
+    behind[op] = later[op] && isAsyncProduct(problem.operations[op]);
+  spread(behind, dependences, /*overIterations=*/false);
+  for (size_t op = 0; op < count; ++op)
+    before[op] = later[op] && leadsLater[op] && !behind[op];
+  return before;
+}
+
+/// One trip: products of the next iteration, those of this one that had to wait, copies while both are under way,
+/// arithmetic, and what needs all of them complete: who takes their sums, or writes the registers of their factors
+/// anew. Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose
+/// products the trip before has completed.
 void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
                      std::vector<bool> later, int tiles, Schedule &schedule) {
   schedule.copiesRunOn = true;
@@ -214,23 +232,25 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
   carryLittle(problem, graph, later);
   ShortLives ranks(graph);
   std::vector<bool> leads = leadsToProducts(problem, dependences, later, /*ofLater=*/false),
-                    leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true);
+                    leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true),
+                    before = comesBeforeLater(problem, dependences, later, leadsLater);
 
   for (int op = 0; op < problem.numOps(); ++op) {
-    enum Part { Products, Later, Arithmetic, Copies, Sums };
+    enum Part { Products, Later, Copies, Arithmetic, Sums, BeforeLater };
     Part part = Arithmetic;
     if (first[op])
       part = Copies;
     else if (later[op])
-      part = leadsLater[op] ? Later : Sums;
+      part = before[op] ? BeforeLater : leadsLater[op] ? Later : Sums;
     else if (leads[op])
       part = Products;
     else if (isOnlyFactor(problem, graph, op))
       part = Sums;
-    int stage = part == Copies ? (isForLater(problem, op, later) ? 2 : 0) : later[op] ? tiles + 1 : tiles;
+    int stage =
+        part == Copies ? (isForLater(problem, op, later) ? 2 : 1) : (later[op] && !before[op] ? tiles + 1 : tiles);
 
     // What is needed sooner is copied first, so that a wait for it leaves the rest on its way.
-    bool isUrgent = part == Copies && stage > 0;
+    bool isUrgent = part == Copies && stage > 1;
     schedule.slots[op] = {stage, 0, 0, part * problem.numOps() + (isUrgent ? 0 : ranks[op])};
   }
 }
@@ -340,7 +360,9 @@ Scheduled scheduleRing(const Problem &problem) {
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  if (std::ranges::find(later, true) != later.end())
+  // Groups that only multiply are best in step: the one that has tiles copied would wait in the middle of its products.
+  schedule.releases = std::ranges::find(later, true) != later.end();
+  if (schedule.releases)
     placeOverlapped(problem, dependences, first, later, tiles, schedule);
   else if (pieces.count > 1)
     placeInTurn(problem, dependences, first, last, pieces, tiles, schedule);

@@ -245,8 +245,9 @@ std::vector<char> beginsProducts(const Problem &problem, int counter, const std:
 
 /// Commits of one group counter in one list. Groups of products begin where those of the kernel do (`begins`): it is
 /// entered with those under way that an iteration leaves.
-void commitList(const Problem &problem, int counter, const std::vector<char> &usesInWave,
+void commitList(const PathContext &context, int counter, const std::vector<char> &usesInWave,
                 const std::vector<char> &begins, std::vector<Entry> &entries) {
+  const Problem &problem = context.problem;
   std::vector<Entry> output;
   int lastMember = -1;
   GroupMask groups = 0;
@@ -263,10 +264,15 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
     lastMember = -1;
     groups = 0;
   };
+  auto isOther = [&](const Entry &entry) {
+    const Entry &last = output[lastMember];
+    bool stages = last.op >= 0 && context.schedule.slots[last.op].stage != context.schedule.slots[entry.op].stage;
+    return last.iteration != entry.iteration || stages;
+  };
   for (const Entry &entry : entries) {
-    // Groups of several iterations could only be waited for together.
-    bool otherIteration =
-        lastMember >= 0 && joins(problem, entry, counter) && output[lastMember].iteration != entry.iteration;
+    // Groups of several iterations could only be waited for together; ops of two stages are of two in the kernel, and
+    // outside of it their groups are counted with those.
+    bool otherIteration = lastMember >= 0 && joins(problem, entry, counter) && isOther(entry);
     if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive || otherIteration ||
         (entry.kind == EntryKind::Op && (usesInWave[entry.op] || begins[entry.op])))
       close();
@@ -298,7 +304,7 @@ void deriveCommits(const PathContext &context, Program &program) {
         usesInWave[hazard.to] = 1;
     std::vector<char> begins(problem.operations.size(), 0);
     for (Phase phase : {Phase::Kernel, Phase::Prologue, Phase::Epilogue}) {
-      commitList(problem, static_cast<int>(counter), usesInWave, begins, program.list(phase));
+      commitList(context, static_cast<int>(counter), usesInWave, begins, program.list(phase));
       if (phase == Phase::Kernel)
         begins = beginsProducts(problem, static_cast<int>(counter), program.kernel);
     }

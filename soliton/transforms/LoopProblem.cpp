@@ -145,6 +145,9 @@ void ProblemBuilder::addMachine() {
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
                                                  each.grouped ? sched::Retirement::Group : sched::Retirement::InOrder,
                                                  static_cast<int>(each.maxPending));
+  for (const soliton::Counter &each : target().counters)
+    if (int number = counter(each.kind); number >= 0)
+      problem().counters[number].ofWorkgroup = each.ofWorkgroup;
   if (int global = counter(CounterKind::vm); global >= 0)
     problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;

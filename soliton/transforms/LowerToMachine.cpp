@@ -74,7 +74,7 @@ machine::KernelOp MachineLowering::makeKernel() {
   ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
   auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
                                           geometry.waveSize(), geometry.waveCount(),
-                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * ring.size(), 16)),
+                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)),
                                           *kernel.getTarget(), kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
@@ -184,7 +184,7 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
   for (Value value : from.getTerminator()->getOperands())
     yielded.push_back(vector(value));
   if (around->getNumResults() > yielded.size())
-    yielded.push_back(committed);
+    llvm::append_range(yielded, counted);
   mlir::scf::YieldOp::create(builder, around->getLoc(), yielded);
   exprs.leaveLoop();
   if (isOutermost)
@@ -204,10 +204,10 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
     inits.push_back(vector(init));
   bool counts = countsBoxes(loop);
   if (counts)
-    inits.push_back(committed);
+    llvm::append_range(inits, counted);
   auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
   if (counts)
-    committed = lowered.getRegionIterArgs().back();
+    takeCounted(lowered.getRegionIterArgs());
   for (auto [argument, carried] : llvm::zip(loop.carried(), lowered.getRegionIterArgs()))
     define(argument, carried);
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
@@ -216,7 +216,7 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   if (failed(lowerBody(lowered, loop.block(), *lowered.getBody())))
     return failure();
   if (counts)
-    committed = lowered.getResults().back();
+    takeCounted(lowered.getResults());
   leaveWithProducts(loop, before);
   return success();
 }
@@ -236,8 +236,8 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   }
   bool counts = countsBoxes(loop);
   if (counts) {
-    inits.push_back(committed);
-    types.push_back(builder.getI32Type());
+    llvm::append_range(inits, counted);
+    types.append(counted.size(), builder.getI32Type());
   }
   OpBuilder::InsertionGuard outside(builder);
   bool mayBeEmpty = sym::prove(sym::le(1, count), geometry.factsAt(loop)) != true;
@@ -262,7 +262,7 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   for (auto [result, value] : llvm::zip(loop.getResults(), results))
     define(result, value);
   if (counts)
-    committed = results.back();
+    takeCounted(results);
   return success();
 }
 
@@ -280,7 +280,7 @@ LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, ml
     define(argument, carried);
   bool counts = lowered.getNumResults() > loop.getNumResults() + 1;
   if (counts)
-    committed = body->getArguments().back();
+    takeCounted(body->getArguments());
   if (failed(lowerBlock(loop.block())))
     return failure();
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
@@ -288,7 +288,7 @@ LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, ml
   for (Value value : loop.block().getTerminator()->getOperands())
     next.push_back(vector(value));
   if (counts)
-    next.push_back(committed);
+    llvm::append_range(next, counted);
   Value goesOn = conditions.lookup(loop);
   if (count.constantValue().value_or(0) != INT32_MAX)
     goesOn = arith::AndIOp::create(
@@ -327,19 +327,19 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
     types.push_back(vectorType(cast<TileType>(result.getType())));
   bool counts = countsBoxes(op);
   if (counts)
-    types.push_back(builder.getI32Type());
-  Value before = committed;
+    types.append(counted.size(), builder.getI32Type());
+  SmallVector<Value, 2> before = counted;
   auto lowered = mlir::scf::IfOp::create(builder, op.getLoc(), types, exprs.emitI1(condition, op.getLoc()),
                                          /*addThenBlock=*/true, /*addElseBlock=*/true);
   for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
     define(result, value);
   for (auto [from, to] : {std::pair(&op.thenBlock(), lowered.thenBlock()), {&op.elseBlock(), lowered.elseBlock()}}) {
-    committed = before;
+    counted = before;
     if (failed(lowerBody(lowered, *from, *to)))
       return failure();
   }
   if (counts)
-    committed = lowered.getResults().back();
+    takeCounted(lowered.getResults());
   return success();
 }
 
@@ -452,6 +452,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) { return lowerBarrier(barrier); })
+      .Case<ReleaseOp>([&](ReleaseOp release) { return lowerRelease(release), success(); })
       .Case<CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
           [&](Operation *) { return lowerTime(op), success(); })
       .Case<AllocateOp, YieldOp, WorkgroupIdOp>([&](Operation *) { return success(); })

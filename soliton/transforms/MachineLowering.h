@@ -136,11 +136,18 @@ private:
 
   // LowerBoxes.cpp
   bool isOfBoxes(Operation *op) const;
-  /// Whether groups of boxes are committed inside of the loop or branch.
+  /// Whether groups of boxes are committed, or buffers released, inside of the loop or branch.
   bool countsBoxes(Operation *around) const;
+  Value &committed() { return counted[0]; }
+  Value &released() { return counted[1]; }
+  /// Takes them from the last of these values.
+  void takeCounted(ValueRange values) { counted = llvm::to_vector<2>(values.take_back(counted.size())); }
   Value number(int64_t value, Location loc);
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
+  Value releaseBarrierOf(Value release, Location loc);
+  void lowerRelease(wave::ReleaseOp op);
+  void lowerAwait(wave::AwaitOp op);
   Value mapOf(wave::CopyOp copy, const Box &box);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
@@ -191,8 +198,9 @@ private:
   CopyRing ring;
   int64_t ringOffset = 0;
   Value isFirstLane;
-  /// Groups of boxes committed so far, and the bytes of the open one.
-  Value committed;
+  /// Groups of boxes committed so far and, in a kernel with releases, those; loops and branches carry them on.
+  SmallVector<Value, 2> counted;
+  /// The bytes of the open group.
   int64_t openBytes = 0;
   /// Tensor maps, and the parameters that they are.
   SmallVector<Attribute> maps;

@@ -173,6 +173,16 @@ def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
   let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, prefetch_attention, four_stage, ring, list, modulo or exact">];
 }
 
+def SplitLoopsPass : WavePass<"wave-split-loops"> {
+  let summary = "run trips that need no mask apart from those that do";
+  let description = [{
+    A loop with products that run by themselves, in which a select's condition on places of elements holds up to some trip, becomes two
+    loops, one behind the other: the first without the select, the second as it was. What trips hand on goes from one to the other.
+
+    Requires: `Scheduled`. Ensures: `Scheduled`.
+  }];
+}
+
 def SynchronizePass : WavePass<"wave-synchronize"> {
   let summary = "order what different waves, and asynchronous copies, do to memory";
   let description = [{
