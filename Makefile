@@ -72,7 +72,7 @@ soak: $(BUILD)/build.ninja | bootstrap
 	@python3 scripts/check_determinism.py --soliton $(BUILD)/bin/soliton --processes 100
 	@python3 scripts/attack_cache.py --soliton $(BUILD)/bin/soliton --processes 64 --runs 200
 	@ninja -C $(BUILD) -j $$(scripts/jobs.sh) SolitonShared && python3 scripts/attack_cache.py --python --build $(BUILD) --processes 64 --runs 200
-	@python3 scripts/attack_tuner.py --soliton $(BUILD)/bin/soliton --candidates 48 --faults 1000 --kills 1000 --replays 50
+	@python3 scripts/attack_tuner.py --soliton $(BUILD)/bin/soliton --candidates 96 --faults 1000 --kills 1000 --replays 50
 	@$(BUILD)/bin/SolitonAttack --whole 40 --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonAttack --threads $$(scripts/jobs.sh) -v
 	@$(BUILD)/bin/SolitonGenerate --seeds 0..25000,50000..55000,300000..305000,400000..405000,600000..605000,800000..820000,900000..920000 --seeds-file test/generate/seeds.txt --seeds-file test/generate/seeds-slow.txt --jobs $$(scripts/jobs.sh) \

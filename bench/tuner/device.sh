@@ -41,7 +41,7 @@ options = {"schedule": "--schedule", "direct_copies": "--direct-copies", "staged
 words, tiles = [], []
 for name, value in best["choices"].items():
     if name in ("raster", "cluster"):
-        words += ["--" + name, value] if value != "0" else []
+        words += ["--" + name, value] if value not in ("0", "1") else []
     elif name in options:
         words += [] if (name, value) == ("mma", "default") else [options[name], value]
     else:

@@ -33,7 +33,7 @@ struct Moves {
   std::vector<std::string> files;
   std::string loop, start;
   int64_t tried = 0, refused = 0, buffersTried = 0;
-  /// By the clock, and of a processor, which others may use too.
+  /// What all of them took behind the algorithms, by the clock, and of a processor, which others may use too.
   double seconds = 0, processorSeconds = 0;
   /// Modelled cycles of the launch's share of this loop: before, where the search began, at its end; and the bound.
   int64_t before = 0, began = 0, best = 0, bound = 0;

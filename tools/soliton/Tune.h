@@ -150,7 +150,11 @@ public:
 
 private:
   const tune::Result *find(const std::string &hash, const std::string &stage) const;
+  /// Alone on the device; nothing where not even the model has judged it.
+  std::optional<tune::Result> onDevice(const std::string &hash) const;
 
+  /// Measured times over modelled ones.
+  double slowness = 1;
   /// By hash and the row's name.
   std::map<std::pair<std::string, std::string>, tune::Result> rows;
 };
@@ -204,6 +208,9 @@ struct Publication {
 };
 /// Leaves it for `auto` (driver/Tuned.h); says what became of that in one sentence.
 std::string publish(const Publication &publication);
+/// What `auto` takes of the kernel without tuned results, as a candidate; nothing where it takes no tiles, or is no
+/// matter of choices.
+std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice);
 
 //===- The page -----------------------------------------------------------------------------------===//
 

@@ -2,8 +2,9 @@
 //
 // SOLITON_TUNE_RECORDED=FILE makes workers answer with what `soliton tune export` wrote there, each after a moment of
 // its own, instead of compiling and measuring: searches are then repeated in tenths of seconds, by any number of
-// workers, and with timings of a device that is not there. A duel that was not recorded is fought with the times that
-// both had alone; what has no answer recorded was right.
+// workers, and with timings of a device that is not there. What was not measured then has the modelled time, by the
+// ratio that the others have; a duel that was not recorded is fought with the times of both alone; what has no answer
+// recorded was right.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +25,24 @@ Recording::Recording(const std::string &path) {
     if (result)
       rows[{hash, row.at("stage").get<std::string>()}] = *result;
   }
+  double measured = 0, modelled = 0;
+  for (const auto &[key, result] : rows)
+    if (const tune::Result *model = find(key.first, "model"); model && key.second == "device" && !result.isRefused()) {
+      measured += result.measuredMicroseconds;
+      modelled += model->modelledMicroseconds;
+    }
+  slowness = modelled > 0 ? measured / modelled : 1;
+}
+
+std::optional<tune::Result> Recording::onDevice(const std::string &hash) const {
+  if (const tune::Result *recorded = find(hash, "device"))
+    return *recorded;
+  const tune::Result *model = find(hash, "model");
+  if (!model || model->isRefused())
+    return std::nullopt;
+  tune::Result result;
+  result.measuredMicroseconds = model->modelledMicroseconds * slowness;
+  return result;
 }
 
 const tune::Result *Recording::find(const std::string &hash, const std::string &stage) const {
@@ -40,12 +59,13 @@ tune::Result Recording::answer(const std::string &hash, tune::Stage stage, const
     return *recorded;
   if (stage == tune::Stage::Answer)
     return {};
-  const tune::Result *mine = find(hash, "device"), *its = find(other, "device");
-  if (stage != tune::Stage::Duel || !mine || !its)
+  std::optional<tune::Result> mine = onDevice(hash), its = onDevice(other);
+  bool isDuel = stage == tune::Stage::Duel;
+  if (stage == tune::Stage::Model || !mine || (isDuel && !its))
     return tune::Result::refused("worker", "the recording has nothing of it");
-  tune::Result duel = *mine;
-  duel.otherMicroseconds = its->measuredMicroseconds;
-  return duel;
+  if (isDuel)
+    mine->otherMicroseconds = its->measuredMicroseconds;
+  return *mine;
 }
 
 } // namespace soliton::cli

@@ -80,7 +80,7 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
   add("staged_writes", {"off", "on"});
   add("raster", {"0", "4", "8", "16"});
   if (target.maxClusterSize > 1)
-    add("cluster", {"0", "2", "4"});
+    add("cluster", {"1", "2", "4"});
   std::vector<std::string> kinds = {"default"};
   DType input = resolved.variant->input.resolve(target.fp8e4m3);
   for (const MmaKind *kind : legalMmas(target, {input, input, DType::f32}))
@@ -191,7 +191,7 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
                             {"staged_writes", "off"},
                             {"swizzle", choice.swizzle},
                             {"raster", "0"},
-                            {"cluster", "0"},
+                            {"cluster", "1"},
                             {"mma", "default"}};
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))

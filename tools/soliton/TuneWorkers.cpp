@@ -5,10 +5,10 @@
 // for the build of the compiler (and the device, where `other` is `device`), stage `build` to compile what a device
 // elsewhere will load into the cache.
 //
-// SOLITON_TUNE_FAULTS=PERCENT makes workers misbehave on so many candidates of a hundred, chosen by their hashes: they
-// hang, crash, read beyond the end of memory, run out of it, write nonsense, end, or find the disk full.
-// SOLITON_TUNE_JOURNAL=FILE gets a line for each request before it is answered: what was begun, whatever became of it.
-// By these the attack on the tuner (scripts/attack_tuner.py) knows that none of that matters.
+// SOLITON_TUNE_FAULTS=PERCENT:PLACE makes workers misbehave on so many candidates of a hundred, chosen by their hashes
+// from that place on: they hang, crash, read beyond the end of memory, run out of it, write nonsense, end, or find the
+// disk full. SOLITON_TUNE_JOURNAL=FILE gets a line for each request before it is answered: what was begun, whatever
+// became of it. By these the attack on the tuner (scripts/attack_tuner.py) knows that none of that matters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,8 +38,10 @@ int faultOf(const std::string &hash) {
   const char *said = std::getenv("SOLITON_TUNE_FAULTS");
   if (!said)
     return -1;
-  uint64_t number = std::strtoull(hash.substr(0, 12).c_str(), nullptr, 16);
-  return number % 100 < std::strtoull(said, nullptr, 10) ? static_cast<int>(number / 100 % 7) : -1;
+  char *end = nullptr;
+  uint64_t percent = std::strtoull(said, &end, 10), at = *end == ':' ? std::strtoull(end + 1, nullptr, 10) % 50 : 0;
+  uint64_t number = std::strtoull(hash.substr(at, 12).c_str(), nullptr, 16);
+  return number % 100 < percent ? static_cast<int>(number / 100 % 7) : -1;
 }
 
 /// Beyond the end of what there is: SIGBUS.
@@ -49,12 +51,24 @@ void readOutOfBounds() {
   std::cerr << *static_cast<volatile const char *>(page);
 }
 
-/// From now on no file grows, as on a full disk; pipes do.
-void fillDisk() {
-  std::signal(SIGXFSZ, SIG_IGN);
-  rlimit none{0, 0};
-  setrlimit(RLIMIT_FSIZE, &none);
-}
+/// While it lives no file grows, as on a full disk; pipes do.
+class FullDisk {
+public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit none{0, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before); }
+  FullDisk(const FullDisk &) = delete;
+  FullDisk &operator=(const FullDisk &) = delete;
+
+private:
+  rlimit before{};
+};
+
+constexpr int kFullDisk = 5;
 
 void misbehave(int fault) {
   switch (fault) {
@@ -74,9 +88,6 @@ void misbehave(int fault) {
     break;
   case 4:
     readOutOfBounds();
-    break;
-  case 5:
-    fillDisk();
     break;
   default:
     std::_Exit(3);
@@ -185,7 +196,10 @@ int serveTuning(const TuneCommand &command) {
     tune::Candidate other = otherText.empty() ? tune::Candidate() : tune::parseCandidate(otherText);
     std::string hash = candidate.hash();
     noteBegun(hash, request.at("stage").get<std::string>());
-    if (int fault = faultOf(hash); fault >= 0)
+    std::optional<FullDisk> disk;
+    if (int fault = faultOf(hash); fault == kFullDisk)
+      disk.emplace();
+    else if (fault >= 0)
       misbehave(fault);
     tune::Stage asked = stage.value_or(tune::Stage::Model);
     tune::Result result = recording ? recording->answer(hash, asked, otherText.empty() ? "" : other.hash())
