@@ -52,18 +52,18 @@ static bool isInOrder(ArrayRef<Along> indices) {
 }
 
 /// Whether every element that the guards keep out lies outside of the memory.
-static bool endsWithTheMemory(ReadOp read, ArrayRef<Along> indices, const MemoryShape &shape,
+static bool endsWithTheMemory(AccessOpInterface access, ArrayRef<Along> indices, const MemoryShape &shape,
                               const Geometry &geometry) {
-  ArrayAttr guards = read.getGuardsAttr();
+  ArrayAttr guards = access.getGuardsAttr();
   if (!guards)
     return true;
-  sym::Facts inside = geometry.factsAt(read);
+  sym::Facts inside = geometry.factsAt(access);
   for (auto [along, extent] : llvm::zip(indices, shape.extents)) {
     sym::Expr index = along.k ? along.base + placeSymbol(*along.k) : along.base;
     inside.assume(sym::le(0, index));
     inside.assume(sym::lt(index, extent));
   }
-  return llvm::all_of(geometry.named(guards, read.getSymbols()),
+  return llvm::all_of(geometry.named(guards, access.getSymbols()),
                       [&](sym::Expr guard) { return sym::prove(sym::ne(guard, 0), inside) == true; });
 }
 
@@ -72,33 +72,34 @@ static bool isMultipleOf16(sym::Expr bytes, const sym::Facts &facts) {
 }
 
 /// What keeps the tile from being copied in boxes, whatever their size; nothing if all is well.
-static std::optional<std::string> obstacle(ReadOp read, const Geometry &geometry) {
-  if (!read.getDynamicValues().empty())
+static std::optional<std::string> obstacle(AccessOpInterface access, const Geometry &geometry) {
+  if (!access.getDynamicValues().empty())
     return "its mapping has dynamic values";
-  std::optional<SmallVector<Along>> indices = indicesOf(cast<AccessOpInterface>(read.getOperation()), geometry);
+  std::optional<SmallVector<Along>> indices = indicesOf(access, geometry);
   if (!indices || indices->size() > 5)
     return "an index of its memory is no place along one dimension";
-  MemoryShape shape = shapeOf(read.getMemory().getType(), geometry);
-  int64_t bytes = elementBytes(read.getResult().getType().getElementType());
-  const sym::Facts &facts = geometry.factsAt(read);
+  MemoryShape shape = shapeOf(cast<MemoryType>(access.getIndexedMemory().getType()), geometry);
+  int64_t bytes = elementBytes(access.getMovedTile().getElementType());
+  const sym::Facts &facts = geometry.factsAt(access);
   if (!isInOrder(*indices) || indices->empty() || !indices->back().k || !shape.strides.back().isConstant(1))
     return "its memory has its dimensions in another order";
   for (sym::Expr stride : llvm::drop_end(shape.strides))
     if (!isMultipleOf16(stride * bytes, facts) || sym::prove(sym::le(1, stride), facts) != true)
       return "rows of its memory are not proven to begin on multiples of 16 bytes";
-  sym::Expr start = indices->back().base + geometry.named(read.getStartsAttr(), read.getSymbols())[*indices->back().k];
+  sym::Expr start =
+      indices->back().base + geometry.named(access.getStartsAttr(), access.getSymbols())[*indices->back().k];
   if (!isMultipleOf16(start * bytes, facts))
     return "it is not proven to begin on a multiple of 16 bytes";
-  if (!endsWithTheMemory(read, *indices, shape, geometry))
+  if (!endsWithTheMemory(access, *indices, shape, geometry))
     return "bounds keep out elements that lie in its memory";
   return std::nullopt;
 }
 
-BoxPlan planBoxes(ReadOp read, int64_t span, const DimExtent &piece, const Geometry &geometry) {
+BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece, const Geometry &geometry) {
   constexpr int64_t longest = 256; // elements of a box along each dimension
-  if (std::optional<std::string> reason = obstacle(read, geometry))
+  if (std::optional<std::string> reason = obstacle(access, geometry))
     return {std::nullopt, 0, *reason};
-  TileType type = read.getResult().getType();
+  TileType type = access.getMovedTile();
   std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
   if (!tile)
     return {std::nullopt, 0, "its extents are not known"};
@@ -128,11 +129,10 @@ BoxPlan planBoxes(ReadOp read, int64_t span, const DimExtent &piece, const Geome
   return {layout, elements, ""};
 }
 
-Box boxOf(CopyOp copy, const Geometry &geometry) {
-  auto access = cast<AccessOpInterface>(copy.getOperation());
-  TileType tile = access.getMovedTile();
-  SmallVector<Along> indices = *indicesOf(access, geometry);
-  MemoryShape shape = shapeOf(copy.getSource().getType(), geometry);
+Box boxOf(AccessOpInterface copy, const Geometry &geometry) {
+  TileType tile = copy.getMovedTile();
+  SmallVector<Along> indices = *indicesOf(copy, geometry);
+  MemoryShape shape = shapeOf(cast<MemoryType>(copy.getIndexedMemory().getType()), geometry);
   int64_t bytes = elementBytes(tile.getElementType());
   Access places(copy, geometry);
   Box box;

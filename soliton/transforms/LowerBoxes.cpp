@@ -52,13 +52,17 @@ Value MachineLowering::number(int64_t value, Location loc) {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
+Value MachineLowering::firstLane() {
+  sym::Expr first = sym::logicalAnd(sym::eq(laneSymbol(), 0), sym::eq(waveSymbol(), 0));
+  return exprs.emitI1(sym::simplify(first, geometry.facts()), kernel.getLoc());
+}
+
 /// Makes the barriers, in front of everything.
 void MachineLowering::beginBoxes() {
   if (ring.size() == 0)
     return;
   Location loc = kernel.getLoc();
-  sym::Expr first = sym::logicalAnd(sym::eq(laneSymbol(), 0), sym::eq(waveSymbol(), 0));
-  isFirstLane = exprs.emitI1(sym::simplify(first, geometry.facts()), loc);
+  isFirstLane = firstLane();
   committed = number(0, loc);
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   {
@@ -77,14 +81,13 @@ Value MachineLowering::barrierOf(Value group, Location loc) {
   return arith::AddIOp::create(builder, loc, offset, number(ringOffset, loc));
 }
 
-/// The parameter whose map describes the source of the copy.
-Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
-  MemoryType type = copy.getDestination().getType();
+/// The parameter whose map describes a tensor of which boxes lie in shared memory as `type` says.
+Value MachineLowering::mapOf(Value tensor, MemoryType type, const Box &box, Location loc) {
   int64_t span = inPlaceTileOf(type.getMap().getValue(), elementBytes(type.getElementType())).span;
-  auto argument = cast<BlockArgument>(parameters.lookup(copy.getSource()));
+  auto argument = cast<BlockArgument>(parameters.lookup(tensor));
   sym::Expr offset = 0;
-  if (kernel.isInWorkspace(copy.getSource())) {
-    unsigned entry = cast<BlockArgument>(copy.getSource()).getArgNumber() - kernel.numGivenParameters();
+  if (kernel.isInWorkspace(tensor)) {
+    unsigned entry = cast<BlockArgument>(tensor).getArgNumber() - kernel.numGivenParameters();
     offset = geometry.bind(cast<ExprAttr>((*kernel.getWorkspace())[entry]).getValue());
   }
   auto map = machine::TensorMapAttr::get(kernel.getContext(), argument.getArgNumber(), type.getElementType(), box.sizes,
@@ -93,7 +96,7 @@ Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
   size_t number = static_cast<size_t>(found - maps.begin());
   if (found == maps.end()) {
     maps.push_back(map);
-    mapValues.push_back(argument.getOwner()->addArgument(machine::MapType::get(kernel.getContext()), copy.getLoc()));
+    mapValues.push_back(argument.getOwner()->addArgument(machine::MapType::get(kernel.getContext()), loc));
   }
   return mapValues[number];
 }
@@ -107,7 +110,8 @@ void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Value destination = to.lane;
   if (to.immediate != 0)
     destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
-  machine::CopyTileOp::create(builder, loc, mapOf(copy, box), coordinates, destination, barrier);
+  machine::CopyTileOp::create(builder, loc, mapOf(copy.getSource(), copy.getDestination().getType(), box, loc),
+                              coordinates, destination, barrier);
   openBytes += copy.bytesPerLane();
 }
 

@@ -138,10 +138,16 @@ private:
   Value number(int64_t value, Location loc);
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
-  Value mapOf(wave::CopyOp copy, const Box &box);
+  /// Whether this is the first lane of the first wave.
+  Value firstLane();
+  Value mapOf(Value tensor, wave::MemoryType type, const Box &box, Location loc);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
   void lowerBoxWait(wave::WaitOp wait);
+
+  // LowerCopiesOut.cpp
+  void lowerCopiesOut(wave::CopyOutOp first);
+  void lowerCopyOut(wave::CopyOutOp copy);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
