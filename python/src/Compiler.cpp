@@ -100,6 +100,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.paddedRows = rowPaddingOf(nb::cast<std::string>(value));
   else if (name == "staged_writes")
     options.stagedWrites = nb::cast<bool>(value);
+  else if (name == "boxed_writes")
+    options.boxedWrites = nb::cast<bool>(value);
   else if (name == "short_sums")
     options.shortSums = nb::cast<bool>(value);
   else if (name == "persistent")

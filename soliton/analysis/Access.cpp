@@ -123,15 +123,25 @@ sym::Expr Access::place(size_t k, int64_t reg) const {
   return starts[k] + coordinateExpr(tileLayout, dims[k], reg, laneSymbol(), waveSymbol());
 }
 
-sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
-  SharedMap map = copy.getDestination().getType().getMap().getValue();
+/// Where register 0 of a tile lies that goes past the registers, in the shared memory at its other end.
+static sym::Expr sharedOffset(AccessOpInterface copy, MemoryType memory, const Geometry &geometry) {
+  SharedMap map = memory.getMap().getValue();
   SmallVector<Dim> dims;
   for (const DimExtent &dim : map.dims)
     dims.push_back(dim.dim);
   // The layout says where things are stored: the swizzle is in what is fetched.
   map.swizzle = {};
-  sym::Expr offset = offsetExpr(map, coordinatesOf(copy.getTile().layout(), dims, 0));
-  return sym::simplify(offset * elementBytes(copy.getTile().getElementType()), geometry.factsAt(copy));
+  TileType tile = copy.getMovedTile();
+  sym::Expr offset = offsetExpr(map, coordinatesOf(tile.layout(), dims, 0));
+  return sym::simplify(offset * elementBytes(tile.getElementType()), geometry.factsAt(copy));
+}
+
+sym::Expr destinationOffset(CopyOp copy, const Geometry &geometry) {
+  return sharedOffset(copy, copy.getDestination().getType(), geometry);
+}
+
+sym::Expr sourceOffset(CopyOutOp copy, const Geometry &geometry) {
+  return sharedOffset(copy, copy.getSource().getType(), geometry);
 }
 
 /// Units from one index to the next along each dimension of the memory; nothing where it is swizzled or in panels.

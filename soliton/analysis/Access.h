@@ -127,5 +127,7 @@ Value memoryOf(Operation *op);
 bool writes(Operation *op, Value memory);
 /// Where register 0 of a copy's tile is written: bytes from the start of the shared tile, which is placed.
 sym::Expr destinationOffset(wave::CopyOp copy, const Geometry &geometry);
+/// Where the box of a `wave.copy_out` begins: bytes from the start of the shared tile, which is placed.
+sym::Expr sourceOffset(wave::CopyOutOp copy, const Geometry &geometry);
 
 } // namespace soliton

@@ -7,18 +7,18 @@ namespace soliton {
 using namespace wave;
 
 /// Whether every element that the guards keep out lies outside of the memory.
-static bool endsWithTheMemory(ReadOp read, const Geometry &geometry) {
-  ArrayAttr guards = read.getGuardsAttr();
+static bool endsWithTheMemory(AccessOpInterface access, const Geometry &geometry) {
+  ArrayAttr guards = access.getGuardsAttr();
   if (!guards)
     return true;
-  sym::Facts inside = geometry.factsAt(read);
-  auto access = cast<AccessOpInterface>(read.getOperation());
+  sym::Facts inside = geometry.factsAt(access);
   for (auto [index, extent] :
-       llvm::zip_equal(indicesOf(access, geometry), shapeOf(read.getMemory().getType(), geometry).extents)) {
+       llvm::zip_equal(indicesOf(access, geometry),
+                       shapeOf(cast<MemoryType>(access.getIndexedMemory().getType()), geometry).extents)) {
     inside.assume(sym::le(0, index));
     inside.assume(sym::lt(index, extent));
   }
-  return llvm::all_of(geometry.named(guards, read.getSymbols()),
+  return llvm::all_of(geometry.named(guards, access.getSymbols()),
                       [&](sym::Expr guard) { return sym::prove(sym::ne(guard, 0), inside) == true; });
 }
 
@@ -85,25 +85,25 @@ static bool isInOrder(ArrayRef<MemoryDim> dims) {
 }
 
 /// Where the tile begins along the innermost dimension of its memory, which it has a place of.
-static sym::Expr startOfRows(ReadOp read, const Source &source, const Geometry &geometry) {
-  SmallVector<sym::Expr> starts = geometry.named(read.getStartsAttr(), read.getSymbols());
+static sym::Expr startOfRows(AccessOpInterface access, const Source &source, const Geometry &geometry) {
+  SmallVector<sym::Expr> starts = geometry.named(access.getStartsAttr(), access.getSymbols());
   const MemoryIndex &index = source.dims.back().index;
   return index.base + starts[index.single()->k];
 }
 
 /// What keeps the tile from being copied in boxes, whatever their size; nothing if all is well.
-static std::optional<std::string> obstacle(ReadOp read, int64_t perRow, const Geometry &geometry) {
-  if (!read.getDynamicValues().empty())
+static std::optional<std::string> obstacle(AccessOpInterface access, int64_t perRow, const Geometry &geometry) {
+  if (!access.getDynamicValues().empty())
     return "its mapping has dynamic values";
-  Source source = sourceOf(cast<AccessOpInterface>(read.getOperation()), perRow, geometry);
+  Source source = sourceOf(access, perRow, geometry);
   if (!source.reason.empty())
     return source.reason;
-  if (!source.places.empty() && !areInRange(read, source.places, geometry))
+  if (!source.places.empty() && !areInRange(access, source.places, geometry))
     return "it is not proven to lie between the first and the last place of its dimensions";
   if (source.dims.empty() || source.dims.size() > 5)
     return "its memory has no dimension, or more than five";
-  int64_t bytes = elementBytes(read.getResult().getType().getElementType());
-  const sym::Facts &facts = geometry.factsAt(read);
+  int64_t bytes = elementBytes(access.getMovedTile().getElementType());
+  const sym::Facts &facts = geometry.factsAt(access);
   if ((!source.walk && !isInOrder(source.dims)) || !source.dims.back().index.single() ||
       !source.dims.back().stride.isConstant(1))
     return "its memory has its dimensions in another order";
@@ -111,19 +111,19 @@ static std::optional<std::string> obstacle(ReadOp read, int64_t perRow, const Ge
     if (!isMultipleOf16(dim.stride * bytes, facts) || sym::prove(sym::le(1, dim.stride), facts) != true)
       return "rows of its memory are not proven to begin on multiples of 16 bytes";
   // Rows of images begin where a run of channels does: what precedes the tile in a row is whole runs.
-  sym::Expr start = startOfRows(read, source, geometry);
+  sym::Expr start = startOfRows(access, source, geometry);
   if (!isMultipleOf16(start * bytes, facts) ||
       (source.walk && sym::prove(sym::eq(sym::mod(start, perRow), 0), facts) != true))
     return "it is not proven to begin on a multiple of 16 bytes";
-  if (!endsWithTheMemory(read, geometry))
+  if (!endsWithTheMemory(access, geometry))
     return "bounds keep out elements that lie in its memory";
   return std::nullopt;
 }
 
-BoxPlan planBoxes(ReadOp read, int64_t span, const DimExtent &piece, const Geometry &geometry) {
+BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece, const Geometry &geometry) {
   constexpr int64_t longest = 256; // elements of a box along each dimension
-  TileType type = read.getResult().getType();
-  if (std::optional<std::string> reason = obstacle(read, span / elementBytes(type.getElementType()), geometry))
+  TileType type = access.getMovedTile();
+  if (std::optional<std::string> reason = obstacle(access, span / elementBytes(type.getElementType()), geometry))
     return {std::nullopt, 0, *reason};
   std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
   if (!tile)
@@ -168,15 +168,14 @@ static Box boxOf(const PixelWalk &walk, const sym::Substitution &places, TileTyp
   return box;
 }
 
-Box boxOf(CopyOp copy, const Geometry &geometry) {
-  auto access = cast<AccessOpInterface>(copy.getOperation());
-  TileType tile = access.getMovedTile();
+Box boxOf(AccessOpInterface copy, const Geometry &geometry) {
+  TileType tile = copy.getMovedTile();
   Access places(copy, geometry);
   sym::Substitution first;
   for (size_t k = 0; k < tile.getDims().size(); ++k)
     first.set(placeSymbol(k), places.place(k, 0));
   auto extent = [&](size_t k) { return tile.layout().extent(Dim(tile.getDims()[k].getValue().str())); };
-  Source source = sourceOf(access, extent(tile.getRank() - 1), geometry);
+  Source source = sourceOf(copy, extent(tile.getRank() - 1), geometry);
   assert(source.reason.empty() && "a copy was planned in boxes that it has not");
   Box box;
   if (source.walk) {

@@ -1,9 +1,9 @@
 //===- Boxes.h - Tiles that the machine copies as boxes of a tensor ------------------===//
 //
-// Some targets have an engine that copies a box of a tensor from global to shared memory: one lane asks for it, a map
-// that the launch makes says where the tensor lies. A tile is copied so if its memory is strided by multiples of 16
-// bytes, the tile begins on one, and nothing but the tensor's own end keeps elements out. For a 128 × 64 tile of a
-// row-major f16 tensor [M, K] that lies in shared memory in rows of 128 bytes:
+// Some targets have an engine that copies a box of a tensor from global to shared memory, or back: one lane asks for
+// it, a map that the launch makes says where the tensor lies. A tile is copied so if its memory is strided by multiples
+// of 16 bytes, the tile begins on one, and nothing but the tensor's own end keeps elements out. For a 128 × 64 tile of
+// a row-major f16 tensor [M, K] that lies in shared memory in rows of 128 bytes:
 //
 //   sizes = [K, M]   strides = [2 K]   box = [64, 128]   coordinates = [64*$ARG_K, 128*$WG0]        innermost first
 //
@@ -25,9 +25,9 @@ struct BoxPlan {
   std::string reason;
 };
 
-/// Boxes for the tile that `read` fetches and that lies in the destination in rows of `span` bytes, longer rows in
-/// panels. Along the dimension of `piece` a box has no more than that; an extent of 0: all of it.
-BoxPlan planBoxes(wave::ReadOp read, int64_t span, const DimExtent &piece, const Geometry &geometry);
+/// Boxes for the tile that `access` moves from or to global memory and that lies in shared memory in rows of `span`
+/// bytes, longer rows in panels. Along the dimension of `piece` a box has no more than that; an extent of 0: all of it.
+BoxPlan planBoxes(wave::AccessOpInterface access, int64_t span, const DimExtent &piece, const Geometry &geometry);
 
 /// What one placed copy of a box says to the machine; innermost dimension first.
 struct Box {
@@ -42,7 +42,8 @@ struct Box {
   SmallVector<sym::Expr> offsets;
 };
 
-Box boxOf(wave::CopyOp copy, const Geometry &geometry);
+/// Of a `wave.copy` that is boxed, or a `wave.copy_out`.
+Box boxOf(wave::AccessOpInterface copy, const Geometry &geometry);
 
 /// Whether the kernel copies boxes anywhere.
 bool copiesBoxes(wave::KernelOp kernel);

@@ -126,13 +126,13 @@ SmallVector<sym::Range> rangesOfPlaces(AccessOpInterface access, const Geometry 
   return ranges;
 }
 
-bool areInRange(ReadOp read, ArrayRef<sym::Range> ranges, const Geometry &geometry) {
-  std::optional<std::vector<DimExtent>> tile = geometry.extents(read.getResult().getType());
-  ArrayAttr starts = read.getStartsAttr();
+bool areInRange(AccessOpInterface access, ArrayRef<sym::Range> ranges, const Geometry &geometry) {
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(access.getMovedTile());
+  ArrayAttr starts = access.getStartsAttr();
   if (!tile || !starts)
     return false;
-  for (auto [start, dim, range] : llvm::zip_equal(geometry.named(starts, read.getSymbols()), *tile, ranges)) {
-    sym::Range found = sym::rangeOf(start, geometry.factsAt(read));
+  for (auto [start, dim, range] : llvm::zip_equal(geometry.named(starts, access.getSymbols()), *tile, ranges)) {
+    sym::Range found = sym::rangeOf(start, geometry.factsAt(access));
     if (!found.lo || *found.lo < 0 || (range.hi && (!found.hi || *found.hi + dim.extent - 1 > *range.hi)))
       return false;
   }

@@ -59,6 +59,6 @@ SmallVector<sym::Expr> indicesOf(wave::AccessOpInterface access, const Geometry 
 /// are those of every copy of that tile, also of one that a schedule has moved out of its loop.
 SmallVector<sym::Range> rangesOfPlaces(wave::AccessOpInterface access, const Geometry &geometry);
 /// Whether they hold here.
-bool areInRange(wave::ReadOp read, ArrayRef<sym::Range> ranges, const Geometry &geometry);
+bool areInRange(wave::AccessOpInterface access, ArrayRef<sym::Range> ranges, const Geometry &geometry);
 
 } // namespace soliton

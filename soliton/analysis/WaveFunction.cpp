@@ -69,8 +69,9 @@ private:
       if (digit.extent == 1)
         continue;
       if (!digit.dim) {
-        // Several hold the same element. All of them read it; the first one writes it.
-        function.isOneWave &= cast<AccessOpInterface>(op).writesIndexed();
+        // Several hold the same element. All of them read it; the first one writes it. What leaves shared memory is
+        // read there by nobody's lane.
+        function.isOneWave &= cast<AccessOpInterface>(op).writesIndexed() && !destination;
         continue;
       }
       auto k = static_cast<size_t>(llvm::find(dims, *digit.dim) - dims.begin());
@@ -109,7 +110,7 @@ private:
   /// What a copy stores in a row is said by place, what others touch there by element: they differ where the tile is
   /// swizzled.
   bool isTornBySwizzle(size_t k) const {
-    if (!destination)
+    if (!destination || isa<CopyOutOp>(op))
       return false;
     SharedMapAttr map = cast<CopyOp>(op).getDestination().getType().getMap();
     bool isInLine = map && map.getValue().rowsPerLine() > 1 && k + 2 == dims.size();

@@ -276,6 +276,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setDirectCopies(true);
   if (options.stagedWrites)
     kernel.setStagedWrites(true);
+  if (options.stagedWrites && options.boxedWrites)
+    kernel.setWritesInBoxes(true);
   if (options.raster > 0)
     kernel.setRaster(options.raster);
   if (options.persistent > 0)

@@ -52,6 +52,8 @@ struct CompileOptions {
   /// Tiles whose lanes hold too little of a row, as those of matrix instructions do, go to global memory through shared
   /// memory.
   bool stagedWrites = false;
+  /// And leave that in boxes of their tensor, which one lane asks for, where the target can and the tensor allows it.
+  bool boxedWrites = true;
   /// Workgroups take the tiles of the first two dimensions of the grid in bands of so many along the first; 0: row by
   /// row.
   int64_t raster = 0;

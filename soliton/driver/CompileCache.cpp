@@ -100,6 +100,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("copies in order", schedule.placement.copiesInOrder)
       .add("direct copies", options.directCopies)
       .add("staged writes", options.stagedWrites)
+      .add("boxed writes", options.boxedWrites)
       .add("raster", options.raster)
       .add("persistent", options.persistent)
       .add("cluster", options.cluster)

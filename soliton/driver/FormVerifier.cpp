@@ -2,6 +2,7 @@
 
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholePlaces.h"
+#include "soliton/transforms/FinishCopies.h"
 #include "soliton/transforms/PublishWrites.h"
 
 #include <chrono>
@@ -27,7 +28,11 @@ LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole, const 
   if (wave::BarrierOp barrier = findUnpublished(kernel, target))
     return report(barrier.getLoc(), DiagId::FormViolated)
            << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and this barrier does not publish what was "
-           << "written before it to the matrix instructions behind it";
+           << "written before it to those behind it that read shared memory past the registers";
+  if (wave::CopyOutOp copy = findUnfinished(kernel))
+    return report(copy.getLoc(), DiagId::FormViolated)
+           << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and may end before this copy has read its "
+           << "shared tile";
   if (wrong.empty())
     return success();
   return report(kernel.getLoc(), DiagId::FormViolated)

@@ -46,6 +46,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
   kernel.addPass(createPlanMovementPass());
   kernel.addPass(mlir::createCSEPass());
   kernel.addPass(createUseDirectCopiesPass({.inOrder = schedule.placement.copiesInOrder}));
+  kernel.addPass(createStoreInBoxesPass());
   kernel.addPass(createPlaceSharedPass({.noSwizzle = !schedule.placement.swizzle})); // `Placed`
 
   // The one expansion into instructions: `Expanded`. Pieces that nobody uses are no instructions.

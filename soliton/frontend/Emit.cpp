@@ -176,7 +176,7 @@ private:
                                   strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
                                   /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
-                                  /*short_sums=*/false, /*cluster=*/nullptr);
+                                  /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false);
   }
 
   void emitParameters(wave::KernelOp kernel) {

@@ -57,9 +57,9 @@ void Access::readStarts(bool isArgument, Geometry &geometry) {
 void Access::readBounds(bool isArgument, Geometry &geometry) {
   inside.resize(tile.rank());
   mlir::ArrayAttr bounds = listOf(op, "bounds"), conditions = listOf(op, "guards");
-  // A box ends where its source does, whatever the form.
+  // A box ends where its tensor does, whatever the form.
   auto copy = llvm::dyn_cast<CopyOp>(op);
-  if (copy && copy.getBoxed())
+  if (llvm::isa<CopyOutOp>(op) || (copy && copy.getBoxed()))
     return;
   guarded = conditions || geometry.form() >= Form::Placed;
   if (guarded) {

@@ -347,6 +347,36 @@ private:
         moved.values);
   }
 
+  /// Boxes end where the destination does.
+  void copyOut(CopyOutOp op) {
+    Memory &source = memoryOf(op, op.getSource()), &destination = memoryOf(op, op.getDestination());
+    Domain domain = geometry.domain(op.getTile(), op.getLoc());
+    Access access(op, destination, /*isArgument=*/true, domain, {}, geometry);
+    auto store = [&](auto zero) {
+      access.forEach([&](size_t position, size_t element) {
+        std::optional<size_t> from = elementAt(domain, position, source);
+        if (!from || !source.isDefined(*from))
+          fail(op.getLoc(), DiagId::ReferenceUndefined, "copies an element of shared memory that was never written");
+        destination.store(element, source.load<decltype(zero)>(*from));
+      });
+    };
+    isFloat(source.type()) ? store(double()) : store(int64_t());
+  }
+
+  /// Which element of a shared tile the domain has at a position; nothing where the tile does not have it.
+  static std::optional<size_t> elementAt(const Domain &domain, size_t position, const Memory &memory) {
+    size_t element = 0, stride = 1;
+    for (size_t d = domain.rank(); d-- > 0;) {
+      int64_t place = domain.places[d][position % domain.places[d].size()];
+      position /= domain.places[d].size();
+      if (place >= memory.extents()[d])
+        return std::nullopt;
+      element += static_cast<size_t>(place) * stride;
+      stride *= static_cast<size_t>(memory.extents()[d]);
+    }
+    return element;
+  }
+
   /// Every place of the domain is an element of the shared tile. Lanes may hold more than an odd tile has, and the tile
   /// has room for them or not once it has an address map; before, they copy nothing.
   template <typename T>
@@ -460,6 +490,7 @@ private:
         .Case([&](WriteOp each) { write(each); })
         .Case([&](AtomicOp each) { atomic(each); })
         .Case([&](CopyOp each) { copy(each); })
+        .Case([&](CopyOutOp each) { copyOut(each); })
         .Case([&](WorkgroupIdOp each) {
           indices[each.getResult()] = geometry.workgroupId(static_cast<int64_t>(each.getDim()));
         })

@@ -275,6 +275,12 @@ void Checker::checkExpanded(mlir::Operation *op) {
     else if (!copy.getBoxed() && copy.bytesPerLane() * 8 > kMaxAccessBits)
       violation(op) << "it moves " << copy.bytesPerLane() * 8 << " bits a lane, expected at most " << kMaxAccessBits;
   }
+  if (auto copy = llvm::dyn_cast<CopyOutOp>(op); copy && llvm::cast<TileType>(copy.getTile()).hasLayout()) {
+    int64_t regs = llvm::cast<TileType>(copy.getTile()).layout().regs();
+    if (regs != static_cast<int64_t>(copy.getElementsPerThread()))
+      violation(op) << "it has " << regs << " registers a lane, expected the "
+                    << static_cast<int64_t>(copy.getElementsPerThread()) << " of one instruction";
+  }
 }
 
 llvm::LogicalResult verifyForm(KernelOp kernel, Form form) {

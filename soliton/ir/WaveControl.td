@@ -121,8 +121,9 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
     So a group of waves that executes one more than the others before a loop stays one barrier behind them in it; the others
     make up for it after the loop.
 
-    One that `publishes` comes behind what makes each wave's ordinary writes of shared memory visible to matrix instructions that read it
-    by themselves. A wave meets the others with what it has waited for; without this, those instructions may still see what was there before.
+    One that `publishes` comes behind what makes each wave's ordinary writes of shared memory visible to those who read it past the
+    registers: matrix instructions that take their factors from it, copies that leave it. A wave meets the others with what it has waited for;
+    without this, they may still see what was there before.
 
     At one of the `cluster` all waves of its workgroups meet: what one has written before it, another may read behind it.
 

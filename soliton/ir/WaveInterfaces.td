@@ -33,6 +33,7 @@ def Wave_AccessOp : OpInterface<"AccessOpInterface", [Wave_IndexedOp]> {
     | `write` | `memory` | `value` | writes `memory` |
     | `atomic` | `memory` | `value` | reads and writes `memory` in one step |
     | `copy` | `source` | none | reads `source`, writes `destination`, later |
+    | `copy_out` | `destination` | none | reads `source`, writes `destination`, later |
   }];
   let methods = [
     InterfaceMethod<"The memory whose places the expressions say.", "::mlir::Value", "getIndexedMemory">,

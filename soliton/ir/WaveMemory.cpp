@@ -189,6 +189,46 @@ llvm::LogicalResult CopyOp::verify() {
   return mlir::success();
 }
 
+llvm::LogicalResult CopyOutOp::verify() {
+  MemoryType source = getSource().getType(), destination = getDestination().getType();
+  auto tile = llvm::cast<TileType>(getTile());
+  // copy_out_c1
+  if (!source.isShared() || destination.isShared())
+    return emitOpError() << "copies from " << stringifyAddressSpace(source.getSpace()) << " to "
+                         << stringifyAddressSpace(destination.getSpace()) << " memory, expected shared to global";
+  if (source.getElementType() != tile.getElementType() || destination.getElementType() != tile.getElementType())
+    return emitOpError() << "moves " << tile.getElementType() << " elements from a memory of "
+                         << source.getElementType() << " to one of " << destination.getElementType();
+  // copy_out_c2
+  bool same = source.getRank() == tile.getRank();
+  for (size_t k = 0; same && k < tile.getDims().size(); ++k)
+    same = source.getShape()[k].getValue() == sizeSymbol(tile.getDims()[k].getValue());
+  if (!same)
+    return emitOpError() << "moves a tile whose dimensions are not those of the shared memory in order";
+  // copy_out_c3
+  if (failed(verifyCount(*this, "indices", getIndices(), destination.getRank(), "destination")) ||
+      failed(verifyCount(*this, "starts", getStarts(), tile.getRank(), "tile")) ||
+      failed(verifyExprs(*this, "indices", getIndices())) || failed(verifyExprs(*this, "starts", getStarts())))
+    return mlir::failure();
+  if (!getIndices() && destination.getRank() != tile.getRank())
+    return emitOpError() << "has a tile of " << tile.getRank() << " dimensions, the destination has "
+                         << destination.getRank() << " and there are no `indices`";
+  // copy_out_c4
+  if (static_cast<int64_t>(getElementsPerThread()) < 1)
+    return emitOpError() << "moves " << static_cast<int64_t>(getElementsPerThread())
+                         << " elements a thread, expected at least 1";
+  // copy_out_c5
+  auto hasDim = [](const Digit &digit) { return digit.dim.has_value(); };
+  if (tile.hasLayout() && (llvm::any_of(tile.layout().lane, hasDim) || llvm::any_of(tile.layout().wave, hasDim)))
+    return emitOpError() << "deals elements out to lanes or waves, expected all of them in each";
+  // copy_out_c6
+  if ((*this)->getParentOfType<IterateOp>())
+    return emitOpError() << "is in a loop, expected none: boxes are written in any order";
+  if (!llvm::all_of(getDestination().getUsers(), llvm::IsaPred<CopyOutOp>))
+    return emitOpError() << "has a destination that something else touches, expected other copies like it at most";
+  return mlir::success();
+}
+
 int64_t CopyOp::bytesPerLane() {
   return static_cast<int64_t>(getElementsPerThread()) *
          bits(*dtypeOf(llvm::cast<TileType>(getTile()).getElementType())) / 8;

@@ -34,7 +34,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     of the program now (see Forms.h), `target` the machine it is compiled for. `keep_order` says that a schedule has decided the
     order of the instructions and that the back end must not change it. `direct_copies` asks for tiles to go from global to shared
     memory past the registers, where the target can. `staged_writes` asks for tiles whose lanes hold too little of a row to go to
-    global memory through shared memory. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
+    global memory through shared memory; with `writes_in_boxes` they leave that in boxes of their tensor, where the target and the tensor
+    allow it. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
     many along the first, so that those that run together read the same rows and columns. With `cluster` so many workgroups share the
     iterations of the loop that sums a product; they are resident together and read each other's shared memory. It is asked of the pass
     that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
@@ -67,7 +68,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
-                       UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster);
+                       UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c9
@@ -361,6 +362,51 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     ::mlir::Value getMovedValue() { return {}; }
     MemoryUses getMemoryUses() { return {{getSource(), /*isWrite=*/false}, {getDestination(), /*isWrite=*/true}}; }
     bool isAsync() { return true; }
+    ::mlir::OperandRange getDynamicValues() { return getOperation()->getOperands().take_front(0); }
+    ::mlir::MutableOperandRange getDynamicValuesMutable() { return {getOperation(), 0, 0}; }
+  }];
+}
+
+def Wave_CopyOutOp : Wave_Op<"copy_out", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["getWork"]>, MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "copy a tile from shared to global memory, past the registers";
+  let description = [{
+    For each coordinate `c` of the tile, with `g[d] = start[d] + c[d]` its place in the whole tensor:
+    `destination[indices(g)] = source[c]`, where that place is one of the destination's. It is what a `wave.read` of the source and a
+    `wave.write` to the destination do together, but asynchronous, and one lane of the workgroup has the machine do it, box by box.
+    `starts` and `indices` are those of `wave.write`, for the destination; `buffer` is the one of the source that is read.
+
+    Nobody holds what is moved, so the layout gives all of it to every lane of every wave, and `elements_per_thread` is what one box
+    has. The copy ticks the counter `bulk`: behind a `wave.commit` and a `wave.wait` of it, the source may be written again. A kernel waits
+    for all of them before it ends. What lanes wrote to the source has to be published by the barrier in front of the copy.
+
+    Constraints:
+      * (C1) the source is in shared memory, the destination in global memory, and their element types and the tile's agree.
+      * (C2) the tile has the dimensions of the source, in order.
+      * (C3) `indices`, if there, has as many entries as the destination has dimensions; otherwise the ranks agree. `starts`, if there,
+        has as many entries as the tile has dimensions. The entries are expressions.
+      * (C4) `elements_per_thread` is at least 1.
+      * (C5) no digit of lane or wave has a dimension.
+      * (C6) nothing but copies like it touches the destination, and it is in no loop: boxes are written in any order.
+
+    Example:
+    ```mlir
+    wave.copy_out %s, %c {elements_per_thread = 8192 : i64} : !wave.tile<[M, N], f16, "reg = (64 N 1)(128 M 1), lane = (32 _ 0)">,
+        !wave.memory<["M", "N"], f16, shared>, !wave.memory<["M", "N"], f16, global>
+    ```
+  }];
+  let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
+                       OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts,
+                       OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin, OptionalAttr<Wave_ExprAttr>:$buffer);
+  let assemblyFormat = "$source `,` $destination (`[` $symbols^ `]`)? attr-dict `:` $tile `,` type($source) `,` type($destination)";
+  let hasVerifier = 1; // copy_out_c1 … copy_out_c6
+  let extraClassDeclaration = [{
+    ::mlir::Value getIndexedMemory() { return getDestination(); }
+    TileType getMovedTile() { return getTile(); }
+    ::mlir::Value getMovedValue() { return {}; }
+    MemoryUses getMemoryUses() { return {{getDestination(), /*isWrite=*/true}, {getSource(), /*isWrite=*/false}}; }
+    bool isAsync() { return true; }
+    /// Its destination's end is the only bound.
+    ::mlir::ArrayAttr getGuardsAttr() { return {}; }
     ::mlir::OperandRange getDynamicValues() { return getOperation()->getOperands().take_front(0); }
     ::mlir::MutableOperandRange getDynamicValuesMutable() { return {getOperation(), 0, 0}; }
   }];

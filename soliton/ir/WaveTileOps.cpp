@@ -74,6 +74,9 @@ TileWork AtomicOp::getWork() {
 TileWork CopyOp::getWork() {
   return TileWork::access;
 }
+TileWork CopyOutOp::getWork() {
+  return TileWork::access;
+}
 TileWork IterateOp::getWork() {
   return TileWork::region;
 }

@@ -217,6 +217,16 @@ void Expander::expandCopy(CopyOp copy) {
   }
 }
 
+void Expander::expandCopyOut(CopyOutOp copy) {
+  TileType type = copy.getTile();
+  auto width = static_cast<int64_t>(copy.getElementsPerThread());
+  for (auto [i, piece] : llvm::enumerate(origins(copy, Role::GlobalStore, type.layout(), width))) {
+    auto instruction = cast<CopyOutOp>(builder.clone(*copy));
+    instruction.setTile(pieceType(type, i * width, width));
+    instruction.setOriginAttr(piece);
+  }
+}
+
 SmallVector<Dim> operandDims(TileType type, Dim contracted) {
   SmallVector<Dim> dims = {contracted};
   for (StringAttr name : type.getDims())
@@ -413,7 +423,8 @@ LogicalResult Expander::expandAccess(Operation *op) {
       .Case<ReadOp>([&](ReadOp read) { return expandRead(read); })
       .Case<WriteOp>([&](WriteOp write) { return expandWrite(write); })
       .Case<AtomicOp>([&](AtomicOp atomic) { return expandAtomic(atomic); })
-      .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); });
+      .Case<CopyOp>([&](CopyOp copy) { return expandCopy(copy), success(); })
+      .Case<CopyOutOp>([&](CopyOutOp copy) { return expandCopyOut(copy), success(); });
 }
 
 LogicalResult Expander::expand(Operation *op) {

@@ -36,6 +36,7 @@ private:
   /// Registers that one instruction of an access moves.
   FailureOr<int64_t> accessWidth(Operation *op, const Access &access);
   void expandCopy(wave::CopyOp copy);
+  void expandCopyOut(wave::CopyOutOp copy);
   void expandMma(wave::MmaOp mma);
   struct Scales;
   std::vector<Scales> scalesOf(wave::MmaOp mma);

@@ -11,8 +11,8 @@
 //                                      %committed1 = %committed + 1
 //   wave.wait boxes, 1                 machine.mbarrier_wait of barrier (committed1 - 2) mod R
 //
-// The number of groups committed so far is a value that loops and branches carry, and so is that of releases, at each of
-// which one lane of every wave arrives; the copying lane awaits their phases. CopyRing.h says what both are for.
+// The number of groups committed so far is a value that loops and branches carry, and so is that of releases, at each
+// of which one lane of every wave arrives; the copying lane awaits their phases. CopyRing.h says what both are for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,13 +53,17 @@ Value MachineLowering::number(int64_t value, Location loc) {
   return arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
+Value MachineLowering::firstLane() {
+  sym::Expr first = sym::logicalAnd(sym::eq(laneSymbol(), 0), sym::eq(waveSymbol(), 0));
+  return exprs.emitI1(sym::simplify(first, geometry.facts()), kernel.getLoc());
+}
+
 /// Makes the barriers, in front of everything.
 void MachineLowering::beginBoxes() {
   if (ring.size() == 0)
     return;
   Location loc = kernel.getLoc();
-  sym::Expr first = sym::logicalAnd(sym::eq(laneSymbol(), 0), sym::eq(waveSymbol(), 0));
-  isFirstLane = exprs.emitI1(sym::simplify(first, geometry.facts()), loc);
+  isFirstLane = firstLane();
   counted.assign(ring.numReleases() > 0 ? 2 : 1, number(0, loc));
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   {
@@ -108,14 +112,13 @@ void MachineLowering::lowerAwait(AwaitOp op) {
   machine::MbarrierWaitOp::create(builder, loc, releaseBarrierOf(release, loc), parity);
 }
 
-/// The parameter whose map describes the source of the copy.
-Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
-  MemoryType type = copy.getDestination().getType();
+/// The parameter whose map describes a tensor of which boxes lie in shared memory as `type` says.
+Value MachineLowering::mapOf(Value tensor, MemoryType type, const Box &box, Location loc) {
   int64_t span = inPlaceTileOf(type.getMap().getValue(), elementBytes(type.getElementType())).span;
-  auto argument = cast<BlockArgument>(parameters.lookup(copy.getSource()));
+  auto argument = cast<BlockArgument>(parameters.lookup(tensor));
   sym::Expr offset = 0;
-  if (kernel.isInWorkspace(copy.getSource())) {
-    unsigned entry = cast<BlockArgument>(copy.getSource()).getArgNumber() - kernel.numGivenParameters();
+  if (kernel.isInWorkspace(tensor)) {
+    unsigned entry = cast<BlockArgument>(tensor).getArgNumber() - kernel.numGivenParameters();
     offset = geometry.bind(cast<ExprAttr>((*kernel.getWorkspace())[entry]).getValue());
   }
   auto map = machine::TensorMapAttr::get(kernel.getContext(), argument.getArgNumber(), type.getElementType(), box.sizes,
@@ -124,7 +127,7 @@ Value MachineLowering::mapOf(CopyOp copy, const Box &box) {
   size_t number = static_cast<size_t>(found - maps.begin());
   if (found == maps.end()) {
     maps.push_back(map);
-    mapValues.push_back(argument.getOwner()->addArgument(machine::MapType::get(kernel.getContext()), copy.getLoc()));
+    mapValues.push_back(argument.getOwner()->addArgument(machine::MapType::get(kernel.getContext()), loc));
   }
   return mapValues[number];
 }
@@ -139,7 +142,8 @@ void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Value destination = to.lane;
   if (to.immediate != 0)
     destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
-  machine::CopyTileOp::create(builder, loc, mapOf(copy, box), coordinates, destination, barrier, offsets);
+  machine::CopyTileOp::create(builder, loc, mapOf(copy.getSource(), copy.getDestination().getType(), box, loc),
+                              coordinates, destination, barrier, offsets);
   openBytes += copy.bytesPerLane();
 }
 

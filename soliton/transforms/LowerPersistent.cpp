@@ -100,8 +100,7 @@ static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
     bool waits = op.walk([](WaitOp wait) {
                      return isOfCounter(wait, wave::Counter::Boxes) ? mlir::WalkResult::interrupt()
                                                                     : mlir::WalkResult::advance();
-                   })
-                     .wasInterrupted();
+                   }).wasInterrupted();
     if (touches || waits)
       break;
     if (auto each = dyn_cast<BarrierOp>(op); each && each.isForAllWaves())
@@ -120,7 +119,7 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
     exprs.enterLoop(branch);
     builder.setInsertionPointToStart(branch.thenBlock());
     bindTile(tile);
-    Value group = committed, barrier = barrierOf(group, loc);
+    Value group = committed(), barrier = barrierOf(group, loc);
     for (Operation *op : copies) {
       done.insert(op);
       if (auto copy = dyn_cast<CopyOp>(op)) {
@@ -128,12 +127,12 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
         continue;
       }
       machine::MbarrierArriveOp::create(builder, loc, barrier, std::exchange(openBytes, 0));
-      group = arith::AddIOp::create(builder, loc, committed, number(++groups, loc));
+      group = arith::AddIOp::create(builder, loc, committed(), number(++groups, loc));
       barrier = barrierOf(group, loc);
     }
     exprs.leaveLoop();
   }
-  committed = arith::AddIOp::create(builder, loc, committed, number(groups, loc));
+  committed() = arith::AddIOp::create(builder, loc, committed(), number(groups, loc));
 }
 
 /// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
@@ -151,7 +150,7 @@ void MachineLowering::endTile() {
   for (CounterKind counter : pending)
     machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(counter), 0, ValueRange());
   // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
-  if (committed)
+  if (!counted.empty())
     machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
   machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
 }
@@ -173,7 +172,7 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     copies.clear();
   if (barrier)
     fillRing(copies, first, isFirstLane);
-  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, committed ? ValueRange(committed) : ValueRange());
+  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, counted);
   OpBuilder::InsertionGuard guard(builder);
   Block &body = *loop.getBody();
   if (!body.empty())
@@ -181,8 +180,7 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   builder.setInsertionPointToEnd(&body);
   exprs.enterLoop(loop);
   outermost = loop;
-  if (committed)
-    committed = loop.getRegionIterArgs().front();
+  takeCounted(loop.getRegionIterArgs());
   // Which places of a tile are a lane's is found out for each tile: it is needed behind the products only.
   for (sym::Expr symbol : {laneSymbol(), waveSymbol()}) {
     Value known = exprs.emitI32(symbol, loc);
@@ -205,7 +203,7 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   }
   finishProducts();
   endTile();
-  mlir::scf::YieldOp::create(builder, loc, committed ? ValueRange(committed) : ValueRange());
+  mlir::scf::YieldOp::create(builder, loc, counted);
   exprs.leaveLoop();
   outermost = nullptr;
   return success();

@@ -383,8 +383,9 @@ void MachineLowering::lowerTime(Operation *op) {
       .Case([&](WaitOp wait) {
         if (wait.getCounter() == wave::Counter::Mma)
           return waitForProducts(loc, static_cast<int64_t>(wait.getCount()));
-        machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(kindOf(wait.getCounter())), wait.getCount(),
-                                ValueRange());
+        auto waits = machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(kindOf(wait.getCounter())),
+                                             wait.getCount(), ValueRange());
+        waits.setRead(wait.getCounter() == wave::Counter::Bulk);
       })
       .Case([&](PriorityOp priority) { machine::PriorityOp::create(builder, loc, priority.getLevel()); })
       .Case([&](SchedBarrierOp barrier) { machine::SchedBarrierOp::create(builder, loc, barrier.getMask()); })
@@ -407,6 +408,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
       .Case<WriteOp>([&](WriteOp write) { return lowerWrite(write); })
       .Case<AtomicOp>([&](AtomicOp atomic) { return lowerAtomic(atomic); })
       .Case<CopyOp>([&](CopyOp copy) { return lowerCopy(copy); })
+      .Case<CopyOutOp>([&](CopyOutOp copy) { return lowerCopiesOut(copy), success(); })
       .Case<PrefetchOp>([&](PrefetchOp prefetch) { return lowerPrefetch(prefetch); })
       .Case<IterateOp>([&](IterateOp loop) { return lowerLoop(loop); })
       .Case<UnaryOp>([&](UnaryOp unary) { return lowerUnary(unary); })

@@ -145,13 +145,19 @@ private:
   Value number(int64_t value, Location loc);
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
+  /// Whether this is the first lane of the first wave.
+  Value firstLane();
   Value releaseBarrierOf(Value release, Location loc);
   void lowerRelease(wave::ReleaseOp op);
   void lowerAwait(wave::AwaitOp op);
-  Value mapOf(wave::CopyOp copy, const Box &box);
+  Value mapOf(Value tensor, wave::MemoryType type, const Box &box, Location loc);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
   void lowerBoxWait(wave::WaitOp wait);
+
+  // LowerCopiesOut.cpp
+  void lowerCopiesOut(wave::CopyOutOp first);
+  void lowerCopyOut(wave::CopyOutOp copy);
 
   // LowerPersistent.cpp
   LogicalResult lowerTiles(int64_t workgroups);

@@ -140,6 +140,16 @@ def UseDirectCopiesPass : WavePass<"wave-use-direct-copies"> {
   let options = [Option<"inOrder", "in-order", "bool", "false", "rows from the first to the last, whoever reads them">];
 }
 
+def StoreInBoxesPass : WavePass<"wave-store-in-boxes"> {
+  let summary = "copy tiles from shared to global memory past the registers";
+  let description = [{
+    In a kernel with `writes_in_boxes`, a read of a shared tile that only a global write uses becomes, with it, a `wave.copy_out`, which one
+    lane asks for, if the target can, the tensor allows it and nothing else touches it; a remark says why not.
+
+    Requires: `Indexed`, with explicit bounds. Ensures: `Indexed`.
+  }];
+}
+
 def PlaceSharedPass : WavePass<"wave-place-shared"> {
   let summary = "give every shared tile its address map and its place";
   let description = [{

@@ -3,9 +3,9 @@
 // Each shared tile is stored row by row in the order of its dimensions. So that no access of any wave has a bank
 // conflict by the target's model, the chunks of a row change places from row to row (a swizzle, which costs no memory),
 // or, where that is not enough, rows are made longer by the smallest padding, if copies past the registers can skip it.
-// A tile that matrix instructions read by themselves lies as those expect it, whatever is asked for. Where no swizzle
-// is wanted, rows are padded or plain.
-// Tiles follow each other in the one shared block:
+// A tile that matrix instructions read by themselves lies as those expect it, whatever is asked for, and one that
+// leaves in boxes alike. Where no swizzle is wanted, rows are padded or plain. Tiles follow each other in the one
+// shared block:
 //
 //   %s = wave.allocate : !wave.memory<["M", "K"], f16, shared>
 //
@@ -82,14 +82,18 @@ static int64_t runOf(Operation *user, const Geometry &geometry) {
              : 0;
 }
 
-/// How the matrix instructions that read the tile by themselves expect it to lie; nothing for other tiles.
+/// How the matrix instructions that read the tile by themselves, or the boxes in which it leaves, expect it to lie;
+/// nothing for other tiles.
 static std::optional<SharedMap> mapInPlace(AllocateOp allocation, const Geometry &geometry) {
   SharedMap plain = plainMap(allocation, geometry);
   int64_t bytes = elementBytes(allocation.getResult().getType().getElementType());
-  for (Operation *user : allocation.getResult().getUsers())
+  for (Operation *user : allocation.getResult().getUsers()) {
     if (isInPlace(user) && !user->use_empty())
       // Tiles are whole numbers of instructions, whose part of a row has 32 bytes at least.
       return inPlaceMap(plain, bytes, *inPlaceTile(cast<ReadOp>(user), plain, geometry.target()));
+    if (isa<CopyOutOp>(user))
+      return inPlaceMap(plain, bytes, *inPlaceTile(plain, bytes, /*part=*/0));
+  }
   return std::nullopt;
 }
 

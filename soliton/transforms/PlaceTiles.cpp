@@ -17,10 +17,12 @@ static int64_t bytesOf(AllocateOp tile) {
   return bytesPerBuffer(tile) * static_cast<int64_t>(tile.getBuffers());
 }
 
-/// 16 bytes: the widest access stays aligned in every tile. What matrix instructions read by themselves says more.
+/// 16 bytes: the widest access stays aligned in every tile. What matrix instructions read by themselves, or leaves in
+/// boxes, says more.
 static int64_t alignmentOf(AllocateOp tile) {
   MemoryType type = tile.getResult().getType();
-  if (!llvm::any_of(tile.getResult().getUsers(), isInPlace))
+  auto isPastRegisters = [](Operation *user) { return isInPlace(user) || isa<CopyOutOp>(user); };
+  if (!llvm::any_of(tile.getResult().getUsers(), isPastRegisters))
     return 16;
   return inPlaceTileOf(type.getMap().getValue(), elementBytes(type.getElementType())).alignment();
 }

@@ -14,6 +14,7 @@ public:
       if (read.getInPlace())
         tiles.insert(read.getMemory());
     });
+    kernel.walk([&](CopyOutOp copy) { tiles.insert(copy.getSource()); });
     kernel.walk([&](AccessOpInterface access) { copies |= access.isAsync() && writesTile(access); });
   }
 

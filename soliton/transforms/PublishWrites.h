@@ -1,7 +1,8 @@
 //===- PublishWrites.h - Which barriers show writes to matrix instructions --------------===//
 //
-// Matrix instructions that read shared memory by themselves see an ordinary write only after the wave that wrote has
-// said so, between its write (for a copy past the registers: the wait for it) and the barrier at which the waves meet:
+// Matrix instructions that read shared memory by themselves, and copies that leave it in boxes, see an ordinary write
+// only after the wave that wrote has said so, between its write (for a copy past the registers: the wait for it) and
+// the barrier at which the waves meet:
 //
 //   wave.write %a, %s        wave.wait cp_async, 0
 //   wave.barrier             wave.barrier                 become   wave.barrier {publishes}

@@ -20,6 +20,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/schedule/WholePlaces.h"
+#include "soliton/transforms/FinishCopies.h"
 #include "soliton/transforms/PublishWrites.h"
 #include "soliton/transforms/WholeKernel.h"
 
@@ -85,6 +86,7 @@ struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
       return signalPassFailure();
     insertDerived(kernel, whole, derived);
     publishWrites(kernel, geometry->target());
+    finishCopies(kernel);
     setForm(kernel, Form::Synchronized);
   }
 

@@ -116,6 +116,8 @@ std::optional<CounterKind> tickedBy(Operation *op, const Target &target) {
     return std::nullopt;
   if (auto copy = dyn_cast<CopyOp>(op); copy && copy.getBoxed())
     return CounterKind::boxes;
+  if (isa<CopyOutOp>(op))
+    return CounterKind::bulk;
   if (access.isAsync())
     return target.asyncCopyCounter;
   return access.isIndexedShared() ? CounterKind::shared : CounterKind::vm;

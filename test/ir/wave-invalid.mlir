@@ -965,6 +965,90 @@ func.func @copy_c5_lanes(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<
 
 // -----
 
+func.func @copy_out_c1(%s: !wave.memory<["M", "K"], f16, global>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{copies from global to global memory, expected shared to global}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, global>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c1_type(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f32, global>) {
+  // expected-error@+1 {{moves 'f16' elements from a memory of 'f16' to one of 'f32'}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f32, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c2(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{moves a tile whose dimensions are not those of the shared memory in order}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[K, M], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c3(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has 1 `starts`, expected 2, one per dimension of the tile}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64, starts = [#wave.expr<"0">]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c3_entry(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has "some" in `starts`, expected an expression}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64, starts = ["some", "other"]} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c3_rank(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M"], f16, global>) {
+  // expected-error@+1 {{has a tile of 2 dimensions, the destination has 1 and there are no `indices`}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c4(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{moves 0 elements a thread, expected at least 1}}
+  wave.copy_out %s, %c {elements_per_thread = 0 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c5(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{deals elements out to lanes or waves, expected all of them in each}}
+  wave.copy_out %s, %c {elements_per_thread = 2 : i64} : !wave.tile<[M, K], f16, "reg = (2 K 1), lane = (32 K 2)">, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c6(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // expected-error@+1 {{has a destination that something else touches, expected other copies like it at most}}
+  wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  %0 = wave.read %c : !wave.memory<["M", "K"], f16, global> -> !wave.tile<[M, K], f16>
+  return
+}
+
+// -----
+
+func.func @copy_out_c6_loop(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  wave.iterate "K" () : () -> () {
+    // expected-error@+1 {{is in a loop, expected none: boxes are written in any order}}
+    wave.copy_out %s, %c {elements_per_thread = 512 : i64} : !wave.tile<[M, K], f16>, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+    wave.yield
+  }
+  return
+}
+
+// -----
+
 // expected-error@+1 {{has a `raster` of 0, expected at least 1}}
 wave.kernel @kernel_c8 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, raster = 0 : i64} {
 }

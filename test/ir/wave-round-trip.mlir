@@ -108,8 +108,8 @@ wave.kernel @traced attributes {
 
 // Decided and expanded: layouts, places, origins.
 // CHECK-LABEL: wave.kernel @expanded
-wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M = 64 : i64}, dynamic = [], form = 5 : i32} {
-^bb0(%a: !wave.memory<["M"], f32, global>):
+wave.kernel @expanded attributes {arg_names = ["a", "b"], constraints = [], subs = {M = 64 : i64}, dynamic = [], form = 5 : i32} {
+^bb0(%a: !wave.memory<["M"], f32, global>, %b: !wave.memory<["M"], f32, global>):
   // CHECK: wave.allocate {offset = 256 : i64} : <["M", "K"], f16, shared, "[M 64, K 64] pad 4 swizzle(8, 1, 8) panel 64">
   %shared = wave.allocate {offset = 256 : i64} : !wave.memory<["M", "K"], f16, shared, "[M 64, K 64] pad 4 swizzle(8, 1, 8) panel 64">
   // CHECK: wave.read %{{.*}}[%{{.*}}] {origin = #wave.origin<op = 3, role = global_load, piece = {M = 1 : i64}, copy = 2, tags = ["a"]>, starts = [#wave.expr<"64*$0">]}
@@ -131,6 +131,11 @@ wave.kernel @expanded attributes {arg_names = ["a"], constraints = [], subs = {M
   wave.copy %a[%wg], %line {elements_per_thread = 4 : i64, starts = [#wave.expr<"64*$0">], guards = [#wave.expr<"$index0 < M">], buffer = #wave.expr<"mod($0, 2)">,
                        origin = #wave.origin<op = 4, role = copy_async>}
       : !wave.tile<[M], f32, "reg = (4 M 1), lane = (16 M 4)">, !wave.memory<["M"], f32, global>, !wave.memory<["M"], f32, shared>
+  // CHECK: wave.copy_out %{{.*}}, %{{.*}}[%{{.*}}] {buffer = #wave.expr<"mod($0, 2)">, elements_per_thread = 64 : i64, origin = #wave.origin<op = 5, role = global_store>, starts = [#wave.expr<"64*$0">]}
+  // CHECK-SAME: : !wave.tile<[M], f32, "reg = (64 M 1), lane = (32 _ 0)">, <["M"], f32, shared>, <["M"], f32, global>
+  wave.copy_out %line, %b[%wg] {elements_per_thread = 64 : i64, starts = [#wave.expr<"64*$0">], buffer = #wave.expr<"mod($0, 2)">,
+                       origin = #wave.origin<op = 5, role = global_store>}
+      : !wave.tile<[M], f32, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f32, shared>, !wave.memory<["M"], f32, global>
   // CHECK: wave.barrier
   wave.barrier
   // CHECK: wave.wait cp_async, 1

@@ -37,6 +37,8 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: tiles go from global to shared memory past the registers");
   command.add_option("--staged-writes", choice.stagedWrites,
                      "on or off: results go to global memory through shared memory, in whole rows");
+  command.add_option("--boxed-writes", choice.boxedWrites,
+                     "on or off: staged results leave shared memory in boxes of their tensor, where the target can");
   command.add_option("--short-sums", choice.shortSums,
                      "on or off: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them");
   command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")

@@ -32,6 +32,7 @@ struct KernelChoice {
   /// Empty: as the schedule needs it.
   std::string directCopies;
   std::string stagedWrites;
+  std::string boxedWrites;
   std::string shortSums;
   int64_t raster = 0, cluster = 0, workgroupsPerUnit = 0, persistent = 0;
   std::string mma;

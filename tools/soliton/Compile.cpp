@@ -107,6 +107,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   if (!choice.directCopies.empty())
     options.directCopies = isOn("--direct-copies", choice.directCopies);
   options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
+  options.boxedWrites = choice.boxedWrites.empty() || isOn("--boxed-writes", choice.boxedWrites);
   options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   options.raster = choice.raster;
   options.persistent = choice.persistent;

@@ -252,6 +252,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
                                       ? wantsDirectCopies(choice.schedule, resolved.options.schedule)
                                       : isOn("--direct-copies", choice.directCopies);
   resolved.options.stagedWrites = !choice.stagedWrites.empty() && isOn("--staged-writes", choice.stagedWrites);
+  resolved.options.boxedWrites = choice.boxedWrites.empty() || isOn("--boxed-writes", choice.boxedWrites);
   resolved.options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   resolved.options.raster = choice.raster;
   resolved.options.persistent = choice.persistent;

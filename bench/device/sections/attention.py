@@ -35,7 +35,7 @@ class Attention:
         return [table(bench, shape, kernel) for shape in SHAPES for kernel in KERNELS]
 
 
-def table(bench, shape, kernel):
+def table(bench, shape, kernel, ways=None):
     import torch
     from torch.nn.attention import SDPBackend, sdpa_kernel
 
@@ -55,7 +55,7 @@ def table(bench, shape, kernel):
             for name, backend in (("cuDNN", SDPBackend.CUDNN_ATTENTION), ("FLASH", SDPBackend.FLASH_ATTENTION))}
     reference = torch.cat([torch.nn.functional.scaled_dot_product_attention(*(t[:, i:i + 1].float() for t in sets[0][:3]), is_causal=causal, scale=scale)
                            for i in range(h)], dim=1)
-    for choice, words in choices(shape):
+    for choice, words in ways or choices(shape):
         sets[0][3].fill_(float("nan"))
         # The scale comes behind the inputs.
         bench.arm(arms, choice, [(words_of(kernel, shape, words), [(*each[:3], ctypes.c_float(scale), each[3]) for each in sets])],
