@@ -76,8 +76,8 @@ std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice) {
   if (choices.empty() || choices.front().options.schedule.written || !choices.front().options.schedule.file.empty())
     return std::nullopt;
   const CompileOptions &options = choices.front().options;
-  if (options.subs.size() == found.options.subs.size())
-    return std::nullopt; // whichever algorithm the model finds fastest
+  if (options.schedule.name == sched::kFastest || options.schedule.name == "none")
+    return std::nullopt; // no row of its table: nobody measured that
   tune::Candidate candidate;
   for (const auto &[symbol, value] : options.subs)
     if (std::optional<int64_t> number = value.constantValue();
