@@ -324,6 +324,18 @@ void Compilation::noteMissingVersion(std::string_view what) {
                        {}});
 }
 
+/// Whether so many workgroups could be in a compute unit at once.
+static mlir::LogicalResult checkRoom(wave::KernelOp kernel, const Geometry &geometry, int64_t workgroups) {
+  const Target &target = geometry.target();
+  int64_t room = target.simdsPerComputeUnit * target.maxWavesPerSimd, waves = geometry.waveCount();
+  if (workgroups >= 0 && workgroups <= room / waves)
+    return mlir::success();
+  return report(kernel.getLoc(), DiagId::NotSupportedHere).hint("ask for fewer, or for 0: as many as happen to fit")
+         << "`workgroupsPerUnit` asks for " << workgroups << " workgroups of " << waves
+         << (waves == 1 ? " wave" : " waves") << ", a compute unit of `" << target.name << "` has room for " << room
+         << " waves";
+}
+
 /// All passes and the back end, for the one kernel of a module.
 mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
@@ -339,7 +351,8 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   result.phases.back().ms -= formsMs;
   wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
-  if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())))
+  if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())) ||
+      mlir::failed(checkRoom(kernel, *geometry, options.workgroupsPerUnit)))
     return mlir::failure();
   const Target &target = geometry->target();
   WholeKernel whole = makeWholeKernel(kernel, *geometry);
