@@ -28,6 +28,8 @@ SEQUENCES = [(256, 256), (1, 1), (1, 300), (300, 1), (5, 7), (77, 131), (129, 12
 ATTENTION = ("attention", "attention_causal", "attention_lse", "attention_causal_lse", "attention_bshd")
 GROUPED = ("attention_gqa", "attention_gqa_causal_bshd")
 OF_DATA = ("attention_lengths", "attention_ragged")
+# Keys, heads that share them, parts: more parts than keys, parts that are empty, one of each.
+DECODED = [(512, 4, 4), (1, 1, 1), (131, 5, 3), (7, 8, 8), (1000, 4, 7), (4096, 8, 2)]
 ROWS = [(1, 1), (1, 8), (3, 1000), (129, 1031), (77, 8192), (1000, 1024), (2, 16384)]
 # Odd numbers of tiles, boxes larger than the tensor, one row, K of 8.
 PRODUCTS = [(256, 512, 256), (384, 768, 320), (130, 272, 200), (1, 8, 8), (72, 40, 16), (129, 520, 72), (127, 131, 77), (1000, 1000, 1000)]
@@ -46,6 +48,11 @@ def all_cases():
                     sizes["H_KV"] = 2 if kernel in GROUPED else 1
                 for dtype in ("f16", "bf16") if kernel == "attention" else ("f16",):
                     yield kernel, dtype, sizes
+        for queries, keys in SEQUENCES:
+            yield "attention_paged", "f16", {"B": 4, "H": 6, "H_KV": 2, "Q": queries, "KV": keys, "D": depth, "PAGES": 2 * -(-keys // 32) + 1, "PAGE": 32}
+        for keys, group, splits in DECODED:
+            yield "attention_decode_split", "f16", {"B": 4, "H_KV": 2, "GROUP": group, "SPLITS": splits, "KV": keys, "D": depth}
+            yield "attention_decode_combine", "f16", {"B": 4, "H": 2 * group, "SPLITS": splits, "D": depth}
     for kernel in ("row_softmax", "rms_norm", "layer_norm"):
         for rows, columns in ROWS:
             for dtype in ("f16", "bf16"):
@@ -64,7 +71,8 @@ def words_of(kernel, dtype, sizes):
 
 
 def work_of(sizes):
-    return math.prod(sizes.values())
+    """Roughly; pages are keys in another order."""
+    return math.prod(value for name, value in sizes.items() if name not in ("PAGES", "PAGE"))
 
 
 def prepare(compiler, cases):
@@ -117,6 +125,8 @@ def fill(tensor, name, sizes):
 
     if name == "lengths":
         tensor.copy_(torch.tensor([0, 1, sizes["KV"], sizes["KV"] // 2 + 1][:sizes["B"]]))
+    elif name == "table":
+        tensor.copy_(torch.randint(sizes["PAGES"], tensor.shape))
     elif name in ("q_starts", "k_starts"):
         tensor.copy_(torch.tensor(starts_of(sizes["Q" if name[0] == "q" else "KV"], sizes["B"])))
     else:

@@ -93,6 +93,40 @@ def attention_ragged(sizes, given, dtype="f16"):
     return {"o": Wanted(value, error)}
 
 
+def attention_paged(sizes, given, dtype="f16"):
+    """Keys and values in pages [PAGES, H_KV, PAGE, D], of which a table says the order."""
+    pages = given["table"].long()
+
+    def gathered(tensor):
+        return tensor[pages].permute(0, 2, 1, 3, 4).flatten(2, 3)[:, :, :sizes["KV"]]
+
+    return attention(sizes, given | {"k": gathered(given["k"]), "v": gathered(given["v"])}, lengths=True, dtype=dtype)
+
+
+def decode_split(sizes, given, dtype="f16"):
+    """Of each part of the keys the weighted values and their log-sum-exp, which is the lowest number where the part is empty."""
+    import torch
+
+    splits, count = sizes["SPLITS"], sizes["KV"]
+    q, k, v = (given[name][:, None].expand(-1, splits, -1, -1, -1) for name in ("q", "k", "v"))
+    share, keys = -(-count // splits), torch.arange(count, device=q.device)
+    first = share * torch.arange(splits, device=q.device)[:, None]
+    visible = (keys >= first) & (keys < first + share) & (keys < given["lengths"][:, None, None])
+    part, lse = weighted_rows(q, k, v, given["scale"], visible[:, :, None, None].expand(-1, -1, q.shape[2], q.shape[3], -1), dtype)
+    empty = ~visible.any(-1)[:, :, None, None].expand_as(lse.value)
+    lse.value[empty], lse.error[empty] = torch.tensor(-1e30, dtype=torch.float32).double().item(), 0.0
+    return {"part": part, "lse": lse}
+
+
+def decode_combine(sizes, given):
+    import torch
+
+    part, lse = given["part"].double(), given["lse"].double()
+    weights = torch.softmax(lse, 1)[..., None]
+    value, relative = (weights * part).sum(1), ROUNDOFF * (16 * lse.abs().amax(1)[..., None] + 12 * lse.shape[1] + 32)
+    return {"o": Wanted(value, relative * (weights * part.abs()).sum(1) + 2.0**-126)}
+
+
 # ---- Rows ------------------------------------------------------------------------------------------------------------
 
 
@@ -160,7 +194,7 @@ def convolution(sizes, given):
 
 def by(function, **options):
     """A kernel's reference: takes the sizes, the inputs by name, and the type of the tensors that are read."""
-    rounds = function in (attention, attention_ragged)  # something on the way
+    rounds = function in (attention, attention_ragged, attention_paged, decode_split)  # something on the way
     return lambda sizes, given, dtype: function(sizes, given, **options, **({"dtype": dtype} if rounds else {}))
 
 
@@ -168,7 +202,8 @@ REFERENCES = {
     "attention": by(attention), "attention_causal": by(attention, causal=True), "attention_gqa": by(attention),
     "attention_lse": by(attention), "attention_causal_lse": by(attention, causal=True), "attention_bshd": by(attention, sequence_first=True),
     "attention_gqa_causal_bshd": by(attention, causal=True, sequence_first=True), "attention_lengths": by(attention, lengths=True),
-    "attention_ragged": by(attention_ragged), "row_softmax": by(row_softmax), "layer_norm": by(norm, centred=True),
+    "attention_ragged": by(attention_ragged), "attention_paged": by(attention_paged), "attention_decode_split": by(decode_split),
+    "attention_decode_combine": by(decode_combine), "row_softmax": by(row_softmax), "layer_norm": by(norm, centred=True),
     "rms_norm": by(norm, centred=False), "gemm": by(product), "gemm_batched": by(product), "gemm_bias": by(product),
     "gemm_relu": by(product, activation="relu"), "gemm_gelu": by(product, activation="gelu"), "gemm_silu": by(product, activation="silu"),
     "conv2d_nhwc": by(convolution),

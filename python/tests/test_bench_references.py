@@ -74,6 +74,35 @@ def test_packed_sequences_are_those_alone():
     assert (o[rows] - alone.transpose(0, 1)).abs().max() < 1e-12
 
 
+def test_pages_are_the_keys_in_another_order():
+    tensors = given(2, queries=5, keys=96)
+    pages = {name: torch.zeros(9, 2, 32, 64).half() for name in ("k", "v")}
+    table = torch.tensor([[8, 0, 3], [1, 7, 2]])
+    for sequence in range(2):
+        for place, page in enumerate(table[sequence].tolist()):
+            for name in ("k", "v"):
+                pages[name][page] = tensors[name][sequence, :, 32 * place:32 * place + 32]
+    lengths = {"lengths": torch.tensor([96, 40])}
+    sizes = {"B": 2, "KV": 90}
+    paged = REFERENCES["attention_paged"](sizes, tensors | pages | {"table": table} | lengths, "f16")["o"].value
+    dense = REFERENCES["attention_lengths"](sizes, tensors | {name: tensors[name][:, :, :90] for name in ("k", "v")} | lengths, "f16")["o"].value
+    assert torch.equal(paged, dense)
+
+
+def test_parts_of_a_decode_put_together_are_the_whole():
+    torch.manual_seed(1)
+    sizes = {"B": 3, "H_KV": 2, "GROUP": 4, "SPLITS": 5, "KV": 37, "D": 64}
+    q, k, v = torch.randn(3, 2, 4, 64).half(), torch.randn(3, 2, 37, 64).half(), torch.randn(3, 2, 37, 64).half()
+    tensors = {"q": q, "k": k, "v": v, "scale": 0.125, "lengths": torch.tensor([37, 20, 1])}
+    split = REFERENCES["attention_decode_split"](sizes, tensors, "f16")
+    assert split["lse"].value[2, 1:].max() < -9e29, "parts without keys"
+    parts = {"part": split["part"].value.flatten(2, 3), "lse": split["lse"].value.flatten(2, 3)}
+    whole = REFERENCES["attention_decode_combine"](sizes, parts, "f16")["o"].value.unflatten(1, (2, 4))
+    for sequence, keys in enumerate((37, 20, 1)):
+        scores = 0.125 * q[sequence].double() @ k[sequence, :, :keys].double().mT
+        assert (whole[sequence] - torch.softmax(scores, -1) @ v[sequence, :, :keys].double()).abs().max() < 1e-12
+
+
 def test_rows_and_products():
     torch.manual_seed(1)
     a, weight, shift = torch.randn(5, 1031).half(), torch.randn(1031).half(), torch.randn(1031).half()
