@@ -35,6 +35,7 @@ KINDS = ("hang", "crash", "memory", "nonsense", "out of bounds", "full disk", "e
 FULL_DISK = KINDS.index("full disk")
 STRATEGIES = ("evolution", "annealing", "hill_climbing", "model", "random")
 PERCENT = 40
+REAL_CANDIDATES = 12  # of a run that compiles for itself
 FILE_BYTES = 160 << 10  # what a database may have on a full disk: its tables, and some rows
 
 
@@ -109,12 +110,13 @@ class Attack:
         # A busy machine takes seconds for what it does in a tenth of one otherwise.
         seconds = 6.0 if real else 10.0
         workers = 2 if real else 8
-        command = self.command(name, number + 1, "--workers", str(workers), "--timeout", str(seconds), strategy="random", device=not real)
+        budget = REAL_CANDIDATES if real else 1000
+        command = self.command(name, number + 1, "--workers", str(workers), "--timeout", str(seconds), strategy="random", device=not real, budget=budget)
         self.place, which = number, f"{PERCENT}:{number}"
         environment = self.environment(SOLITON_TUNE_FAULTS=which) if real else self.recorded(SOLITON_TUNE_FAULTS=which)
         clean = self.clean
         if real:
-            self.run(self.command("clean.db", number + 1, "--workers", "2", strategy="random", device=False), self.environment())
+            self.run(self.command("clean.db", number + 1, "--workers", "2", strategy="random", device=False, budget=budget), self.environment())
             clean = {trial[1]: trial for trial in self.decisions("clean.db")}
         begun = time.monotonic()
         said, warnings = self.run(command, environment, FILE_BYTES if disk_is_full else 0)
@@ -191,7 +193,7 @@ class Attack:
         journal = self.folder / f"killed{number}.journal"
         strategy, seed = STRATEGIES[number % len(STRATEGIES)], number + 1
         environment = self.environment(SOLITON_TUNE_JOURNAL=str(journal)) if real else self.recorded(SOLITON_TUNE_JOURNAL=str(journal))
-        more = {"strategy": strategy, "device": not real}
+        more = {"strategy": strategy, "device": not real, "budget": REAL_CANDIDATES if real else 1000}
         self.run(self.command(f"whole{number}.db", seed, "--workers", "4", **more), self.environment() if real else self.recorded())
         begun, lost, longest, most = False, 0, 1.2 if real else 0.4, 8 if real else 40
         for session in range(most + 1):
@@ -242,14 +244,16 @@ def main() -> int:
     parser.add_argument("--faults", type=int, default=8, help="at least so many, beside those of the run that compiles")
     parser.add_argument("--kills", type=int, default=8, help="at least so many, likewise")
     parser.add_argument("--replays", type=int, default=2, help="searches that 1, 4 and 16 workers repeat")
+    parser.add_argument("--recorded-only", action="store_true", help="leave out the two runs that compile for themselves")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         attack = Attack(options.soliton, Path(folder), options)
         attack.clean = {}
-        attack.faults(0, real=True)
-        attack.kills(0, real=True)
+        if not options.recorded_only:
+            attack.faults(0, real=True)
+            attack.kills(0, real=True)
         attack.record()
         for key, once in (("faults", lambda i: attack.faults(i, real=False)), ("kills", lambda i: attack.kills(i, real=False))):
             target, number = attack.counts[key] + getattr(options, key), 0
