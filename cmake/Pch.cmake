@@ -12,8 +12,13 @@
 
 # Not for a sanitizer's build, which has flags of its own.
 function(soliton_compile_quickly target)
-  if(CMAKE_BUILD_TYPE STREQUAL "Release")
-    target_compile_options(${target} PRIVATE -O0)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE -O0)
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    soliton_take_layers_first(${target})
   endif()
 endfunction()
 

@@ -31,18 +31,6 @@ if(SOLITON_STATIC_LLVM OR SOLITON_SANITIZE)
   return()
 endif()
 
-# The layers that `target` links, itself included.
-function(soliton_layers_of target result)
-  set(found ${${result}} ${target})
-  get_target_property(libraries ${target} LINK_LIBRARIES)
-  foreach(library ${libraries})
-    if(library MATCHES "^Soliton" AND NOT library IN_LIST found)
-      soliton_layers_of(${library} found)
-    endif()
-  endforeach()
-  set(${result} ${found} PARENT_SCOPE)
-endfunction()
-
 set(layers)
 foreach(layer SolitonTuner SolitonDriver SolitonDisplay SolitonPipeline)
   if(NOT layer IN_LIST layers)
@@ -60,3 +48,16 @@ find_library(SOLITON_SQLITE NAMES libsqlite3.a REQUIRED)
 target_link_libraries(SolitonSelfContained PRIVATE ${layers} ${llvm} ${SOLITON_SQLITE})
 target_link_options(SolitonSelfContained PRIVATE ${public_layers} -static-libstdc++ LINKER:--as-needed LINKER:--gc-sections
                     LINKER:--strip-all LINKER:--version-script=${self_contained_symbols} LINKER:-Bsymbolic-functions)
+
+# bin/self-contained/SolitonGenerate: the same for random kernels, for machines with a GPU and without LLVM (scripts/bundle.sh generator).
+if(TARGET SolitonGenerate)
+  set(layers)
+  soliton_layers_of(SolitonGenerate layers)
+  add_executable(SolitonGenerateSelfContained EXCLUDE_FROM_ALL $<TARGET_OBJECTS:SolitonGenerate>)
+  set_target_properties(SolitonGenerateSelfContained PROPERTIES OUTPUT_NAME SolitonGenerate LINKER_LANGUAGE CXX ENABLE_EXPORTS ON
+                        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/self-contained)
+  add_dependencies(SolitonGenerateSelfContained ${layers})
+  list(TRANSFORM layers REPLACE "(.+)" "${CMAKE_ARCHIVE_OUTPUT_DIRECTORY}/lib\\1.a")
+  target_link_libraries(SolitonGenerateSelfContained PRIVATE ${layers} ${llvm})
+  target_link_options(SolitonGenerateSelfContained PRIVATE -static-libstdc++ -static-libgcc LINKER:--as-needed LINKER:--gc-sections)
+endif()

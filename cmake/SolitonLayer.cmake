@@ -12,6 +12,7 @@
 # TEST_DEPENDS    what only the tests need (oracles such as z3)
 
 include(StaticLlvm)
+include(LayersFirst)
 include(Pch)
 
 # soliton_use_mlir(target [TEST]): headers of MLIR and LLVM, and the precompiled one.

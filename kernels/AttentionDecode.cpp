@@ -61,9 +61,11 @@ Kernel buildSplit(const Variant &variant) {
     return std::tuple{largest, sum(weights, weightBefore * shrink, KV),
                       mma(cast(weights, variant.input), value, sumBefore * shrink, {.tag = "mma_pv"})};
   };
+  // No more than a share has, whatever a length says: so tiles that divide it need no bounds.
+  Expr iterations = sym::ceildiv(index_of(last) - first, BKV), whole = sym::ceildiv(share, BKV);
   auto [largest, total, weighted] =
       kernel.iterate(KV, {kernel.fill(row, f32, kLowest), kernel.fill(row, f32, 0.0), kernel.fill(sums, f32, 0.0)},
-                     body, {.tag = "kv_loop", .count = sym::max(sym::ceildiv(index_of(last) - first, BKV), 0)});
+                     body, {.tag = "kv_loop", .count = sym::max(sym::min(iterations, whole), 0)});
   Value hasKeys = total > 0.0;
   Value mean = weighted * select(hasKeys, reciprocal(total), 0.0);
   Value logarithm = select(hasKeys, (largest + log2(total)) * std::numbers::ln2, kLowest);

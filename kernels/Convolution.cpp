@@ -93,12 +93,12 @@ DimMap placesIn(const std::vector<Expr> &shape, const DimMap &places) {
 
 Kernel buildConvolution(const std::string &name, const ConvolutionOptions &options, const Variant &variant) {
   auto [B, H, W, C, F, R, S] = symbols<"B H W C F R S">();
-  auto [M, K, BM, BF, BK] = symbols<"M K BLOCK_M BLOCK_F BLOCK_K">();
+  auto [M, K, BM, BF, BK, WM, WF] = symbols<"M K BLOCK_M BLOCK_F BLOCK_K WAVES_M WAVES_F">();
   auto [stride, pad, dilation] = symbols<"STRIDE PAD DILATION">();
   Shapes shapes(options);
   Kernel kernel{name,
                 {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(F, BF, 1), TilingConstraint(K, BK),
-                 WaveConstraint(M, BM / 2), WaveConstraint(F, BF / 2), HardwareConstraint{}}};
+                 WaveConstraint(M, BM / WM), WaveConstraint(F, BF / WF), HardwareConstraint{}}};
   auto x = kernel.memory("x", shapes.x, shared, variant.input), w = kernel.memory("w", shapes.w, shared, variant.input);
   auto y = kernel.memory("y", shapes.y, global, variant.output);
 
@@ -201,7 +201,7 @@ KernelEntry entryOf(std::string name, std::string description, const Convolution
           .sizes = sizes,
           .fixedSizes = fixed,
           .derivedSizes = {{"M", sym::toString(shapes.count)}, {"K", sym::toString(shapes.depth)}},
-          .tiles = {{"BLOCK_M", 64}, {"BLOCK_F", 64}, {"BLOCK_K", 32}},
+          .tiles = {{"BLOCK_M", 64}, {"BLOCK_F", 64}, {"BLOCK_K", 32}, {"WAVES_M", 2}, {"WAVES_F", 2}},
           .variants = {{"f16", f16, f16}, {"bf16", bf16, bf16}},
           .arguments = [shapes](const Variant &variant) -> std::vector<ArgumentInfo> {
             return {{"x", textOf(shapes.x), variant.input},

@@ -1,7 +1,7 @@
 //===- Softmax.cpp - row_softmax, log_softmax -----------------------------------------===//
 //
 // One pass finds each row's maximum and the sum of the exponentials below it, rescaling the sum whenever the maximum
-// grows (Milakov, Gimelshein 2018); a second pass divides, or subtracts the sum's logarithm:
+// grows (Milakov, Gimelshein 2018); a second pass divides by the sum, or subtracts its logarithm:
 //
 //   row_softmax   exp(a - largest) / total          log_softmax   a - largest - log(total)
 //
@@ -28,10 +28,11 @@ Kernel buildSoftmax(const std::string &name, bool isLogarithm, const Variant &va
     Value now = max(x, before, N);
     return std::tuple{now, sum(exp(x - now), acc * exp(before - now), N)};
   });
-  Value divisor = isLogarithm ? log(total) : total;
+  // One division a row; a product is a fraction of one for each element.
+  Value share = isLogarithm ? log(total) : reciprocal(total);
   rows.iterate(N, [&] {
     Value below = cast(read(a), f32) - largest;
-    write(isLogarithm ? below - divisor : exp(below) / divisor, b);
+    write(isLogarithm ? below - share : exp(below) * share, b);
   });
   return rows;
 }

@@ -3,7 +3,7 @@
 #
 #   scripts/bundle.sh                     build, pack, say how large it is
 #   tar xJf dist/soliton-bundle.tar.xz && soliton-bundle/bin/soliton targets
-#   scripts/bundle.sh generator           the same for SolitonGenerate, into dist/soliton-generator.tar.xz
+#   scripts/bundle.sh generator           the same for SolitonGenerate, into dist/soliton-generator.tar.xz, linked from build/
 #
 # In it: bin/ (the command line and the small benchmarks, stripped), bench/ (their scripts and inputs), LICENSE. LLVM
 # travels once, inside the command line: what else links it (soliton-opt, compile-bench) stays at home. Fails if a binary
@@ -12,27 +12,35 @@ set -eu
 cd "$(dirname "$0")/.."
 
 LIMIT=$((64 * 1024 * 1024))
-build=build-bundle
 if [ "${1:-}" = generator ]; then
   name=soliton-generator
+  preset=release
+  build=build
+  bin=$build/bin/self-contained
   programs=SolitonGenerate
+  targets=SolitonGenerateSelfContained
   check="SolitonGenerate --print 0"
 else
   name=soliton-bundle
+  preset=bundle
+  build=build-bundle
+  bin=$build/bin
   programs="soliton launch-overhead EmulatorBench ScheduleBench SymbolicBench"
+  targets=$programs
   check="soliton targets"
 fi
 stage=dist/$name
 
 # Lets ccache reuse objects that were compiled against the precompiled header.
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-[ -f $build/build.ninja ] && [ $build/build.ninja -nt CMakePresets.json ] || cmake --preset bundle
-ninja -C $build -j "$(scripts/jobs.sh)" $programs
+export CCACHE_DEPEND=1
+[ -f $build/build.ninja ] && [ $build/build.ninja -nt CMakePresets.json ] || cmake --preset $preset
+ninja -C $build -j "$(scripts/jobs.sh)" $targets
 
 rm -rf "$stage"
 mkdir -p "$stage/bin"
 for program in $programs; do
-  cp "$build/bin/$program" "$stage/bin/"
+  cp "$bin/$program" "$stage/bin/"
   strip "$stage/bin/$program"
 done
 

@@ -5,16 +5,19 @@
     scripts/check_format.py --all --fix      format everything
     scripts/check_format.py --base HEAD~3
 
-clang-tidy needs the build's compile_commands.json and takes seconds a file, so it stops when --tidy-seconds are over
-and says how many files it left out. Exits 1 if something is to be changed, 77 if there is nothing to look at.
+clang-tidy needs the build's compile_commands.json and takes a second a file, so it stops when --tidy-seconds are over
+and says how many files it left out. It reads a file with what that includes itself: of a precompiled header it would walk
+through everything, which takes ten times as long. Exits 1 if something is to be changed, 77 if there is nothing to look at.
 """
 
 import argparse
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -76,6 +79,11 @@ def format_files(files: list[str], fix: bool) -> list[str]:
     return changed
 
 
+def without_precompiled(command: str) -> str:
+    """The compiler's command without the header that the build puts before every file."""
+    return re.sub(r"-Xclang -include(-pch)? -Xclang \S*cmake_pch\.hxx(\.pch)? ?", "", command)
+
+
 def tidy_files(files: list[str], build: Path, seconds: float, jobs: int) -> tuple[int, int, int]:
     """(files with findings, which are printed as they are found, files looked at, files left out)."""
     clang_tidy = tool("clang-tidy")
@@ -86,15 +94,22 @@ def tidy_files(files: list[str], build: Path, seconds: float, jobs: int) -> tupl
     wanted = [path for path in files if path.endswith(".cpp") and str(ROOT / path) in known]
     deadline = time.monotonic() + seconds
 
+    def findings_of(path: str, commands: Path) -> str:
+        done = subprocess.run([clang_tidy, "--quiet", "-p", str(commands), path], cwd=ROOT, capture_output=True, text=True)
+        return done.stdout if done.returncode != 0 else ""
+
     def look(path: str) -> str | None:
         if time.monotonic() > deadline:
             return None
-        command = [clang_tidy, "--quiet", "-p", str(build), path]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
-        return done.stdout if done.returncode != 0 else ""
+        found = findings_of(path, plain)
+        # What lacks an include of its own is looked at as it is compiled.
+        return findings_of(path, build) if "[clang-diagnostic-error]" in found else found
 
     findings = left_out = 0
-    with ThreadPoolExecutor(jobs) as pool:
+    with tempfile.TemporaryDirectory(prefix="soliton-tidy-") as folder, ThreadPoolExecutor(jobs) as pool:
+        plain = Path(folder)
+        changed = [{**entry, "command": without_precompiled(entry["command"])} for entry in database]
+        (plain / "compile_commands.json").write_text(json.dumps(changed))
         for output in pool.map(look, wanted):
             left_out += output is None
             findings += bool(output)

@@ -3,11 +3,14 @@
 
     scripts/run_bench.py                              all of them; results go to bench/results/
     scripts/run_bench.py --only compile               what has this in its name
+    scripts/run_bench.py --only h200                  speeds on a GPU beside cuBLAS, cuDNN, torch and Triton; docs/performance.md
+    scripts/run_bench.py --only h200 --sections auto,rows
     scripts/run_bench.py --wave-python venv/bin/python  compile times beside those of wave-lang 3.9.1, installed there
     scripts/run_bench.py --list
 
 A measurement whose program was not built, whose Python module is missing or that needs a GPU where there is none is
-named with the reason. Nothing here asserts a bar; docs/status.md compares figures with theirs. Exits 1 if one failed.
+named with the reason; the last line counts. Nothing here asserts a bar; docs/status.md compares figures with theirs.
+Exits 1 if one failed.
 """
 
 import argparse
@@ -29,8 +32,9 @@ BIN = "build/bin"
 class Measurement:
     """A name, commands relative to the repository, and what they need beside their program.
 
-    In a command, {results} is the folder of the results and {wave} the option that names Wave's Python, or nothing. A
-    measurement with a `file` writes that one itself; of the others the output is kept.
+    In a command, {results} is the folder of the results, {wave} the option that names Wave's Python, {sections} the one
+    that says what of a long measurement is wanted; both may be nothing. A measurement with a `file` writes that one
+    itself; of the others the output is kept.
     """
 
     name: str
@@ -84,38 +88,57 @@ MEASUREMENTS = (
         file="emulator.md",
         programs=("soliton",),
     ),
+    Measurement(
+        "tuner",
+        ("python3 bench/tuner/rates.py --json {results}/tuner-rates.json",),
+        file="tuner-rates.json",
+        programs=("soliton",),
+    ),
     Measurement("launch", (f"{BIN}/launch-overhead",), gpu=True),
+    Measurement(
+        "h200",
+        (
+            "python3 bench/device/timing.py {sections} --out {results}/h200-tables.md --json build/h200-run.json",
+            "python3 bench/device/results.py build/h200-run.json --into {results}/h200-timing.json",
+            "python3 bench/device/plots.py --results {results}/h200-timing.json",
+        ),
+        module="torch",
+        gpu=True,
+        file="h200-timing.json",
+        programs=("soliton",),
+    ),
     Measurement("gemm-gpu", (f"{BIN}/soliton bench gemm --size M=4096,N=4096,K=4096 --json",), gpu=True),
 )
 
 
 def has_gpu() -> bool:
+    if not os.access(ROOT / BIN / "soliton", os.X_OK):
+        return False
     done = subprocess.run([str(ROOT / BIN / "soliton"), "targets"], capture_output=True, text=True)
     return any(line.strip().startswith(("cuda", "hip")) for line in done.stdout.splitlines())
 
 
 def obstacle(measurement: Measurement) -> str:
-    """Why it cannot run here, or nothing."""
+    """Why it cannot run here, all of it, or nothing."""
     words = [word for command in measurement.commands for word in shlex.split(command) if word.startswith(BIN)]
-    for program in [*words, *[f"{BIN}/{name}" for name in measurement.programs]]:
-        if not os.access(ROOT / program, os.X_OK):
-            return f"{program} was not built"
+    programs = dict.fromkeys([*words, *[f"{BIN}/{name}" for name in measurement.programs]])
+    reasons = [f"{program} was not built" for program in programs if not os.access(ROOT / program, os.X_OK)]
     if measurement.module and importlib.util.find_spec(measurement.module) is None:
-        return f"the Python module {measurement.module} is missing"
+        reasons.append(f"the Python module {measurement.module} is missing")
     if measurement.gpu and not has_gpu():
-        return "no GPU was found"
-    return ""
+        reasons.append("no GPU was found")
+    return "; ".join(reasons)
 
 
-def run(measurement: Measurement, folder: Path, wave: str) -> bool:
+def run(measurement: Measurement, folder: Path, wave: str, sections: str = "") -> bool:
     """Runs the commands, shows and keeps what they print; false if one failed."""
     good = True
     folder.mkdir(parents=True, exist_ok=True)
     shown = os.path.relpath(folder, ROOT) if folder.is_relative_to(ROOT) else str(folder)
-    wave_option = f"--wave-python {shlex.quote(wave)}" if wave else ""
+    options = {"wave": f"--wave-python {shlex.quote(wave)}" if wave else "", "sections": f"--only {shlex.quote(sections)}" if sections else ""}
     text = f"{date.today()}, {platform.machine()}, {os.cpu_count()} cores\n"
     for template in measurement.commands:
-        command = " ".join(template.format(results=shlex.quote(shown), wave=wave_option).split())
+        command = " ".join(template.format(results=shlex.quote(shown), **options).split())
         done = subprocess.run(shlex.split(command), cwd=ROOT, capture_output=True, text=True)
         good = good and done.returncode == 0
         text += f"\n$ {command}\n{done.stdout}{done.stderr}"
@@ -131,22 +154,25 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="TEXT")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
     parser.add_argument("--results", type=Path, default=ROOT / "bench" / "results", help="where outputs are kept")
+    parser.add_argument("--sections", default="", metavar="NAMES", help="of h200 these only; bench/device/timing.py --help lists them")
     parser.add_argument("--wave-python", default=os.environ.get("WAVE_PYTHON", ""), metavar="PYTHON")
     options = parser.parse_args()
     chosen = [measurement for measurement in MEASUREMENTS if options.only in measurement.name]
     if options.list:
         print("\n".join(measurement.name for measurement in chosen))
         return 0
-    failed = []
+    failed, left_out = [], []
     for measurement in chosen:
         print(f"== {measurement.name}", flush=True)
         wave_missing = "no interpreter with wave-lang was named (--wave-python)" if measurement.needs_wave and not options.wave_python else ""
         if reason := wave_missing or obstacle(measurement):
             print(f"left out: {reason}\n")
-        elif not run(measurement, options.results.resolve(), options.wave_python):
+            left_out.append(measurement.name)
+        elif not run(measurement, options.results.resolve(), options.wave_python, options.sections):
             failed.append(measurement.name)
     if failed:
         print("failed: " + ", ".join(failed), file=sys.stderr)
+    print(f"{len(chosen) - len(failed) - len(left_out)} measured, {len(failed)} failed, {len(left_out)} left out")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Arms of ours: images, loaded, bound to sets of buffers, run once and compared before anybody times them."""
+"""Arms of ours: images, loaded, bound to sets of buffers, run once and compared before anybody times them. Arms of Triton, where it is."""
 import functools
 
 from launch import Kernel
@@ -9,7 +9,7 @@ class Bench:
     """The device and the images, what went wrong so far, and whether power-limited speeds are measured too."""
 
     def __init__(self, driver, compiler, steady=True):
-        self.driver, self.compiler, self.steady, self.problems = driver, compiler, steady, []
+        self.driver, self.compiler, self.steady, self.problems, self.left_out = driver, compiler, steady, [], []
 
     def measure(self, arms):
         return measure(arms, self.steady)
@@ -32,6 +32,30 @@ class Bench:
             self.problems.append(f"{name}: {wrong}")
         else:
             arms[name] = functions
+
+
+    def triton(self, arms, name, launch, sets, check):
+        """Adds an arm of triton_arms.py, which `launch(its module, *a set of buffers)` runs. What Triton cannot do, or does wrong, is none."""
+        import torch
+
+        try:
+            import triton_arms
+
+            if not triton_arms.TRITON:
+                return self.leave_out(triton_arms.WHY_NOT)
+            functions = [functools.partial(launch, triton_arms, *each) for each in sets]
+            functions[0]()
+            torch.cuda.synchronize()
+            wrong = check()
+        except Exception as error:  # what a compiler of others may throw is its own affair
+            wrong = f"{type(error).__name__}: {error}".splitlines()[0]
+        if wrong:
+            return self.leave_out(f"{name}: {wrong}")
+        arms[name] = functions
+
+    def leave_out(self, why):
+        if why not in self.left_out:
+            self.left_out.append(why)
 
 
 def run_all(runs):

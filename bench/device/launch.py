@@ -87,9 +87,16 @@ class Driver:
         rank = len(spec["sizes"])
         sizes = (ctypes.c_uint64 * rank)(*[evaluate(each, symbols) for each in spec["sizes"]])
         strides = (ctypes.c_uint64 * max(rank - 1, 1))(*[evaluate(each, symbols) for each in spec["strides"]])
-        box, steps = (ctypes.c_uint32 * rank)(*spec["box"]), (ctypes.c_uint32 * rank)(*[1] * rank)
+        swizzle = {0: 0, 32: 1, 64: 2, 128: 3}[spec["swizzle"]]
+        steps = (ctypes.c_uint32 * rank)(*([1, *spec["steps"], 1] if "steps" in spec else [1] * rank))
+        if "lower" in spec:
+            lower, upper = ((ctypes.c_int * (rank - 2))(*spec[name]) for name in ("lower", "upper"))
+            self.check(self.cuda.cuTensorMapEncodeIm2col(ctypes.c_void_p(at), types[spec["dtype"]], rank, ctypes.c_void_p(address), sizes, strides, lower, upper,
+                                                         *spec["box"], steps, 0, swizzle, 2, 0), "cuTensorMapEncodeIm2col")
+            return (ctypes.c_uint8 * 128).from_buffer(room, at - ctypes.addressof(room))
+        box = (ctypes.c_uint32 * rank)(*spec["box"])
         self.check(self.cuda.cuTensorMapEncodeTiled(ctypes.c_void_p(at), types[spec["dtype"]], rank, ctypes.c_void_p(address), sizes, strides, box, steps,
-                                                    0, {0: 0, 32: 1, 64: 2, 128: 3}[spec["swizzle"]], 2, 0), "cuTensorMapEncodeTiled")
+                                                    0, swizzle, 2, 0), "cuTensorMapEncodeTiled")
         return (ctypes.c_uint8 * 128).from_buffer(room, at - ctypes.addressof(room))
 
     def launch(self, step, function, grid, parameters, stream):

@@ -3,6 +3,7 @@
 
   python3 bench/device/products.py --prepare images --soliton build/bin/soliton     # on a machine with the compiler
   python3 bench/device/products.py --images images                                  # on one with the GPU
+  python3 bench/device/products.py --images images --way auto                       # what nobody said anything about
   compute-sanitizer --tool memcheck python3 bench/device/products.py --images images --only gemm --small
 
 Integers that are small enough to be exact must give the exact result bit for bit; the output begins as NaN and lies between guard
@@ -30,10 +31,14 @@ WAYS["exchanged"] = [*FEW, "--mma", "F32_64x16x16_F16", "--set", "BLOCK_M=16,BLO
 WAYS["exchanged, cluster"] = [*WAYS["exchanged"], "--cluster", "2"]
 WAYS["cluster"] = [*FEW, "--mma", "F32_64x64x16_F16", "--set", "BLOCK_M=128,BLOCK_N=64,BLOCK_K=64,WAVES_M=8,WAVES_N=1", "--cluster", "2"]
 WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
+# Workgroups that walk several tiles, fewer than there are.
+WAYS["persistent"] = [*WAYS["ring, bands, staged"], "--persistent", "3"]
 # 8-bit floats: sums that go on in f32 after every tile, and short ones.
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
              "ring": ["--schedule", "ring", *BYTES]}
+BYTE_WAYS["pieces in turn"] = ["--schedule", "ring", "--mma", "F32_64x64x32_F8", *BYTES[2:]]
+BYTE_WAYS["pieces in turn, persistent"] = [*BYTE_WAYS["pieces in turn"], "--staged-writes", "on", "--persistent", "3"]
 BYTE_KERNELS = ("gemm", "gemm_nn")  # those that the library has of them
 BYTE_WAYS |= {way + ", short sums": [*words, "--short-sums", "on"] for way, words in list(BYTE_WAYS.items())}
 # Declared pipelines divide a wave's part into quadrants: sizes that reach into all of them.
@@ -62,7 +67,7 @@ def cases():
                 yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
 
 
-def prepare(compiler):
+def prepare(compiler, chosen):
     wrong = []
 
     def one(case):
@@ -72,8 +77,8 @@ def prepare(compiler):
             wrong.append(str(error))
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        list(pool.map(one, cases()))
-    print(f"{len(list(cases())) - len(wrong)} images written")
+        list(pool.map(one, chosen))
+    print(f"{len(chosen) - len(wrong)} images written")
     for text in wrong:
         print("- " + text)
     return 1 if wrong else 0
@@ -112,18 +117,20 @@ def main():
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
     parser.add_argument("--only", default="", help="one kernel: " + ", ".join(KERNELS))
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through")
+    parser.add_argument("--way", default="", help="only ways whose names begin so")
     arguments = parser.parse_args()
+    chosen = [case for case in cases() if case[2].startswith(arguments.way) and arguments.only in ("", case[0])]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare))
+        return prepare(Compiler(arguments.soliton, arguments.prepare), chosen)
     import torch
 
     torch.zeros(1, device="cuda")
     driver, compiler = Driver(), Compiler(arguments.soliton, arguments.images)
     rows, wrong = {}, []
-    for case in cases():
+    for case in chosen:
         m, n, k = case[3]
-        if (arguments.only and case[0] != arguments.only) or (arguments.small and m * n * k > 2**25):
+        if arguments.small and m * n * k > 2**25:
             continue
         try:
             problem = check(driver, compiler, case)

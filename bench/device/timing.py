@@ -7,7 +7,8 @@
   python3 bench/device/timing.py --images images       # on one with the GPU
 
 protocol.py says how: burst and steady, arms in turn, rotating buffers, random inputs. Kernels come from `soliton compile --emit image`
-(launch.py); the result of each arm is compared with torch's in f32 first. What is timed is in sections/, one file per family.
+(launch.py); the result of each arm is compared with torch's in f32 first. What is timed is in sections/, one file per family. Arms of
+Triton (triton_arms.py) come along where it is installed. results.py puts the raw results of several runs together, plots.py draws them.
 """
 import argparse
 import concurrent.futures
@@ -46,6 +47,15 @@ def device_name():
     return f"{torch.cuda.get_device_name()}, torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
 
 
+def measured(bench, name):
+    """The tables of a section; what stops one of them is a problem, and the other sections go on."""
+    try:
+        return SECTIONS[name].tables(bench)
+    except RuntimeError as error:
+        bench.problems.append(f"{name}: {str(error).splitlines()[0]}")
+        return []
+
+
 def tables(compiler, only=None, steady=True, results=None):
     """(lines of Markdown, problems); raw results are appended to `results`."""
     import torch
@@ -53,13 +63,13 @@ def tables(compiler, only=None, steady=True, results=None):
     torch.zeros(1, device="cuda")
     bench, lines = Bench(Driver(), compiler, steady), []
     for name in only or SECTIONS:
-        for table in SECTIONS[name].tables(bench):
+        for table in measured(bench, name):
             lines += table.lines()
             if results is not None:
                 results.append({"section": name, **table.raw()})
             print("\n".join(table.lines()), file=sys.stderr, flush=True)
         torch.cuda.empty_cache()
-    return lines + [""] + ["- " + problem for problem in bench.problems], bench.problems
+    return lines + [""] + ["- " + problem for problem in bench.problems] + ["- left out: " + why for why in bench.left_out], bench.problems
 
 
 def main():

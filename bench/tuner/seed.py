@@ -106,6 +106,7 @@ def main() -> int:
     parser.add_argument("--package", type=pathlib.Path, required=True)
     parser.add_argument("--emulator", action="store_true", help="no GPU: modelled")
     parser.add_argument("--out", type=pathlib.Path)
+    parser.add_argument("--only", default="listing,dynamic,gemm", help="parts, by name")
     options = parser.parse_args()
     scratch = pathlib.Path(tempfile.mkdtemp())
     sys.path.insert(0, str(find_package(options.package.resolve(), scratch / "package")))
@@ -119,8 +120,9 @@ def main() -> int:
         return 77
     device, expected = ("", "modelled") if options.emulator else (gpus[0]["kind"], "measured")
     parts = []
-    for part in (lambda: listing(scratch), lambda: dynamic(scratch), lambda: gemm(device, 512 if options.emulator else 4096)):
-        parts.append(part())
+    known = {"listing": lambda: listing(scratch), "dynamic": lambda: dynamic(scratch), "gemm": lambda: gemm(device, 512 if options.emulator else 4096)}
+    for name in options.only.split(","):
+        parts.append(known[name]())
         print(json.dumps(parts[-1]), flush=True)
     if options.out:
         options.out.write_text(json.dumps({"device": gpus[0]["name"] if gpus else "none", "parts": parts}, indent=1) + "\n")

@@ -124,8 +124,8 @@ class Worker:
         found = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder.name) for name in names]
         return [os.path.relpath(path, self.folder.name) for path in found if path.endswith(".kernel")]
 
-    def build(self, line: str) -> dict:
-        """Compiles what a device will need; files of the cache by name. Nothing where that fails: the device will say why."""
+    def build(self, line: str) -> tuple[bool, dict]:
+        """Compiles what a device will need: that it is done, and files of the cache by name. None where that fails: the device will say why."""
         self.ask(line)
         files = {}
         for name in self.kept():
@@ -133,7 +133,11 @@ class Worker:
             with open(path, "rb") as file:
                 files[name] = file.read()
             os.remove(path)
-        return files
+        return True, files
+
+
+def key_of(candidate: str) -> str:
+    return hashlib.sha256(candidate.encode()).hexdigest()
 
 
 class Cluster:
@@ -226,23 +230,37 @@ class Cluster:
             text, fault = await self.run("cpu", lambda actor: actor.ask.remote(line))
         else:
             sides = [request["candidate"]] + ([request["other"]] if request["other"] else [])
-            kernels = [await self.kernels_of(side) for side in sides]
+            kernels = [each for each in [await self.kernels_of(side) for side in sides] if each is not None]
             text, fault = await self.run("device", lambda actor: actor.ask.remote(line, *kernels))
-            if fault == LOST:  # kernels went with their node: the device compiles them itself
+            if fault == LOST:  # kernels went with their node: the device compiles them itself, and who comes later has them made again
+                for side in sides:
+                    self.built.pop(key_of(side), None)
                 text, fault = await self.run("device", lambda actor: actor.ask.remote(line))
         return {"text": text} if not fault else {"fault": fault}
 
     async def kernels_of(self, candidate: str):
         """Built once, by a node with a CPU to spare; the reference travels, the bytes go from node to node."""
-        key = hashlib.sha256(candidate.encode()).hexdigest()
+        key = key_of(candidate)
         if key not in self.built:
             line = json.dumps({"candidate": candidate, "stage": "build", "other": ""})
             done = asyncio.get_running_loop().create_future()
+            tries = 0
 
             async def job(actor) -> None:
-                reference = actor.build.remote(line)
-                await asyncio.to_thread(self.ray.wait, [reference], fetch_local=False)
-                done.set_result(reference)
+                # Whether it is done is a result of its own, which is fetched, while kernels stay where they are. A reference to what a lost
+                # worker never made would be taken for the loss of each device that is handed it.
+                nonlocal tries
+                tries += 1
+                is_done, kernels = actor.build.options(num_returns=2).remote(line)
+                try:
+                    await is_done
+                except self.ray.exceptions.RayActorError:
+                    if tries < TRIES:
+                        raise
+                    kernels = None
+                except self.ray.exceptions.RayError:
+                    kernels = None
+                done.set_result(kernels)
 
             self.jobs["cpu"].put_nowait(job)
             self.built[key] = done

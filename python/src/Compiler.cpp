@@ -104,10 +104,14 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.boxedWrites = nb::cast<bool>(value);
   else if (name == "short_sums")
     options.shortSums = nb::cast<bool>(value);
+  else if (name == "persistent")
+    options.persistent = nb::cast<int64_t>(value);
   else if (name == "raster")
     options.raster = nb::cast<int64_t>(value);
   else if (name == "cluster")
     options.cluster = nb::cast<int64_t>(value);
+  else if (name == "workgroups_per_unit")
+    options.workgroupsPerUnit = nb::cast<int64_t>(value);
   else if (name == "wide_offsets")
     options.wideOffsets = nb::cast<bool>(value);
   else if (name == "allow_spills")

@@ -201,41 +201,8 @@ def tuned_attention() -> dict:
     return execute("tune_attention", {})
 
 
-def tuning_loop(target: str):
-    """What the other listings of that document take for granted: a loop with its schedule, nodes, edges and units."""
-    from soliton.tuner import AttentionConfig, Loop
-
-    config = AttentionConfig(batch_size=1, num_heads=2, seq_len_q=128, seq_len_k=256, head_dim=64, head_dim_kv=64)
-    return Loop(*config.kernel(target))
-
-
-def moved_node(loop) -> dict:
-    from soliton.tuner import ScheduleValidator
-
-    scope = {"ScheduleValidator": ScheduleValidator, "np": np, "schedule": loop.schedule, "nodes": loop.nodes, "edges": loop.edges}
-    scope |= {"initiation_interval": loop.initiation_interval, "resource_limits": loop.resource_limits, "node_rrt_getter": lambda node: node.rrt}
-    scope |= {"num_resource_types": len(loop.resource_names)}
-    # The listing names a table that it does not make: that of the move, which another validator knows.
-    for scope["node"] in loop.nodes:
-        scope["new_cycle"] = loop.schedule[scope["node"]] + 7
-        attempt = loop.validator().attempt_move(scope["node"], scope["new_cycle"])
-        if attempt.success:
-            break
-    scope["new_rrt"] = loop.rrt(attempt.schedule)
-    execute("tune_validation", scope)
-    return execute("tune_rrt", scope)
-
-
-def optimized(loop) -> dict:
-    from soliton.tuner import ScheduleOptimizer, dump_schedule
-
-    scope = {"optimizer": ScheduleOptimizer(loop.validator(), loop.modelled, random_seed=3), "dump_schedule": dump_schedule}
-    text = listing("tune_advanced")
-    # Stages and table are those of the result, which the listing has only then.
-    search, rest = text.split("# Save custom schedule files")
-    exec(search, scope)
-    schedule = scope["result"].schedule
-    scope |= {"initiation_interval": loop.initiation_interval, "num_stages": loop.num_stages(schedule)}
-    scope |= {"resource_reservations": loop.rrt(schedule), "resource_names": loop.resource_names}
-    exec(rest, scope)
-    return scope
+def as_written(name: str) -> dict:
+    """A listing of that document behind the one line that gives it the names which it leaves out."""
+    scope: dict = {}
+    exec("from soliton.tuner.example import *", scope)
+    return execute(name, scope)

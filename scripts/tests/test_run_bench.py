@@ -7,6 +7,7 @@ import tempfile
 import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 SCRIPT = Path(__file__).resolve().parent.parent / "run_bench.py"
 SPEC = importlib.util.spec_from_file_location("run_bench", SCRIPT)
@@ -41,6 +42,25 @@ class Bench(unittest.TestCase):
     def test_wave_is_an_option_or_nothing(self):
         self.assertIn("$ echo --wave-python venv/bin/python x\n", self.run_one("echo {wave} x", "venv/bin/python")[1])
         self.assertIn("$ echo x\n", self.run_one("echo {wave} x")[1])
+
+    def test_sections_are_an_option_or_nothing(self):
+        measurement = run_bench.Measurement("one", ("echo {sections} x",))
+        for sections, command in (("auto,rows", "$ echo --only auto,rows x\n"), ("", "$ echo x\n")):
+            with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()) as shown:
+                run_bench.run(measurement, Path(folder), "", sections)
+            self.assertIn(command, shown.getvalue())
+
+    def test_all_that_is_missing_is_named(self):
+        both = run_bench.Measurement("one", ("echo",), module="no_such_module", programs=("no-such-program",))
+        self.assertEqual(run_bench.obstacle(both), "build/bin/no-such-program was not built; the Python module no_such_module is missing")
+
+    def test_what_is_left_out_is_counted(self):
+        left_out = run_bench.Measurement("one", ("echo",), module="no_such_module")
+        with mock.patch.object(run_bench, "MEASUREMENTS", (left_out,)), mock.patch.object(sys, "argv", ["run_bench.py"]):
+            with redirect_stdout(io.StringIO()) as shown:
+                self.assertEqual(run_bench.main(), 0)
+        self.assertIn("left out: the Python module no_such_module is missing", shown.getvalue())
+        self.assertTrue(shown.getvalue().endswith("0 measured, 0 failed, 1 left out\n"))
 
     def test_what_was_not_built_is_named(self):
         missing = run_bench.Measurement("one", ("python3 x.py",), programs=("no-such-program",))

@@ -1,65 +1,20 @@
 #include "soliton/analysis/Boxes.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/PixelWalk.h"
 
 namespace soliton {
 using namespace wave;
 
-namespace {
-/// Along one dimension of the memory: its index is `base`, or `base` plus the place along the tile's k-th dimension.
-struct Along {
-  sym::Expr base;
-  std::optional<size_t> k;
-};
-} // namespace
-
-/// Nothing where an index is anything but one place and what the whole tile shares.
-static std::optional<SmallVector<Along>> indicesOf(AccessOpInterface access, const Geometry &geometry) {
-  TileType tile = access.getMovedTile();
-  SmallVector<sym::Expr> indices;
-  if (ArrayAttr mapping = access.getIndicesAttr())
-    indices = geometry.named(mapping, access.getSymbols());
-  else
-    for (size_t k = 0; k < tile.getRank(); ++k)
-      indices.push_back(placeSymbol(k));
-  SmallVector<Along> result;
-  SmallVector<bool> seen(tile.getRank(), false);
-  for (sym::Expr index : indices) {
-    Along along{index, std::nullopt};
-    for (size_t k = 0; k < tile.getRank(); ++k) {
-      if (!sym::contains(index, placeSymbol(k)))
-        continue;
-      along.base = sym::simplify(index - placeSymbol(k), geometry.factsAt(access));
-      if (along.k || seen[k] || sym::contains(along.base, placeSymbol(k)))
-        return std::nullopt;
-      along.k = k;
-      seen[k] = true;
-    }
-    result.push_back(along);
-  }
-  if (llvm::is_contained(seen, false))
-    return std::nullopt;
-  return result;
-}
-
-/// The tile's dimensions follow each other as those of the memory do.
-static bool isInOrder(ArrayRef<Along> indices) {
-  size_t next = 0;
-  for (const Along &along : indices)
-    if (along.k && *along.k != next++)
-      return false;
-  return true;
-}
-
 /// Whether every element that the guards keep out lies outside of the memory.
-static bool endsWithTheMemory(AccessOpInterface access, ArrayRef<Along> indices, const MemoryShape &shape,
-                              const Geometry &geometry) {
+static bool endsWithTheMemory(AccessOpInterface access, const Geometry &geometry) {
   ArrayAttr guards = access.getGuardsAttr();
   if (!guards)
     return true;
   sym::Facts inside = geometry.factsAt(access);
-  for (auto [along, extent] : llvm::zip(indices, shape.extents)) {
-    sym::Expr index = along.k ? along.base + placeSymbol(*along.k) : along.base;
+  for (auto [index, extent] :
+       llvm::zip_equal(indicesOf(access, geometry),
+                       shapeOf(cast<MemoryType>(access.getIndexedMemory().getType()), geometry).extents)) {
     inside.assume(sym::le(0, index));
     inside.assume(sym::lt(index, extent));
   }
@@ -71,35 +26,105 @@ static bool isMultipleOf16(sym::Expr bytes, const sym::Facts &facts) {
   return sym::prove(sym::eq(sym::mod(bytes, 16), 0), facts) == true;
 }
 
+namespace {
+/// What the engine sees of a tile's memory: dimensions along each of which the tile has one place, or images. Of the
+/// latter, `places` is what was taken for granted of the tile's places.
+struct Source {
+  SmallVector<MemoryDim> dims;
+  std::optional<PixelWalk> walk;
+  SmallVector<sym::Range> places;
+  std::string reason;
+};
+} // namespace
+
+/// A place of every dimension of the tile, and of no more than one.
+static bool isPlain(ArrayRef<MemoryDim> dims, size_t rank) {
+  SmallVector<bool> seen(rank, false);
+  for (const MemoryDim &dim : dims) {
+    if (!dim.index.isPlain())
+      return false;
+    if (const PlaceDigit *digit = dim.index.single())
+      if (std::exchange(seen[digit->k], true))
+        return false;
+  }
+  return !llvm::is_contained(seen, false);
+}
+
+/// The memory of an access of which a box has so many elements of a row.
+static Source sourceOf(AccessOpInterface access, int64_t perRow, const Geometry &geometry) {
+  size_t rank = access.getMovedTile().getRank();
+  std::optional<SmallVector<MemoryDim>> dims = memoryDimsOf(access, geometry, geometry.factsAt(access));
+  if (dims && isPlain(*dims, rank))
+    return {*dims, std::nullopt, {}, ""};
+  Source source;
+  source.places = rangesOfPlaces(access, geometry);
+  sym::Facts knowing = geometry.factsAt(access);
+  for (auto [k, range] : llvm::enumerate(source.places))
+    knowing.setRange(placeSymbol(k), range);
+  dims = memoryDimsOf(access, geometry, knowing);
+  if (!dims) {
+    source.reason = "an index of its memory is no place along one dimension";
+    return source;
+  }
+  source.dims = *dims;
+  if (isPlain(*dims, rank))
+    return source;
+  PixelWalkPlan plan = findPixelWalk(*dims, source.places, perRow);
+  source.walk = std::move(plan.walk);
+  source.reason = plan.reason;
+  return source;
+}
+
+/// The tile's dimensions follow each other as those of the memory do.
+static bool isInOrder(ArrayRef<MemoryDim> dims) {
+  size_t next = 0;
+  for (const MemoryDim &dim : dims)
+    if (const PlaceDigit *digit = dim.index.single(); digit && digit->k != next++)
+      return false;
+  return true;
+}
+
+/// Where the tile begins along the innermost dimension of its memory, which it has a place of.
+static sym::Expr startOfRows(AccessOpInterface access, const Source &source, const Geometry &geometry) {
+  SmallVector<sym::Expr> starts = geometry.named(access.getStartsAttr(), access.getSymbols());
+  const MemoryIndex &index = source.dims.back().index;
+  return index.base + starts[index.single()->k];
+}
+
 /// What keeps the tile from being copied in boxes, whatever their size; nothing if all is well.
-static std::optional<std::string> obstacle(AccessOpInterface access, const Geometry &geometry) {
+static std::optional<std::string> obstacle(AccessOpInterface access, int64_t perRow, const Geometry &geometry) {
   if (!access.getDynamicValues().empty())
     return "its mapping has dynamic values";
-  std::optional<SmallVector<Along>> indices = indicesOf(access, geometry);
-  if (!indices || indices->size() > 5)
-    return "an index of its memory is no place along one dimension";
-  MemoryShape shape = shapeOf(cast<MemoryType>(access.getIndexedMemory().getType()), geometry);
+  Source source = sourceOf(access, perRow, geometry);
+  if (!source.reason.empty())
+    return source.reason;
+  if (!source.places.empty() && !areInRange(access, source.places, geometry))
+    return "it is not proven to lie between the first and the last place of its dimensions";
+  if (source.dims.empty() || source.dims.size() > 5)
+    return "its memory has no dimension, or more than five";
   int64_t bytes = elementBytes(access.getMovedTile().getElementType());
   const sym::Facts &facts = geometry.factsAt(access);
-  if (!isInOrder(*indices) || indices->empty() || !indices->back().k || !shape.strides.back().isConstant(1))
+  if ((!source.walk && !isInOrder(source.dims)) || !source.dims.back().index.single() ||
+      !source.dims.back().stride.isConstant(1))
     return "its memory has its dimensions in another order";
-  for (sym::Expr stride : llvm::drop_end(shape.strides))
-    if (!isMultipleOf16(stride * bytes, facts) || sym::prove(sym::le(1, stride), facts) != true)
+  for (const MemoryDim &dim : llvm::drop_end(source.dims))
+    if (!isMultipleOf16(dim.stride * bytes, facts) || sym::prove(sym::le(1, dim.stride), facts) != true)
       return "rows of its memory are not proven to begin on multiples of 16 bytes";
-  sym::Expr start =
-      indices->back().base + geometry.named(access.getStartsAttr(), access.getSymbols())[*indices->back().k];
-  if (!isMultipleOf16(start * bytes, facts))
+  // Rows of images begin where a run of channels does: what precedes the tile in a row is whole runs.
+  sym::Expr start = startOfRows(access, source, geometry);
+  if (!isMultipleOf16(start * bytes, facts) ||
+      (source.walk && sym::prove(sym::eq(sym::mod(start, perRow), 0), facts) != true))
     return "it is not proven to begin on a multiple of 16 bytes";
-  if (!endsWithTheMemory(access, *indices, shape, geometry))
+  if (!endsWithTheMemory(access, geometry))
     return "bounds keep out elements that lie in its memory";
   return std::nullopt;
 }
 
 BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece, const Geometry &geometry) {
   constexpr int64_t longest = 256; // elements of a box along each dimension
-  if (std::optional<std::string> reason = obstacle(access, geometry))
-    return {std::nullopt, 0, *reason};
   TileType type = access.getMovedTile();
+  if (std::optional<std::string> reason = obstacle(access, span / elementBytes(type.getElementType()), geometry))
+    return {std::nullopt, 0, *reason};
   std::optional<std::vector<DimExtent>> tile = geometry.extents(type);
   if (!tile)
     return {std::nullopt, 0, "its extents are not known"};
@@ -129,20 +154,43 @@ BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece
   return {layout, elements, ""};
 }
 
+/// Of a map of images.
+static Box boxOf(const PixelWalk &walk, const sym::Substitution &places, TileType tile, const sym::Facts &facts) {
+  auto at = [&](sym::Expr expr) { return sym::simplify(sym::substitute(expr, places), facts); };
+  Box box;
+  for (StringAttr dim : llvm::reverse(tile.getDims()))
+    box.extents.push_back(tile.layout().extent(Dim(dim.getValue().str())));
+  box.coordinates = llvm::map_to_vector(walk.pixel, at);
+  box.offsets = llvm::map_to_vector(walk.offsets, at);
+  box.lower = walk.lower;
+  box.upper = walk.upper;
+  box.steps = walk.steps;
+  return box;
+}
+
 Box boxOf(AccessOpInterface copy, const Geometry &geometry) {
   TileType tile = copy.getMovedTile();
-  SmallVector<Along> indices = *indicesOf(copy, geometry);
-  MemoryShape shape = shapeOf(cast<MemoryType>(copy.getIndexedMemory().getType()), geometry);
-  int64_t bytes = elementBytes(tile.getElementType());
   Access places(copy, geometry);
+  sym::Substitution first;
+  for (size_t k = 0; k < tile.getDims().size(); ++k)
+    first.set(placeSymbol(k), places.place(k, 0));
+  auto extent = [&](size_t k) { return tile.layout().extent(Dim(tile.getDims()[k].getValue().str())); };
+  Source source = sourceOf(copy, extent(tile.getRank() - 1), geometry);
+  assert(source.reason.empty() && "a copy was planned in boxes that it has not");
   Box box;
-  for (size_t i = indices.size(); i-- > 0;) {
-    const Along &along = indices[i];
-    box.sizes.push_back(shape.extents[i]);
-    if (i + 1 < indices.size())
-      box.strides.push_back(sym::simplify(shape.strides[i] * bytes, geometry.facts()));
-    box.extents.push_back(along.k ? tile.layout().extent(Dim(tile.getDims()[*along.k].getValue().str())) : 1);
-    sym::Expr place = along.k ? along.base + places.place(*along.k, 0) : along.base;
+  if (source.walk) {
+    box = boxOf(*source.walk, first, tile, geometry.factsAt(copy));
+    source.dims.assign(source.walk->dims.rbegin(), source.walk->dims.rend());
+  }
+  for (const MemoryDim &dim : llvm::reverse(source.dims)) {
+    if (!box.sizes.empty())
+      box.strides.push_back(sym::simplify(dim.stride * elementBytes(tile.getElementType()), geometry.facts()));
+    box.sizes.push_back(dim.extent);
+    if (source.walk)
+      continue;
+    const PlaceDigit *digit = dim.index.single();
+    box.extents.push_back(digit ? extent(digit->k) : 1);
+    sym::Expr place = digit ? dim.index.base + places.place(digit->k, 0) : dim.index.base;
     box.coordinates.push_back(sym::simplify(place, geometry.factsAt(copy)));
   }
   return box;

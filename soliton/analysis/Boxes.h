@@ -7,6 +7,9 @@
 //
 //   sizes = [K, M]   strides = [2 K]   box = [64, 128]   coordinates = [64*$ARG_K, 128*$WG0]        innermost first
 //
+// Dimensions that a mapping has taken apart for nothing are joined first (PlaceDigits.h). What is still no place along
+// one dimension may be pixels of images (PixelWalk.h), which the engine knows too.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -33,6 +36,10 @@ struct Box {
   SmallVector<sym::Expr> strides;
   SmallVector<int64_t> extents;
   SmallVector<sym::Expr> coordinates;
+  /// Of images: the corners between which their pixels lie, and how far from a pixel lies what is copied. The extents
+  /// are then those of channels and pixels.
+  SmallVector<int64_t> lower, upper, steps;
+  SmallVector<sym::Expr> offsets;
 };
 
 /// Of a `wave.copy` that is boxed, or a `wave.copy_out`.

@@ -17,6 +17,7 @@
 
 #include "soliton/analysis/Geometry.h"
 
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Blocked.h"
 
@@ -487,7 +488,7 @@ void Resolver::roundUpShared(TileType tile) {
 
 /// More than three dimensions, one that is not known to fit what a launch takes, or an order of its own.
 bool Resolver::needsLinearLaunch() const {
-  if (kernel->hasAttr("raster") || kernel->hasAttr("cluster"))
+  if (kernel->hasAttr("raster") || kernel->hasAttr("cluster") || persistentWorkgroups(kernel))
     return true;
   // The least that drivers promise beyond the first dimension.
   constexpr int64_t kMostWorkgroups = 65535;

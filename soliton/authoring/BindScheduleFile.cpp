@@ -37,6 +37,7 @@ public:
     addOps();
     plan.schedule = emptySchedule(plan.problem, file.algorithm, file.interval, file.timing);
     plan.schedule.copiesRunOn = file.copiesRunOn;
+    plan.schedule.releases = file.releases;
     bindLines();
     bindBuffers();
     bindOrders();

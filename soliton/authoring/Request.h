@@ -68,6 +68,8 @@ struct ScheduleRequest {
   /// A schedule written in C++; replaces `name`.
   std::shared_ptr<const WaveSchedule> written = {};
   Placement placement = {};
+  /// So many workgroups must fit the shared memory of a compute unit at once; 0: one.
+  int64_t workgroupsPerUnit = 0;
   /// What the author did not write is an error: barriers and waits that have to be added.
   bool strict = false;
   /// Where reports go, if anybody wants them.

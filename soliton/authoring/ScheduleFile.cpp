@@ -178,6 +178,7 @@ ScheduleFile toFile(const LoopPlan &plan) {
   file.kernelCopies = plan.unrollKernel;
   file.eliminateEpilogue = plan.eliminateEpilogue;
   file.copiesRunOn = plan.schedule.copiesRunOn;
+  file.releases = plan.schedule.releases;
   file.strict = plan.strict;
   file.groupStart = plan.groupStart;
   file.stagger = plan.problem.stagger;
@@ -312,6 +313,7 @@ std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
                                                  {"kernel_copies", std::to_string(file.kernelCopies)},
                                                  {"eliminate_epilogue", file.eliminateEpilogue ? "on" : "off"},
                                                  {"copies_run_on", file.copiesRunOn ? "on" : "off"},
+                                                 {"releases", file.releases ? "on" : "off"},
                                                  {"direct_copies", file.directCopies ? "on" : "off"},
                                                  {"strict", file.strict ? "on" : "off"},
                                                  {"groups", describe(file.groupStart)},

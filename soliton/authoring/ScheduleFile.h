@@ -12,6 +12,7 @@
 //   kernel_copies 2                               # the kernel, after pipelining
 //   eliminate_epilogue
 //   copies_run_on
+//   releases
 //   direct_copies                                 # for a kernel that was compiled with them
 //   strict                                        # what has to be added is an error
 //   groups 0 4                                    # the first wave of each group of waves
@@ -99,6 +100,7 @@ struct ScheduleFile {
   int kernelCopies = 1;
   bool eliminateEpilogue = false;
   bool copiesRunOn = false;
+  bool releases = false;
   /// The kernel was compiled with direct copies; whoever compiles it for this file has to ask for them again.
   bool directCopies = false;
   bool strict = false;

@@ -43,8 +43,8 @@ public:
 
   void read(const Json &root) {
     only(root, {"format", "version", "loop", "algorithm", "interval", "timing", "unrolled", "kernel_copies",
-                "eliminate_epilogue", "copies_run_on", "direct_copies", "strict", "groups", "stagger", "buffers", "ops",
-                "insertions", "orders", "waivers"});
+                "eliminate_epilogue", "copies_run_on", "releases", "direct_copies", "strict", "groups", "stagger", "buffers",
+                "ops", "insertions", "orders", "waivers"});
     head(root);
     if (version >= 2)
       newer(root);
@@ -162,6 +162,7 @@ private:
     number(root, "kernel_copies", file.kernelCopies);
     flag(root, "eliminate_epilogue", file.eliminateEpilogue);
     flag(root, "copies_run_on", file.copiesRunOn);
+    flag(root, "releases", file.releases);
     flag(root, "direct_copies", file.directCopies);
     flag(root, "strict", file.strict);
     numbers(root, "groups", file.groupStart, kMaxGroups);
@@ -281,6 +282,7 @@ std::string headFields(const ScheduleFile &file) {
                      ",\n  \"kernel_copies\": " + std::to_string(file.kernelCopies) +
                      ",\n  \"eliminate_epilogue\": " + (file.eliminateEpilogue ? "true" : "false") +
                      ",\n  \"copies_run_on\": " + (file.copiesRunOn ? "true" : "false") +
+                     ",\n  \"releases\": " + (file.releases ? "true" : "false") +
                      ",\n  \"direct_copies\": " + (file.directCopies ? "true" : "false") +
                      ",\n  \"strict\": " + (file.strict ? "true" : "false") +
                      ",\n  \"groups\": " + Json(file.groupStart).dump() +

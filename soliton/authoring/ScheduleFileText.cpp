@@ -139,6 +139,8 @@ private:
       return file.eliminateEpilogue = true;
     if (head == "copies_run_on")
       return file.copiesRunOn = true;
+    if (head == "releases")
+      return file.releases = true;
     if (head == "direct_copies")
       return file.directCopies = true;
     if (head == "strict")
@@ -275,7 +277,8 @@ std::string printText(const ScheduleFile &file) {
   if (file.kernelCopies != 1)
     text += "kernel_copies " + std::to_string(file.kernelCopies) + "\n";
   text += std::string(file.eliminateEpilogue ? "eliminate_epilogue\n" : "") +
-          (file.copiesRunOn ? "copies_run_on\n" : "") + (file.directCopies ? "direct_copies\n" : "") +
+          (file.copiesRunOn ? "copies_run_on\n" : "") + (file.releases ? "releases\n" : "") +
+          (file.directCopies ? "direct_copies\n" : "") +
           (file.strict ? "strict\n" : "");
   if (file.groupStart.size() > 1)
     text += "groups " + describe(file.groupStart) + "\n";

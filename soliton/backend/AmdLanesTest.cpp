@@ -123,7 +123,7 @@ TEST_P(Gfx9Lanes, HintsUniformValuesAndSwaps) {
   %pair = vector.from_elements %p, %q : vector<2xi32>
   machine.store %pair, %to [%offset] {immediate = 2048 : i64, alignment = 4 : i64} : vector<2xi32>)";
   Options options;
-  options.wavesPerSimd = 2;
+  options.workgroupsPerUnit = 2;
   options.lineInfo = false;
   Program program(kernelText(target(), "%b: !machine.ptr", body));
   Compiled compiled = compileAmd(program, options);

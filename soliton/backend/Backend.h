@@ -4,7 +4,7 @@
 //
 //   FailureOr<CodeObject> hsaco = compileToHsaco(kernel, *findTarget("gfx942"));
 //   FailureOr<CodeObject> ptx   = compileToPtx(kernel, *findTarget("sm_90a"));
-//   if (succeeded(ptx)) (void)assembleCubin(*ptx, target, kernel.getLoc());     // where there is a ptxas
+//   if (succeeded(ptx)) (void)assembleCubin(*ptx, kernel, target);     // where there is a ptxas
 //
 // Errors go to the diagnostics of the kernel's context; a crash of LLVM is an error like any other. Different threads
 // may compile at once, each with a context of its own.
@@ -23,8 +23,8 @@ struct Options {
   bool lineInfo = true;
   /// a * b + c may become one fused operation, as GPU compilers do unless told otherwise.
   bool fuseMultiplyAdd = true;
-  /// Waves per SIMD that the register allocator must leave room for; 0 lets LLVM decide.
-  int wavesPerSimd = 0;
+  /// Workgroups that the register allocator must leave room for in a compute unit; 0 lets it decide.
+  int64_t workgroupsPerUnit = 0;
   /// Also keep the assembly text of an HSACO (PTX is always kept) and the LLVM IR before optimisation.
   bool keepAssembly = false;
   bool keepLlvmIr = false;
@@ -96,8 +96,9 @@ mlir::FailureOr<CodeObject> compileToPtx(machine::KernelOp kernel, const Target 
 /// The ptxas that `assembleCubin` would run, or nothing.
 std::optional<std::string> findPtxas(const Options &options = {});
 
-/// Adds the cubin, registers and spills to what `compileToPtx` returned. `target` as for the compilation.
-llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc,
+/// Adds the cubin, registers and spills to what `compileToPtx` returned; kernel and target as for the compilation. What
+/// ptxas says against it is reported at the ops that it is about.
+llvm::LogicalResult assembleCubin(CodeObject &code, machine::KernelOp kernel, const Target &target,
                                   const Options &options = {});
 
 } // namespace soliton::backend

@@ -230,6 +230,38 @@ TEST(Nvidia, TileCopiesOfEveryRank) {
   }
 }
 
+TEST(Nvidia, PixelsOfImagesOfEveryRank) {
+  for (int rank = 3; rank <= 5; ++rank) {
+    std::string sizes = "64", strides, coordinates = "%c0", corners, steps, offsets;
+    for (int d = 1; d < rank; ++d) {
+      sizes += ", 8";
+      strides += (d == 1 ? "" : ", ") + std::to_string(128 << (3 * (d - 1)));
+      coordinates += ", %c0";
+    }
+    for (int d = 2; d < rank; ++d) {
+      std::string comma = d == 2 ? "" : ", ";
+      corners += comma + "-1";
+      steps += comma + "2";
+      offsets += comma + "%c1";
+    }
+    std::string body = "  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n  %lane = machine.id lane\n"
+                       "  %first = arith.cmpi eq, %lane, %c0 : i32\n  scf.if %first {\n"
+                       "    machine.copy_tile %map [" +
+                       coordinates + "], [%c0], %c0 offsets [" + offsets + "]\n  }";
+    std::string text = kernelText(hopper(), "%a: !machine.ptr, %map: !machine.map", body, 8192);
+    std::string maps = ", maps = [#machine.tensor_map<argument = 0, element = bf16, sizes = [" + sizes +
+                       "], strides = [" + strides + "], box = [64, 32], lower = [" + corners + "], upper = [" +
+                       corners + "], steps = [" + steps + "], swizzle = 128>]} {";
+    Program program(replaceAll(text, "} {\n^bb0", maps + "\n^bb0"));
+    auto code = program.compile();
+    ASSERT_TRUE(succeeded(code)) << program.said();
+    EXPECT_EQ(times(code->assembly,
+                    "cp.async.bulk.tensor." + std::to_string(rank) + "d.shared::cluster.global.im2col.mbarrier"),
+              1u);
+    SOLITON_ASSEMBLE(program, *code);
+  }
+}
+
 TEST(Nvidia, MaskedAccessesAreOneInstruction) {
   Program program(retarget(readInput("masks.mlir"), hopper()), "masks.mlir");
   auto code = program.compile();
@@ -438,13 +470,13 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
       "    24 bytes stack frame, 16 bytes spill stores, 20 bytes spill loads\n"
       "ptxas info    : Used 168 registers, used 1 barriers");
   CodeObject strict = *code;
-  EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::RegisterSpill)) << program.said();
   options.allowSpills = true;
-  EXPECT_TRUE(failed(assembleCubin(strict, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::MatrixSerialized)) << program.said();
   options.allowSerialization = true;
-  ASSERT_TRUE(succeeded(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  ASSERT_TRUE(succeeded(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_EQ(code->bytes, "cubin\n");
   EXPECT_EQ(code->vgprs, 168u);
   EXPECT_EQ(code->scratchBytes, 24u);
@@ -453,6 +485,37 @@ TEST(Nvidia, WhatPtxasSaysBecomesDiagnostics) {
   EXPECT_EQ(code->warnings[0].id, DiagId::RegisterSpill);
   EXPECT_NE(code->warnings[0].message.find("spills 20 bytes"), std::string::npos);
   EXPECT_EQ(code->warnings[1].id, DiagId::MatrixSerialized);
+}
+
+TEST(Nvidia, WhatPtxasSaysIsReportedWhereItIs) {
+  const MmaKind &kind = *llvm::find_if(hopper().mmas, [](const MmaKind &k) { return k.async && k.n == 64; });
+  Program program(asyncText(kind, false));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  mlir::Location matrix = program.kernel.getLoc();
+  program.kernel.walk([&](machine::MmaAsyncOp mma) { matrix = mma.getLoc(); });
+  ASSERT_NE(placeOf(matrix), placeOf(program.kernel.getLoc()));
+  for (const char *code75 : {"C7508", "C7510", "C7513", "C7514", "C7520"}) {
+    Options options;
+    options.ptxas =
+        fakePtxas("ptxas info    : (" + std::string(code75) + ") Potential Performance Loss: x in function 'k'");
+    CodeObject strict = *code;
+    program.collector.take();
+    EXPECT_TRUE(failed(assembleCubin(strict, program.kernel, hopper(), options))) << code75;
+    ASSERT_EQ(program.collector.diagnostics().size(), 1u) << program.said();
+    EXPECT_EQ(program.collector.diagnostics()[0].id, DiagId::MatrixSerialized);
+    EXPECT_EQ(program.collector.diagnostics()[0].place, placeOf(matrix)) << program.said();
+  }
+  Options options;
+  options.ptxas = fakePtxas("    8 bytes stack frame, 8 bytes spill stores, 8 bytes spill loads");
+  program.collector.take();
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
+  ASSERT_EQ(program.collector.diagnostics().size(), 1u) << program.said();
+  const Diagnostic &spill = program.collector.diagnostics()[0];
+  EXPECT_EQ(spill.id, DiagId::RegisterSpill);
+  ASSERT_EQ(spill.notes.size(), 1u) << program.said();
+  EXPECT_NE(spill.notes[0].message.find("most registers are alive here: about 32"), std::string::npos)
+      << program.said();
 }
 
 TEST(Nvidia, RegisterBudgetsAndNamedBarriers) {
@@ -486,10 +549,10 @@ TEST(Nvidia, AssemblerThatFails) {
   Options options;
   options.ptxas = "/nowhere/ptxas";
   EXPECT_FALSE(findPtxas(options));
-  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_NE(program.said().find("there is no ptxas"), std::string::npos) << program.said();
   options.ptxas = "/bin/false";
-  EXPECT_TRUE(failed(assembleCubin(*code, hopper(), program.kernel.getLoc(), options)));
+  EXPECT_TRUE(failed(assembleCubin(*code, program.kernel, hopper(), options)));
   EXPECT_TRUE(program.saidId(DiagId::BackendFailed));
 }
 

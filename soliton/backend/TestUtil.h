@@ -117,8 +117,7 @@ inline std::string errorOf(const std::string &text, DiagId id) {
     if (!findPtxas())                                                                                                  \
       GTEST_SKIP() << "no ptxas";                                                                                      \
     const Target &assembled = *findTarget(std::string_view((program).kernel.getTarget()));                             \
-    ASSERT_TRUE(succeeded(assembleCubin(code, assembled, (program).kernel.getLoc())))                                  \
-        << (program).said() << (code).assembly;                                                                        \
+    ASSERT_TRUE(succeeded(assembleCubin(code, (program).kernel, assembled))) << (program).said() << (code).assembly;   \
     EXPECT_EQ((code).spillBytes, 0u);                                                                                  \
     EXPECT_GT((code).vgprs, 0u);                                                                                       \
   } while (false)

@@ -80,6 +80,10 @@ std::string labelOf(const Problem &problem, const Entry &entry) {
     return "wait " + counter + " " + std::to_string(entry.value);
   case EntryKind::Commit:
     return "commit " + counter;
+  case EntryKind::Release:
+    return "release";
+  case EntryKind::Await:
+    return "await " + std::to_string(entry.value);
   case EntryKind::Arrive:
     return "arrive " + counter + " " + problem.regions[entry.region].name;
   default:

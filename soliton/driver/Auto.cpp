@@ -1,13 +1,13 @@
 #include "soliton/driver/Auto.h"
 
+#include "soliton/driver/AutoRows.h"
+#include "soliton/driver/AutoSolver.h"
 #include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/target/Target.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 #include <span>
 
 namespace soliton {
@@ -27,15 +27,18 @@ struct ProductTile {
   int64_t panels = 1;
   /// Workgroups that sum it together.
   int64_t cluster = 1;
+  /// Instructions beside each other: where sums begin anew, those of one are added while another is under way.
+  int64_t pieces = 1;
 };
 // Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
 // memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. So they
 // order the tiles as an H200 did at 16, 64 and 128 rows (docs/decisions/0040-few-rows.md).
 constexpr ProductTile kProductTiles[] = {
     {128, 256, 1.0},
-    {128, 192, 0.97},
-    {128, 128, 0.9},
+    {128, 192, 0.98},
+    {128, 128, 0.79},
     {64, 128, 0.7},
+    {128, 64, 0.61},
     {64, 64, 0.5},
     {32, 64, 0.35, /*exchanged=*/true, /*panels=*/2},
     {16, 64, 0.25, /*exchanged=*/true, /*panels=*/2},
@@ -45,11 +48,19 @@ constexpr ProductTile kProductTiles[] = {
     {16, 64, 0.24, /*exchanged=*/true, /*panels=*/2, /*cluster=*/2},
 };
 /// The same where sums go on in f32 after every tile: those and the accumulator are 192 registers at 128 by 192
-/// (docs/decisions/0039-sums-of-bytes.md).
-constexpr ProductTile kRestartedTiles[] = {{128, 192, 1.0}, {128, 128, 0.87}, {64, 128, 0.7}, {64, 64, 0.5}};
+/// (docs/decisions/0039-sums-of-bytes.md). A third group of waves has products under way while two add; two groups have
+/// them by pieces in turn, whose left factor is read once for each (docs/decisions/0048-turns-and-tiles.md).
+constexpr ProductTile kRestartedTiles[] = {
+    {192, 128, 1.0},
+    {128, 192, 0.98, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/2},
+    {128, 128, 0.81},
+    {64, 128, 0.7},
+    {64, 64, 0.5}};
 /// What a workgroup of a cluster has to sum, in iterations, before it is worth to meet the others.
 constexpr int64_t kIterationsToShare = 8;
 constexpr int64_t kRowBytes = 128;
+/// How much faster large tiles are where workgroups walk several of them (docs/decisions/0048-turns-and-tiles.md).
+constexpr double kWalking = 1.02;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
 
@@ -58,36 +69,19 @@ struct Product {
   Expr rows, columns, depth;
   /// Of the factors' elements, which are as wide as each other.
   DType lhs = DType::f16, rhs = DType::f16;
+  /// How many neighbours along the contracted dimension its factors keep side by side in memory, where a mapping says
+  /// so: channels of a pixel.
+  std::vector<Expr> runs = {};
 };
 
-using Bindings = std::map<std::string, int64_t>;
-
-Bindings bindingsOf(const CompileOptions &options) {
-  Bindings known;
-  for (const auto &[symbol, value] : options.subs)
-    if (std::optional<int64_t> number = value.constantValue(); number && symbol.isSymbol())
-      known[std::string(symbol.symbolName())] = *number;
-  return known;
-}
-
-/// Nothing where a symbol has none, or a division would leave a rest.
-std::optional<int64_t> valueOf(Expr expr, const Bindings &known) try {
-  sym::Substitution numbers;
-  for (sym::Expr symbol : sym::symbolsOf(expr))
-    if (auto found = known.find(std::string(symbol.symbolName())); found != known.end())
-      numbers.set(symbol, found->second);
-  return sym::simplify(sym::substitute(expr, numbers)).constantValue();
-} catch (const sym::ExprError &) {
-  return std::nullopt;
-}
-
-/// Whether the factor is a tile of a tensor that passes through shared memory as it is.
-bool isStaged(const Program &program, frontend::ValueId value) {
-  std::optional<uint32_t> op = program.values[value].op;
-  if (!op || program.ops[*op].kind != OpKind::read || program.ops[*op].firstDynamic < program.ops[*op].operands.size())
-    return false;
-  const frontend::Parameter &memory = program.parameters[program.ops[*op].memory];
-  return !memory.isAllocated && memory.space == shared;
+/// What the innermost index of the factor's memory counts up to before it begins again: `C` of `mod($index1, C)`.
+std::optional<Expr> runOf(const Program &program, frontend::ValueId value) {
+  const OpRecord &read = program.ops[*program.values[value].op];
+  if (!read.indices || read.indices->empty())
+    return std::nullopt;
+  Expr last = read.indices->back();
+  bool isRest = last.kind() == sym::Kind::mod && last.operand(0).isSymbol();
+  return isRest ? std::optional(last.operand(1)) : std::nullopt;
 }
 
 /// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
@@ -113,6 +107,9 @@ std::optional<Product> findProduct(const Program &program) {
   for (Expr dim : lhs.dims)
     if (std::find(acc.begin(), acc.end(), dim) == acc.end())
       product.depth = dim;
+  for (size_t factor : {0, 1})
+    if (std::optional<Expr> run = runOf(program, found->operands[factor]))
+      product.runs.push_back(*run);
   return product;
 }
 
@@ -155,45 +152,6 @@ std::optional<Chain> findChain(const Program &program) {
   return count > 1 ? chain : std::nullopt;
 }
 
-/// Values of open symbols for which constraints say what is wanted.
-class Solver {
-public:
-  Solver(const CompileOptions &options) : known(bindingsOf(options)) {
-    for (Expr symbol : options.dynamic)
-      dynamic.insert(std::string(symbol.symbolName()));
-  }
-
-  /// Makes `expr` that number: by what is bound, or by binding the one symbol of it that is open.
-  bool require(Expr expr, int64_t wanted) {
-    if (std::optional<int64_t> value = valueOf(expr, known))
-      return *value == wanted;
-    std::optional<std::string> open;
-    for (sym::Expr symbol : sym::symbolsOf(expr)) {
-      std::string name(symbol.symbolName());
-      if (known.contains(name))
-        continue;
-      if (open || dynamic.contains(name))
-        return false;
-      open = name;
-    }
-    for (int64_t value = 1; open && value <= 1024; ++value) {
-      known[*open] = value;
-      if (valueOf(expr, known) == wanted) {
-        bound[*open] = value;
-        return true;
-      }
-    }
-    return false;
-  }
-
-  const Bindings &found() const { return bound; }
-  std::optional<int64_t> sizeOf(Expr dim) const { return valueOf(dim, known); }
-
-private:
-  Bindings known, bound;
-  std::set<std::string> dynamic;
-};
-
 std::string instructionOf(int64_t columns, DType type) {
   std::string depth = type == DType::i8 ? "x32_I8" : bits(type) == 8 ? "x32_F8" : "x16_F16";
   return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
@@ -210,6 +168,23 @@ double roundsFilled(const Product &product, const ProductTile &tile, const Solve
   double inside =
       static_cast<double>(*m) * static_cast<double>(*n) / static_cast<double>(tiles * tile.rows * tile.columns);
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
+}
+
+/// The elements of the tile's rows of shared memory.
+int64_t wholeDepthOf(const ProductTile &tile, const Product &product) {
+  return tile.panels * kRowBytes * 8 / bits(product.lhs);
+}
+
+/// What an iteration takes of K: the tile's rows of shared memory, or as much of one as factors keep side by side, so
+/// that it is copied in boxes. Where they keep less than an instruction takes, nothing is to be gained.
+int64_t depthOf(const ProductTile &tile, const Product &product, const Solver &solver) {
+  int64_t whole = wholeDepthOf(tile, product), deep = whole;
+  const int64_t least = 32 * 8 / bits(product.lhs);
+  for (Expr run : product.runs)
+    if (std::optional<int64_t> count = solver.sizeOf(run); count && *count > 0)
+      while (deep >= least && *count % deep != 0)
+        deep /= 2;
+  return deep >= least ? deep : whole;
 }
 
 /// Whether the tile's workgroups are as many as were asked for; where nobody asked, several need much to sum.
@@ -231,7 +206,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!rows || !columns || !depth || !rowWaves)
     return std::nullopt;
   Solver solver(options);
-  int64_t deep = tile.panels * kRowBytes * 8 / bits(product.lhs);
+  int64_t deep = depthOf(tile, product, solver);
   constexpr int64_t perWave = 16;
   if (!solver.require(rows->tile, tile.rows) || !solver.require(columns->tile, tile.columns) ||
       !solver.require(depth->tile, deep) || !solver.require(rowWaves->tile, tile.exchanged ? tile.rows : perWave))
@@ -239,13 +214,13 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   // Columns on the instruction's rows have waves of their own.
   if (columnWaves ? !solver.require(columnWaves->tile, tile.exchanged ? perWave : tile.columns) : tile.exchanged)
     return std::nullopt;
-  if (!maySplit(tile, solver.sizeOf(product.depth), deep, options))
+  if (!maySplit(tile, solver.sizeOf(product.depth), wholeDepthOf(tile, product), options))
     return std::nullopt;
   double filled = roundsFilled(product, tile, solver, target);
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
-  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns, product.lhs);
+  choice.options.mma = instructionOf(tile.exchanged ? tile.rows : tile.columns / tile.pieces, product.lhs);
   choice.options.directCopies = true;
   // What a cluster exchanges comes back in whole rows.
   choice.options.stagedWrites = tile.cluster == 1;
@@ -261,6 +236,25 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
                std::to_string(std::lround(100 * filled)) + " % of whole rounds, relative speed " +
                std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * filled, std::move(choice));
+}
+
+/// Whether a compute unit has no room for a second workgroup: so many buffers has a ring of large tiles at least.
+bool fillsComputeUnit(const ProductTile &tile, const Target &target) {
+  constexpr int64_t buffers = 4;
+  return 2 * buffers * tile.panels * kRowBytes * (tile.rows + tile.columns) > target.sharedBytes;
+}
+
+/// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
+/// or where each has one.
+std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
+                                                          const ProductTile &tile, const Target &target) {
+  if (row.second.options.persistent > 0 || tile.cluster > 1 || !fillsComputeUnit(tile, target))
+    return std::nullopt;
+  std::pair<double, AutoChoice> walking = row;
+  walking.first *= kWalking;
+  walking.second.options.persistent = target.computeUnits;
+  walking.second.why += ", " + std::to_string(target.computeUnits) + " workgroups that walk them";
+  return walking;
 }
 
 /// The chain by this tile, if the constraints leave it open or say it.
@@ -325,8 +319,11 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
   if (target && product && isOpen)
     for (const ProductTile &tile : tilesFor(*product, *target, options.shortSums))
-      if (auto row = productBy(tile, *product, program, options, *target))
+      if (auto row = productBy(tile, *product, program, options, *target)) {
+        if (auto walking = persistently(*row, tile, *target))
+          rows.push_back(std::move(*walking));
         rows.push_back(std::move(*row));
+      }
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);
   if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
     for (const ChainTile &tile : kChainTiles)
@@ -336,6 +333,8 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   std::vector<AutoChoice> choices;
   for (auto &[score, choice] : rows)
     choices.push_back(std::move(choice));
+  if (std::vector<AutoChoice> streams = chooseRows(program, options); !streams.empty())
+    choices.insert(choices.end(), streams.begin(), streams.end());
   if (hasLoopWithProduct(program)) {
     choices.push_back({options, "the algorithm that the model finds fastest"});
     choices.back().options.schedule.name = sched::kFastest;

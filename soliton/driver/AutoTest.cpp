@@ -164,6 +164,43 @@ TEST(Auto, Clusters) {
   expectRight(options(100, 72, 1100), 100, 72, 1100);
 }
 
+/// y[M, F] = the windows of three samples of x[L, C] · w[F, 3·C]ᵀ, of which M are bound as an expression.
+Kernel windows() {
+  auto [M, F, K, L, C, BM, BF, BK, WM] = symbols<"M F K L C BM BF BK WM">();
+  Kernel kernel{"windows",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(F, BF, 1), TilingConstraint(K, BK),
+                 WaveConstraint(M, BM / WM), HardwareConstraint{}}};
+  auto x = kernel.memory("x", {L, C}, shared, f16), w = kernel.memory("w", {F, K}, shared, f16);
+  Expr m = IndexMapping::iterator(0), k = IndexMapping::iterator(1);
+  IndexMapping window{.num_iterators = 2,
+                      .inputs = {{L, m - 1 + sym::floordiv(k, C)}, {C, sym::mod(k, C)}},
+                      .outputs = {{M, m}, {K, k}}};
+  Value sum = kernel.iterate(K, kernel.fill({M, F}, f32, 0.0),
+                             [&](Value acc) { return mma(read(x, {.mapping = window}), read(w), acc); });
+  write(cast(sum, f16), kernel.memory("y", {M, F}, global, f16));
+  return kernel;
+}
+
+/// Sizes that are expressions of others count as the numbers that they are; an iteration takes no more of K than lies
+/// side by side.
+TEST(Auto, Windows) {
+  auto [M, F, K, L, C] = symbols<"M F K L C">();
+  for (auto [length, channels, filters, rows, columns, depth] : {std::tuple(132 * 128 * 4, 64, 256, 128, 256, 64),
+                                                                 {132 * 128 * 4, 96, 192, 128, 192, 32},
+                                                                 {132 * 128 * 4, 128, 64, 128, 64, 64},
+                                                                 {132 * 64, 80, 64, 64, 64, 16},
+                                                                 {132 * 64, 20, 64, 64, 64, 64},
+                                                                 // Short iterations are no reason to share K.
+                                                                 {64, 240, 4096, 64, 64, 16}}) {
+    CompileOptions said{.target = "sm_90a", .subs = {{M, L}, {K, 3 * C}, {L, length}, {C, channels}, {F, filters}}};
+    CompileOptions best = chooseAutomatically(windows(), said).front().options;
+    EXPECT_EQ(boundTo(best, "BM"), rows) << channels;
+    EXPECT_EQ(boundTo(best, "BF"), columns) << channels;
+    EXPECT_EQ(boundTo(best, "BK"), depth) << channels;
+    EXPECT_EQ(best.cluster, 1) << channels;
+  }
+}
+
 /// Few rows: the columns lie on the instruction's 64 rows, and the ring takes all that the compute unit has.
 TEST(Auto, FewRows) {
   for (auto [m, tile] : {std::pair(1, 16), {16, 16}, {17, 32}, {32, 32}, {33, 64}}) {

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/Persistent.h"
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
 #include "soliton/driver/Auto.h"
@@ -163,13 +164,17 @@ mlir::LogicalResult Compilation::translateToBinary(machine::KernelOp kernel, con
   wanted.keepLlvmIr = wants(Artefact::llvm);
   wanted.allowSpills = options.allowSpills;
   wanted.allowSerialization = options.allowSerialization;
+  wanted.workgroupsPerUnit = options.workgroupsPerUnit;
   bool amd = kind == rt::ImageKind::hsaco;
   sayProgress(amd ? "hsaco" : "ptx");
   mlir::FailureOr<backend::CodeObject> code =
       amd ? backend::compileToHsaco(kernel, target, wanted) : backend::compileToPtx(kernel, target, wanted);
   if (mlir::failed(code))
     return mlir::failure();
-  if (kind == rt::ImageKind::cubin && mlir::failed(backend::assembleCubin(*code, target, kernel.getLoc(), wanted)))
+  bool isAsked = kind == rt::ImageKind::ptx && options.askAssembler && backend::findPtxas();
+  if (isAsked && wants(Artefact::ptx)) // a text to be read, whatever is wrong with it
+    wanted.allowSpills = wanted.allowSerialization = true;
+  if ((kind == rt::ImageKind::cubin || isAsked) && mlir::failed(backend::assembleCubin(*code, kernel, target, wanted)))
     return mlir::failure();
   for (backend::Phase &phase : code->phases)
     result.phases.push_back({phase.name, phase.ms});
@@ -275,6 +280,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setWritesInBoxes(true);
   if (options.raster > 0)
     kernel.setRaster(options.raster);
+  if (options.persistent > 0)
+    kernel->setAttr(kPersistent, mlir::IntegerAttr::get(mlir::IntegerType::get(kernel.getContext(), 64), options.persistent));
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)
@@ -317,9 +324,22 @@ void Compilation::noteMissingVersion(std::string_view what) {
                        {}});
 }
 
+/// Whether so many workgroups could be in a compute unit at once.
+static mlir::LogicalResult checkRoom(wave::KernelOp kernel, const Geometry &geometry, int64_t workgroups) {
+  const Target &target = geometry.target();
+  int64_t room = target.simdsPerComputeUnit * target.maxWavesPerSimd, waves = geometry.waveCount();
+  if (workgroups >= 0 && workgroups <= room / waves)
+    return mlir::success();
+  return report(kernel.getLoc(), DiagId::NotSupportedHere).hint("ask for fewer, or for 0: as many as happen to fit")
+         << "`workgroupsPerUnit` asks for " << workgroups << " workgroups of " << waves
+         << (waves == 1 ? " wave" : " waves") << ", a compute unit of `" << target.name << "` has room for " << room
+         << " waves";
+}
+
 /// All passes and the back end, for the one kernel of a module.
 mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   sched::ScheduleRequest schedule = options.schedule;
+  schedule.workgroupsPerUnit = options.workgroupsPerUnit;
   schedule.reports = std::make_shared<std::vector<sched::LoopReport>>();
   formsMs = 0;
   mlir::LogicalResult transformed =
@@ -331,7 +351,8 @@ mlir::LogicalResult Compilation::compileOne(mlir::ModuleOp module) {
   result.phases.back().ms -= formsMs;
   wave::KernelOp kernel = *module.getOps<wave::KernelOp>().begin();
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
-  if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())))
+  if (mlir::failed(geometry) || mlir::failed(checkKind(kind, geometry->target(), kernel.getLoc())) ||
+      mlir::failed(checkRoom(kernel, *geometry, options.workgroupsPerUnit)))
     return mlir::failure();
   const Target &target = geometry->target();
   WholeKernel whole = makeWholeKernel(kernel, *geometry);

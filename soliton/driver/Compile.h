@@ -57,8 +57,13 @@ struct CompileOptions {
   /// Workgroups take the tiles of the first two dimensions of the grid in bands of so many along the first; 0: row by
   /// row.
   int64_t raster = 0;
+  /// A launch has no more workgroups than this; each of them takes several tiles, one after the other. 0: one each.
+  int64_t persistent = 0;
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
+  /// So many workgroups must have room in a compute unit's registers and shared memory at once, so that some compute
+  /// while others wait for memory; 0: as many as happen to.
+  int64_t workgroupsPerUnit = 0;
   /// The matrix instruction of every `mma` that names none, in place of the hardware constraint's; empty: as that says.
   std::string mma = {};
   /// Sums of 8-bit floats stay in the accumulator of matrix instructions that keep few bits of them: faster, and far
@@ -72,6 +77,8 @@ struct CompileOptions {
   /// Registers that do not fit and are spilled, and asynchronous matrix instructions that the assembler had to run one
   /// after another, are errors on NVIDIA unless these say otherwise.
   bool allowSpills = false, allowSerialization = false;
+  /// The assembler's verdict is asked for too, where there is one, when the image is text that a driver will assemble.
+  bool askAssembler = false;
   /// Judge every shared access by the bank model.
   bool countBankConflicts = false;
   /// Remarks among the warnings say which layouts were chosen, what they cost, and what came second.

@@ -1,5 +1,6 @@
 #include "soliton/driver/LaunchInfo.h"
 
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/runtime/Overlap.h"
 #include "soliton/schedule/WholeFacts.h"
@@ -196,6 +197,8 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
   for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
     to = exprs.convert(sym::simplify(size, geometry.factsAtLaunch()));
+  if (std::optional<int64_t> most = persistentWorkgroups(kernel))
+    image.grid[0] = exprs.convert(sym::simplify(sym::min(geometry.launchGrid()[0], *most), geometry.factsAtLaunch()));
   auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
   for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));
@@ -297,6 +300,9 @@ void addNeeds(rt::KernelImage &image, machine::KernelOp kernel) {
       spec.strides.push_back(launch.convert(stride));
     spec.box.assign(map.getBox().begin(), map.getBox().end());
     spec.swizzle = static_cast<uint32_t>(map.getSwizzle());
+    spec.lower.assign(map.getLower().begin(), map.getLower().end());
+    spec.upper.assign(map.getUpper().begin(), map.getUpper().end());
+    spec.steps.assign(map.getSteps().begin(), map.getSteps().end());
     if (spec.argument)
       image.arguments[*spec.argument].alignment =
           std::max(image.arguments[*spec.argument].alignment, rt::kTensorMapAlignment);

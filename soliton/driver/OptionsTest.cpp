@@ -56,6 +56,31 @@ TEST(ScheduleFileOption, PathThatCannotBeReadIsNamed) {
   expectIn(format(attempt.diagnostics), {"[schedule-file]", "`nowhere.schedule` cannot be read", "OptionsTest.cpp"});
 }
 
+/// Registers and rings of tiles leave room for as many workgroups as were asked for.
+TEST(Options, RoomForWorkgroups) {
+  CompileOptions options = optionsOf("");
+  options.target = "sm_90a";
+  options.schedule.name = "ring";
+  options.directCopies = true;
+  options.keep = {Artefact::ptx};
+  auto compiled = [&](int64_t workgroups) {
+    options.workgroupsPerUnit = workgroups;
+    return compileImage(product(), options, rt::ImageKind::ptx);
+  };
+  constexpr int64_t sharedBytes = 227 * 1024;
+  CompileAttempt open = compiled(0), four = compiled(4);
+  ASSERT_TRUE(open && four) << format(open.diagnostics) << format(four.diagnostics);
+  EXPECT_GT(4 * open.result->image.dynamicSharedBytes, sharedBytes);
+  EXPECT_LE(4 * four.result->image.dynamicSharedBytes, sharedBytes);
+  expectIn(open.result->artefacts.front().second, {".minnctapersm 1\n"});
+  expectIn(four.result->artefacts.front().second, {".minnctapersm 4\n"});
+  for (auto [wrong, said] : {std::pair(17, "asks for 17 workgroups of 4 waves"), {-1, "asks for -1 workgroups"}}) {
+    CompileAttempt attempt = compiled(wrong);
+    EXPECT_FALSE(attempt);
+    expectIn(format(attempt.diagnostics), {"[not-supported-here]", said, "room for 64 waves"});
+  }
+}
+
 TEST(Options, PassThatIsNoneIsRefusedWithTheNearest) {
   CompileOptions options = optionsOf("");
   options.printAfter = "wave-expand-tile";

@@ -1,6 +1,7 @@
 #include "soliton/driver/Oracle.h"
 
 #include "soliton/analysis/Access.h"
+#include "soliton/analysis/Persistent.h"
 #include "soliton/backend/emulator/Translate.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/runtime/Strided.h"
@@ -178,6 +179,8 @@ LogicalResult Oracle::prepare(KernelOp kernel) {
   target = &geometry->target();
   for (auto [to, size] : llvm::zip(grid, geometry->launchGrid()))
     to = static_cast<uint32_t>(evaluated(size, *geometry, symbols));
+  if (std::optional<int64_t> most = persistentWorkgroups(kernel))
+    grid[0] = std::min(grid[0], static_cast<uint32_t>(*most));
   // The program was traced before workgroups of a cluster share its tiles.
   grid[0] *= static_cast<uint32_t>(kernel.getCluster().value_or(1));
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {

@@ -37,6 +37,11 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
   kernel.addPass(createHoistInvariantsPass());
   kernel.addPass(createPromoteToSharedPass());
   kernel.addPass(createMaskAccessesPass());
+  // A schedule speaks of loops as the author wrote them; where there is none, those that run once need not be there.
+  if (schedule.isNone()) {
+    kernel.addPass(createDissolveLoopsPass());
+    kernel.addPass(mlir::createCSEPass());
+  }
   kernel.addPass(createCombineLatePass());
   kernel.addPass(createPlanMovementPass());
   kernel.addPass(mlir::createCSEPass());
@@ -50,6 +55,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
 
   // When things happen: `Scheduled`.
   kernel.addPass(createScheduleLoopsPass(schedule));
+  kernel.addPass(createSplitLoopsPass());
 }
 
 void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {

@@ -163,11 +163,14 @@ std::string take(CompileOptions &options, const std::string &name, const std::st
     if (!options.mma.empty() && options.mma != kind)
       return contradiction(name, options.mma, value);
     options.mma = kind;
-  } else if (name == "raster") {
-    std::optional<int64_t> bands = numberIn(value);
-    if (!bands || (options.raster != 0 && options.raster != *bands))
-      return contradiction(name, std::to_string(options.raster), value);
-    options.raster = *bands;
+  } else if (name == "swizzle")
+    options.schedule.placement.swizzle = value == "on";
+  else if (name == "raster" || name == "cluster") {
+    int64_t &said = name == "raster" ? options.raster : options.cluster;
+    std::optional<int64_t> tuned = numberIn(value);
+    if (!tuned || (said != 0 && said != *tuned))
+      return contradiction(name, std::to_string(said), value);
+    said = *tuned;
   } else
     return bindSymbol(options, name, value);
   return {};

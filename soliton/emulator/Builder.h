@@ -167,9 +167,10 @@ public:
   void copyAsync(uint32_t bytes, const At &from, const At &to, CounterKind counter, bool laneOrder, Value mask = {},
                  bool zeroFill = false, bool clamp = false);
   /// The box at `coordinates` (innermost first) into shared memory; counts its bytes on the mbarrier.
-  /// `multicast`: a bit for each workgroup of the cluster that gets it, instead of this one.
+  /// `multicast`: a bit for each workgroup of the cluster that gets it, instead of this one. `offsets`: how far what is
+  /// copied lies from each pixel, along the dimensions of the map that have corners.
   void copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier,
-                    Value multicast = {});
+                    Value multicast = {}, const std::vector<Value> &offsets = {});
   void copyTileStore(uint32_t map, const std::vector<Value> &coordinates, const At &tile, bool add = false);
   Value loadMatrix(uint32_t kind, DType type, const At &rows);
   void storeMatrix(uint32_t kind, Value value, const At &rows);

@@ -94,8 +94,10 @@ static std::vector<uint32_t> slotsOf(const std::vector<Value> &values) {
 }
 
 void Builder::copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, const At &tile, const At &mbarrier,
-                           Value multicast) {
-  uint32_t target = address(tile), barrier = address(mbarrier), start = poolOf(slotsOf(coordinates));
+                           Value multicast, const std::vector<Value> &offsets) {
+  std::vector<uint32_t> places = slotsOf(coordinates), further = slotsOf(offsets);
+  places.insert(places.end(), further.begin(), further.end());
+  uint32_t target = address(tile), barrier = address(mbarrier), start = poolOf(places);
   Instr &instr = emit(Op::CopyTile);
   instr.sub = static_cast<uint8_t>(TileOp::Load);
   instr.src[0] = multicast.slot;
@@ -103,7 +105,7 @@ void Builder::copyTileLoad(uint32_t map, const std::vector<Value> &coordinates, 
   instr.index = target;
   instr.index2 = barrier;
   instr.pool = start;
-  instr.poolCount = static_cast<uint32_t>(coordinates.size());
+  instr.poolCount = static_cast<uint32_t>(places.size());
 }
 
 void Builder::copyTileStore(uint32_t map, const std::vector<Value> &coordinates, const At &tile, bool add) {

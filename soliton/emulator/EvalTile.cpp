@@ -2,13 +2,15 @@
 //
 // A box of up to five dimensions between a strided tensor and a dense shared tile, one row of the innermost dimension
 // at a time. With a swizzle of span s, byte a of the block is stored at a ^ ((a >> 3) & (s - 16)). A load counts its
-// whole box on the mbarrier, also what lies outside of the tensor and reads as zero.
+// whole box on the mbarrier, also what lies outside of the tensor and reads as zero. Of a map with corners the rows are
+// pixels: windows of a filter at the same place of each, from left to right, from row to row, from image to image.
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Wave.h"
 
 #include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 namespace soliton::emu {
@@ -33,18 +35,44 @@ struct Row {
   uint32_t shared = 0;
 };
 
+/// Where the rows of a box lie along the outer dimensions, one after the other.
+class RowPlaces {
+public:
+  RowPlaces(const TensorMap &map, const PendingTile &tile) : map(map), tile(tile), place(tile.start) {}
+
+  int64_t at(uint32_t d) const { return place[d] + (d <= map.corners ? tile.offset[d - 1] : 0); }
+
+  void advance() {
+    for (uint32_t d = 1; d < map.rank; ++d) {
+      bool isPixel = d <= map.corners;
+      place[d] += isPixel ? map.step[d - 1] : 1;
+      int64_t end = isPixel           ? tile.size[d] + map.upper[d - 1]
+                    : map.corners > 0 ? INT64_MAX // images go on beyond the last one, where all is zero
+                                      : tile.start[d] + map.box[d];
+      if (place[d] < end)
+        return;
+      place[d] = isPixel ? map.lower[d - 1] : tile.start[d];
+    }
+  }
+
+private:
+  const TensorMap &map;
+  const PendingTile &tile;
+  std::array<int64_t, 5> place;
+};
+
 /// Calls `each(row)` for every row of the box.
 template <typename F>
 void forRows(const TensorMap &map, const PendingTile &tile, F each) {
   uint32_t rowBytes = map.box[0] * elementBytes(map);
-  std::array<uint32_t, 5> index{};
-  for (uint32_t number = 0; number < boxBytes(map) / rowBytes; ++number) {
+  RowPlaces places(map, tile);
+  for (uint32_t number = 0; number < boxBytes(map) / rowBytes; ++number, places.advance()) {
     Row row;
     row.shared = tile.shared + number * rowBytes;
     row.offset = tile.base;
     bool exists = true;
     for (uint32_t d = 1; d < map.rank; ++d) {
-      int64_t at = tile.start[d] + index[d];
+      int64_t at = places.at(d);
       exists &= at >= 0 && at < tile.size[d];
       row.offset += static_cast<__int128>(at) * tile.stride[d];
     }
@@ -54,8 +82,6 @@ void forRows(const TensorMap &map, const PendingTile &tile, F each) {
     row.last = exists ? static_cast<uint32_t>(std::max(first, last)) : row.first;
     row.offset += static_cast<__int128>(tile.start[0] + first) * tile.stride[0];
     each(row);
-    for (uint32_t d = 1; d < map.rank && ++index[d] == map.box[d]; ++d)
-      index[d] = 0;
   }
 }
 
@@ -111,6 +137,8 @@ PendingTile tileOf(Wave &wave, const Instr &instr, const TensorMap &map) {
     tile.size[d] = valueOf(wave, map.size[d]);
     tile.stride[d] = d == 0 ? elementBytes(map) : valueOf(wave, map.stride[d]);
   }
+  for (uint32_t d = 0; d < map.corners; ++d)
+    tile.offset[d] = wave.uniformInt(wave.program.pool[instr.pool + map.rank + d]);
   return tile;
 }
 
@@ -134,10 +162,32 @@ void judgePlace(Wave &wave, const Instr &instr, const TensorMap &map, const Pend
              "pad the rows of the tensor", tile.stride[d]);
 }
 
+/// What nobody says the engine does: a first place that is no pixel of the map, an offset that its bits do not hold.
+void judgePixel(Wave &wave, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
+  std::string who = wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
+                    wave.group.reporter.waveName(wave.index);
+  for (uint32_t d = 0; d < map.corners; ++d) {
+    int64_t first = tile.start[d + 1], last = tile.size[d + 1] - 1 + map.upper[d];
+    std::string along = " along dimension " + std::to_string(d + 1);
+    if (first < map.lower[d] || first > last || (first - map.lower[d]) % map.step[d] != 0)
+      wave.report(instr, FindingKind::OutOfBounds,
+                  who + " begins at " + std::to_string(first) + along +
+                      ", expected a pixel: " + std::to_string(map.lower[d]) + " to " + std::to_string(last) +
+                      " in steps of " + std::to_string(map.step[d]),
+                  "make the coordinates those of a pixel between the corners", Finding::kNone, first);
+    if (tile.offset[d] < 0 || tile.offset[d] >= int64_t(1) << cornerBits(map.corners))
+      wave.report(instr, FindingKind::OutOfBounds,
+                  who + " is off by " + std::to_string(tile.offset[d]) + along + ", expected 0 to " +
+                      std::to_string((int64_t(1) << cornerBits(map.corners)) - 1),
+                  "move the lower corner", Finding::kNone, tile.offset[d]);
+  }
+}
+
 void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
   Workgroup &group = wave.group;
   bool isLoad = instr.sub == uint8_t(TileOp::Load);
   judgePlace(wave, instr, map, tile);
+  judgePixel(wave, instr, map, tile);
   if (tile.shared % 128 != 0)
     wave.report(instr, FindingKind::Misaligned,
                 group.reporter.nameOf(wave.instruction(instr)) + " at shared byte " + std::to_string(tile.shared) +

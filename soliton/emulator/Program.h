@@ -76,8 +76,8 @@ enum class Op : uint8_t {
   CopyAsync,    ///< imm bytes a lane from addresses[index] to addresses[index2]; src0 = (mask); sub = Counter; flags =
                 ///< kZeroFill | kLaneOrder
   CopyTile,     ///< sub = TileOp; maps[imm]; addresses[index] = shared tile; addresses[index2] = mbarrier (loads);
-                ///< pool = coordinate slots, innermost first; src0 = (uniform i32: a bit per workgroup of the cluster
-                ///< that gets a load)
+                ///< pool = coordinate slots, innermost first, then of offsets for a map with corners; src0 = (uniform
+                ///< i32: a bit per workgroup of the cluster that gets a load)
   LoadMatrix,   ///< dst = matrixKinds[imm] at the per-lane row addresses addresses[index]
   StoreMatrix,  ///< matrixKinds[imm] at addresses[index] = src1
   Mma,          ///< dst = mmaKinds[imm](a = src0, b = src1, acc = src2); pool = {scale a, scale b} slots where scaled
@@ -402,6 +402,11 @@ struct Quantity {
 
 /// What a copy_tile moves: a box of a strided tensor, innermost dimension first. Elements outside the tensor read as
 /// zero and are not written. `swizzle` ∈ {0, 32, 64, 128} exchanges 16-byte chunks of the shared tile.
+///
+/// With `corners`, the tensor is one of images: channels, the places of a pixel, images. The box is box[0] channels of
+/// box[1] pixels that follow each other, from `lower` in steps as far as size - 1 + `upper` along each dimension
+/// between the first and the last, then on in the next row and image; what is copied of each lies a copy's offsets
+/// further on.
 struct TensorMap {
   std::string name;
   /// The buffer it lies in, and how many bytes behind its start.
@@ -414,9 +419,17 @@ struct TensorMap {
   /// Bytes from one index to the next; stride[0] is the element size.
   std::array<Quantity, 5> stride{};
   std::array<uint32_t, 5> box{};
+  /// How many dimensions have corners: none, or all but two.
+  uint32_t corners = 0;
+  std::array<int32_t, 3> lower{}, upper{}, step{};
 
   bool operator==(const TensorMap &) const = default;
 };
+
+/// Bits of a corner, and of an offset, of a map in which so many dimensions have corners.
+inline uint32_t cornerBits(uint32_t corners) {
+  return corners == 1 ? 16 : corners == 2 ? 8 : 5;
+}
 
 /// A matrix operand in shared memory, as an mma_async descriptor says it: `address` of its start, the two byte
 /// distances, and the swizzle span. kMajor: k is contiguous.

@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 6;
+constexpr uint32_t kVersion = 7;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {
@@ -118,6 +118,9 @@ void visit(Stream &s, TensorMap &m) {
   scalars(s, m.argument, m.offset.value, m.offset.slot, m.type, m.rank, m.swizzle);
   for (size_t i = 0; i < 5; ++i)
     scalars(s, m.size[i].value, m.size[i].slot, m.stride[i].value, m.stride[i].slot, m.box[i]);
+  scalars(s, m.corners);
+  for (size_t i = 0; i < 3; ++i)
+    scalars(s, m.lower[i], m.upper[i], m.step[i]);
 }
 
 template <typename Stream>
@@ -144,7 +147,7 @@ void visit(Stream &s, Program &p) {
   s.list(p.addresses, 28, [&](Address &a) { scalars(s, a.region, a.lane, a.uniform, a.base, a.limit, a.immediate); });
   s.list(p.mmaKinds, 74, [&](MmaKind &k) { visit(s, k); });
   s.list(p.matrixKinds, 24, [&](MatrixKind &k) { visit(s, k); });
-  s.list(p.maps, 165, [&](TensorMap &m) { visit(s, m); });
+  s.list(p.maps, 205, [&](TensorMap &m) { visit(s, m); });
   s.list(p.tiles, 17,
          [&](SharedTile &t) { scalars(s, t.address, t.leadingBytes, t.strideBytes, t.swizzle, t.kMajor); });
   s.list(p.places, 16, [&](Origin &o) {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <tuple>
 
 using namespace soliton;
 using namespace soliton::emu;
@@ -60,6 +61,95 @@ TEST(Tile, LoadFillsZerosOutsideAndSwizzles) {
             EXPECT_EQ(box[size_t(r * 8 + chunk * 4 + c % 4)], inside ? float((y + r) * 20 + x + c + 1) : 0.0f);
           }
       }
+}
+
+/// Images of 4 channels and `columns` x `rows` pixels of f32, of which four channels are copied at a time.
+struct Pixels {
+  int64_t columns, rows, images;
+  /// Along columns and rows.
+  std::array<int32_t, 2> lower, upper, step;
+  /// The first pixel's column, row and image, and what is off it.
+  std::array<int64_t, 3> first;
+  std::array<int64_t, 2> offset;
+};
+
+constexpr uint32_t kPixels = 32;
+
+Result copyPixels(const Pixels &p, bool late, std::vector<float> &output) {
+  Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 1024 + 8, .rules = kRules});
+  b.buffer("in");
+  uint32_t out = b.buffer("out"), tile = b.shared("tile", 0, 1024);
+  At mbarrier{.region = b.shared("mbarrier", 1024, 8)};
+  TensorMap map{.name = "map", .argument = 0, .type = DType::f32, .rank = 4};
+  map.size = {Quantity{4}, Quantity{p.columns}, Quantity{p.rows}, Quantity{p.images}};
+  map.stride = {Quantity{4}, Quantity{16}, Quantity{16 * p.columns}, Quantity{16 * p.columns * p.rows}};
+  map.box = {4, kPixels, 1, 1};
+  map.corners = 2;
+  for (size_t d = 0; d < 2; ++d)
+    std::tie(map.lower[d], map.upper[d], map.step[d]) = std::tie(p.lower[d], p.upper[d], p.step[d]);
+  uint32_t number = b.tensorMap(map);
+  auto constant = [&](int64_t value) { return b.constant(DType::i32, value); };
+  b.mbarrierInit(mbarrier, 1);
+  b.mbarrierExpect(mbarrier, 16 * kPixels);
+  b.copyTileLoad(number, {constant(0), constant(p.first[0]), constant(p.first[1]), constant(p.first[2])},
+                 {.region = tile}, mbarrier, {}, {constant(p.offset[0]), constant(p.offset[1])});
+  b.mbarrierWait(mbarrier, constant(0));
+  Value at = b.mul(b.id(IdKind::Lane), constant(16));
+  b.store(b.load(DType::f32, 4, {.region = tile, .lane = at}), {.region = out, .lane = at});
+  std::vector<float> input(static_cast<size_t>(4 * p.columns * p.rows * p.images));
+  std::iota(input.begin(), input.end(), 1.0f);
+  output.assign(4 * kPixels, -1.0f);
+  return run(b.finish(), {.buffers = {{input.data(), input.size() * 4}, {output.data(), output.size() * 4}},
+                          .checks = true,
+                          .adversarial = late});
+}
+
+TEST(Tile, PixelsGoOnInTheNextRowAndImage) {
+  for (bool late : {false, true})
+    for (const Pixels &p : {Pixels{5, 3, 4, {-1, -1}, {-1, -1}, {1, 1}, {-1, -1, 0}, {0, 0}},
+                            {5, 3, 4, {-1, -1}, {-1, -1}, {1, 1}, {2, 0, 1}, {2, 1}},
+                            {7, 6, 3, {-2, -1}, {0, -1}, {2, 3}, {0, 2, 2}, {3, 0}},
+                            {2, 2, 9, {-2, -2}, {-1, -2}, {1, 1}, {-1, -1, 0}, {4, 4}},
+                            {4, 4, 1, {0, 0}, {0, 0}, {1, 1}, {0, 0, 0}, {0, 0}}}) {
+      std::vector<float> output;
+      Result r = copyPixels(p, late, output);
+      EXPECT_TRUE(r.ok()) << format(r);
+      int64_t column = p.first[0], row = p.first[1], image = p.first[2];
+      for (size_t i = 0; i < kPixels; ++i) {
+        int64_t x = column + p.offset[0], y = row + p.offset[1];
+        bool inside = x >= 0 && x < p.columns && y >= 0 && y < p.rows && image < p.images;
+        for (int64_t c = 0; c < 4; ++c)
+          ASSERT_EQ(output[4 * i + static_cast<size_t>(c)],
+                    inside ? float(4 * ((image * p.rows + y) * p.columns + x) + c + 1) : 0.0f)
+              << i << " " << c;
+        column += p.step[0];
+        if (column <= p.columns - 1 + p.upper[0])
+          continue;
+        column = p.lower[0];
+        row += p.step[1];
+        if (row <= p.rows - 1 + p.upper[1])
+          continue;
+        row = p.lower[1];
+        ++image;
+      }
+    }
+}
+
+TEST(Tile, PixelsThatNobodyCanAskFor) {
+  std::vector<float> output;
+  auto finds = [&](const Pixels &p, const char *said) {
+    Result r = copyPixels(p, false, output);
+    ASSERT_EQ(kindsOf(r), std::vector{FindingKind::OutOfBounds}) << format(r);
+    EXPECT_NE(r.findings[0].message.find(said), std::string::npos) << format(r);
+  };
+  finds({5, 3, 4, {-1, -1}, {-1, -1}, {1, 1}, {4, 0, 0}, {0, 0}},
+        "begins at 4 along dimension 1, expected a pixel: -1 to 3 in steps of 1");
+  finds({7, 6, 3, {-2, -1}, {0, -1}, {2, 3}, {0, 1, 0}, {0, 0}},
+        "begins at 1 along dimension 2, expected a pixel: -1 to 4 in steps of 3");
+  finds({5, 3, 4, {-1, -1}, {-1, -1}, {1, 1}, {-1, -1, 0}, {0, -1}},
+        "is off by -1 along dimension 2, expected 0 to 255");
+  EXPECT_THROW(copyPixels({5, 3, 4, {-200, 0}, {0, 0}, {1, 1}, {0, 0, 0}, {0, 0}}, false, output), ProgramError);
+  EXPECT_THROW(copyPixels({5, 3, 4, {0, 0}, {0, 0}, {1, 9}, {0, 0, 0}, {0, 0}}, false, output), ProgramError);
 }
 
 TEST(Tile, OneLaneIssuesACopy) {

@@ -361,7 +361,9 @@ private:
       uniformShared(instr.index2);
     if (!problem.empty())
       return;
-    require(instr.poolCount == program.maps[size_t(instr.imm)].rank, "needs one coordinate per dimension");
+    const TensorMap &map = program.maps[size_t(instr.imm)];
+    require(instr.poolCount == map.rank + map.corners, "needs one coordinate per dimension, and one offset per corner");
+    require(map.corners == 0 || instr.sub == uint8_t(TileOp::Load), "only loads take maps with corners");
     for (Slot s : pool(instr))
       uniformScalar(s, DType::i32, "coordinates have to be uniform i32");
     require(instr.src[0] == kNoSlot || instr.sub == uint8_t(TileOp::Load), "only loads go to several workgroups");

@@ -164,6 +164,22 @@ bool isQuantity(const Program &p, const Quantity &q) {
   return q.slot < p.slots.size() && p.slots[q.slot] == SlotInfo{DType::i64, 1, true};
 }
 
+/// What is wrong with the corners of a map of images.
+std::string checkCorners(const TensorMap &map) {
+  if (map.corners == 0)
+    return {};
+  if (map.corners > 3 || map.corners + 2 != map.rank)
+    return std::to_string(map.corners) + " corners of " + std::to_string(map.rank) + " dimensions, expected two less";
+  int32_t most = int32_t(1) << (cornerBits(map.corners) - 1);
+  for (uint32_t i = 0; i < map.corners; ++i) {
+    if (std::min(map.lower[i], map.upper[i]) < -most || std::max(map.lower[i], map.upper[i]) >= most)
+      return "a corner outside of " + std::to_string(-most) + " to " + std::to_string(most - 1);
+    if (map.step[i] < 1 || map.step[i] > 8)
+      return "a step of " + std::to_string(map.step[i]) + ", expected 1 to 8";
+  }
+  return {};
+}
+
 std::string checkMap(const Program &p, const TensorMap &map) {
   std::string where = "tensor map `" + map.name + "`: ";
   if (map.rank < 1 || map.rank > 5 || map.argument >= p.numBuffers)
@@ -174,14 +190,17 @@ std::string checkMap(const Program &p, const TensorMap &map) {
     return where + "a swizzle of " + std::to_string(map.swizzle) + " bytes, expected 0, 32, 64 or 128";
   uint64_t bytes = uint64_t(bits(map.type)) / 8;
   for (uint32_t i = 0; i < map.rank; ++i) {
-    if (map.box[i] < 1 || map.box[i] > 256)
-      return where + "a box of " + std::to_string(map.box[i]) + ", expected 1 to 256";
+    uint32_t most = map.corners == 0 || i == 0 ? 256 : i == 1 ? 1024 : 1;
+    if (map.box[i] < 1 || map.box[i] > most)
+      return where + "a box of " + std::to_string(map.box[i]) + ", expected 1 to " + std::to_string(most);
     bytes *= map.box[i];
     if (!isQuantity(p, map.size[i]) || !isQuantity(p, map.stride[i]))
       return where + "a size or stride is not one";
   }
   if (!isQuantity(p, map.offset))
     return where + "its offset is not one";
+  if (std::string problem = checkCorners(map); !problem.empty())
+    return where + problem;
   if (map.box[0] * uint64_t(bits(map.type)) / 8 % 16 != 0)
     return where + "the rows of its box are no multiple of 16 bytes";
   if (bytes > kMaxTable)

@@ -98,6 +98,8 @@ struct PendingTile {
   uint32_t instruction = 0;
   uint32_t access = 0;
   std::array<int64_t, 5> start{};
+  /// Along the dimensions that have corners: how far what is copied lies from its pixel.
+  std::array<int64_t, 3> offset{};
   /// The tensor as its map has it when the copy is issued: extents, bytes between neighbours, its first byte.
   std::array<int64_t, 5> size{}, stride{};
   int64_t base = 0;

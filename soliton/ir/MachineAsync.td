@@ -15,27 +15,32 @@ def Machine_CopyTileOp : Machine_Op<"copy_tile", [AttrSizedOperandSegments, Memo
     wrote to shared memory by other means has to be made known to it by `fence shared_async`.
     `multicast`, if there, has a bit for each workgroup of the cluster: the box goes to the same place in the shared block of each whose
     bit is set, and completes bytes of the mbarrier at the same place there.
+    `offsets`, of a map with corners: the coordinates are those of the first pixel, and what is copied of each lies this much further on,
+    along the dimensions that have corners. A pixel of a filter that is off the image is zeros.
     `destination` is a multiple of 128 bytes, and the first coordinate one of 16 bytes: the hardware faults otherwise.
 
     Constraints:
       * (C1) `map` is a parameter of the kernel, and has as many dimensions as there are coordinates.
       * (C2) where there is `multicast`, the kernel has clusters.
+      * (C3) there are as many `offsets` as the map has lower corners.
 
     Example:
     ```mlir
     machine.copy_tile %map [%k, %m], [%destination], %mbarrier
     machine.copy_tile %map [%k, %m], [%destination], %mbarrier multicast %mask
+    machine.copy_tile %map [%c, %w, %h, %n], [%destination], %mbarrier offsets [%s, %r]
     ```
   }];
   let arguments = (ins Machine_MapType:$map, Variadic<I32>:$coordinates, I32:$destination, I32:$mbarrier,
-                       Optional<I32>:$multicast);
+                       Variadic<I32>:$offsets, Optional<I32>:$multicast);
   let builders = [
-    OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coordinates, "::mlir::Value":$destination, "::mlir::Value":$mbarrier), [{
-      build($_builder, $_state, map, coordinates, destination, mbarrier, ::mlir::Value());
+    OpBuilder<(ins "::mlir::Value":$map, "::mlir::ValueRange":$coordinates, "::mlir::Value":$destination, "::mlir::Value":$mbarrier,
+                   CArg<"::mlir::ValueRange", "{}">:$offsets), [{
+      build($_builder, $_state, map, coordinates, destination, mbarrier, offsets, ::mlir::Value());
     }]>
   ];
-  let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $destination `]` `,` $mbarrier (`multicast` $multicast^)? attr-dict";
-  let hasVerifier = 1; // copy_tile_c1, copy_tile_c2
+  let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $destination `]` `,` $mbarrier (`offsets` `[` $offsets^ `]`)? (`multicast` $multicast^)? attr-dict";
+  let hasVerifier = 1; // copy_tile_c1, copy_tile_c2, copy_tile_c3
 }
 
 def Machine_StoreTileOp : Machine_Op<"store_tile", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -51,6 +56,7 @@ def Machine_StoreTileOp : Machine_Op<"store_tile", [MemoryEffects<[MemRead, MemW
     Constraints:
       * (C1) `map` is a parameter of the kernel, and has as many dimensions as there are coordinates.
       * (C2) what is added are integers of 32 or 64 bits, or floats of 16 or 32.
+      * (C3) the map has no corners.
 
     Example:
     ```mlir
@@ -60,7 +66,7 @@ def Machine_StoreTileOp : Machine_Op<"store_tile", [MemoryEffects<[MemRead, MemW
   }];
   let arguments = (ins Machine_MapType:$map, Variadic<I32>:$coordinates, I32:$source, UnitAttr:$add);
   let assemblyFormat = "$map `[` $coordinates `]` `,` `[` $source `]` attr-dict";
-  let hasVerifier = 1; // store_tile_c1, store_tile_c2
+  let hasVerifier = 1; // store_tile_c1, store_tile_c2, store_tile_c3
 }
 
 //===-- Matrices in shared memory ---------------------------------------------------------------------------------===//

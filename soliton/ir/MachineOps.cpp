@@ -206,8 +206,13 @@ static llvm::LogicalResult verifyCluster(mlir::Operation *op) {
 }
 
 llvm::LogicalResult CopyTileOp::verify() {
-  if (!verifyMap(*this, getMap(), getCoordinates().size()))
+  TensorMapAttr map = verifyMap(*this, getMap(), getCoordinates().size());
+  if (!map)
     return mlir::failure();
+  // copy_tile_c3
+  if (getOffsets().size() != map.getLower().size())
+    return emitOpError() << "has " << getOffsets().size() << " offsets, expected one for each of the "
+                         << map.getLower().size() << " corners of its map";
   return getMulticast() ? verifyCluster(*this) : mlir::success();
 }
 
@@ -215,6 +220,9 @@ llvm::LogicalResult StoreTileOp::verify() {
   TensorMapAttr map = verifyMap(*this, getMap(), getCoordinates().size());
   if (!map)
     return mlir::failure();
+  // store_tile_c3
+  if (map.hasCorners())
+    return emitOpError() << "has a map with corners, which only copies to shared memory take";
   // store_tile_c2
   mlir::Type element = map.getElement();
   bool isAdded =

@@ -35,29 +35,44 @@ def Machine_TensorMapAttr : AttrDef<Machine_Dialect, "TensorMap"> {
     lie densely in shared memory, innermost first, where chunks of 16 bytes change places within `swizzle` bytes: bits 4 … of
     an address are exchanged by bits 7 … of it.
 
+    With corners, a map of images: the innermost dimension is that of channels, the outermost that of images, those between them are
+    the places of a pixel. A copy then moves `box[0]` channels of `box[1]` pixels that follow each other: along a dimension they begin at
+    `lower`, advance by `steps` while they are at most `size - 1 + upper`, and go on in the next row and the next image. So windows of
+    a filter come as rows of a matrix; a copy says by how much it is off them (`machine.copy_tile`).
+
     Constraints:
-      * (C1) there are one to five sizes, one stride less, and as many extents of the box.
+      * (C1) there are one to five sizes, one stride less, and as many extents of the box; two extents where there are corners.
       * (C2) elements are integers or floats of 8, 16, 32 or 64 bits.
-      * (C3) the box has 1 to 256 elements along each dimension, and a multiple of 16 bytes along the innermost.
+      * (C3) the box has 1 to 256 elements along each dimension, up to 1024 pixels, and a multiple of 16 bytes along the innermost.
       * (C4) `swizzle` is 0, 32, 64 or 128; the box's rows are no longer than it, unless it is 0.
       * (C5) where they are numbers, sizes are 0 to 2^32, strides multiples of 16 below 2^40, the offset a multiple of 16.
+      * (C6) where there are corners, there are three to five sizes, and a lower and an upper corner and a step for each but the first and
+        the last. Corners have 16, 8 or 5 bits, for one, two or three of them; steps are 1 to 8.
 
     Example:
     ```mlir
     #machine.tensor_map<argument = 0, element = f16, sizes = ["K", "M"], strides = ["2*K"], box = [64, 128], swizzle = 128>
     #machine.tensor_map<argument = 1, element = f32, sizes = [1024], box = [32], offset = "4*M">
+    #machine.tensor_map<argument = 0, element = f16, sizes = [512, 28, 28, "B"], strides = [1024, 28672, 802816], box = [64, 128],
+                        lower = [-1, -1], upper = [-1, -1], steps = [1, 1], swizzle = 128>
     ```
   }];
   let parameters = (ins "int64_t":$argument, "::mlir::Type":$element, ArrayRefParameter<"::soliton::sym::Expr">:$sizes,
                         OptionalArrayRefParameter<"::soliton::sym::Expr">:$strides, ArrayRefParameter<"int64_t">:$box,
-                        "int64_t":$swizzle, "::soliton::sym::Expr":$offset);
+                        "int64_t":$swizzle, "::soliton::sym::Expr":$offset, OptionalArrayRefParameter<"int64_t">:$lower,
+                        OptionalArrayRefParameter<"int64_t">:$upper, OptionalArrayRefParameter<"int64_t">:$steps);
   let hasCustomAssemblyFormat = 1;
-  let genVerifyDecl = 1; // tensor_map_c1, tensor_map_c2, tensor_map_c3, tensor_map_c4, tensor_map_c5
+  let genVerifyDecl = 1; // tensor_map_c1, tensor_map_c2, tensor_map_c3, tensor_map_c4, tensor_map_c5, tensor_map_c6
   let extraClassDeclaration = [{
     size_t rank() const { return getSizes().size(); }
     int64_t elementBytes() const { return getElement().getIntOrFloatBitWidth() / 8; }
     /// What one copy moves and counts on its mbarrier, also where the box leaves the tensor.
     int64_t boxBytes() const;
+    /// Whether it is one of images, whose boxes are pixels that follow each other.
+    bool hasCorners() const { return !getLower().empty(); }
+    /// The bits of a corner, and of what a copy is off by, where so many dimensions are places of a pixel.
+    static int64_t cornerBits(size_t dims) { return dims == 1 ? 16 : dims == 2 ? 8 : 5; }
+    static constexpr int64_t kMaxStep = 8;
   }];
 }
 def Machine_TensorMapArrayAttr : TypedArrayAttrBase<Machine_TensorMapAttr, "list of tensor maps">;

@@ -189,6 +189,44 @@ def Wave_WaitOp : Wave_TimeOp<"wait"> {
   let hasVerifier = 1; // wait_c1
 }
 
+def Wave_ReleaseOp : Wave_TimeOp<"release"> {
+  let summary = "this wave is done with what it has waited for so far, and goes on";
+  let description = [{
+    Half of a barrier: a wave says that it has come here, and waits for nobody. Copies of boxes, which one lane of the first wave has made
+    for the workgroup, hear of it by `await`: the shared memory that all waves are done with they may fill again. Every wave executes the
+    same releases, in the same order.
+
+    Example:
+    ```mlir
+    wave.wait mma, 1
+    wave.release
+    wave.await 0
+    wave.copy %k, %s {boxed, ...}
+    ```
+  }];
+  let arguments = (ins OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "attr-dict";
+}
+
+def Wave_AwaitOp : Wave_TimeOp<"await"> {
+  let summary = "until all waves have come to all but the last `count` releases";
+  let description = [{
+    Only the wave that has boxes copied waits: what it has copied behind this comes behind all that any wave had completed at those of its
+    own releases that are older than the last `count`. Other waves go on.
+
+    Constraints:
+      * (C1) `count` is not negative and fits 32 bits.
+
+    Example:
+    ```mlir
+    wave.await 1
+    ```
+  }];
+  let arguments = (ins I64Attr:$count, OptionalAttr<StrArrayAttr>:$tags);
+  let assemblyFormat = "$count attr-dict";
+  let hasVerifier = 1; // await_c1
+}
+
 def Wave_PriorityOp : Wave_TimeOp<"priority"> {
   let summary = "this wave's issue priority from here on";
   let description = [{

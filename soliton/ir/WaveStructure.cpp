@@ -287,6 +287,10 @@ llvm::LogicalResult WaitOp::verify() {
   return verifyRange(*this, "count", getCount(), INT32_MAX); // wait_c1
 }
 
+llvm::LogicalResult AwaitOp::verify() {
+  return verifyRange(*this, "count", getCount(), INT32_MAX); // await_c1
+}
+
 llvm::LogicalResult PriorityOp::verify() {
   return verifyRange(*this, "level", getLevel(), 3); // priority_c1
 }

@@ -16,6 +16,7 @@ protected:
     ASSERT_NE(handle, nullptr) << ::dlerror();
     fake = reinterpret_cast<decltype(&solitonFakeState)>(::dlsym(handle, "solitonFakeState"))();
     *fake = FakeState();
+    fake->takesPointers = true;
     device = findDevices({SOLITON_FAKE_CUDA, ""}).devices.front();
   }
   void TearDown() override {
@@ -130,10 +131,42 @@ TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
   EXPECT_EQ(fake->maps[0].box, (std::vector<unsigned>{32, 16}));
   EXPECT_EQ(fake->launches.at(0).block.size(), 192u);
   EXPECT_EQ(fake->launches.at(0).block.at(64), std::byte(0xab));
+  EXPECT_TRUE(fake->launches.at(0).isByPointers) << "where a map lies among the parameters is the assembler's matter";
   fake->failing = "cuTensorMapEncodeTiled";
   fake->status = 1;
   Tensor half = buffer.tensor(DType::f32, {16, 64});
   expectError([&] { kernel->launch({half, half, 1.0}); }, DiagId::DriverError, "`cuTensorMapEncodeTiled` failed");
+}
+
+TEST_F(Cuda, TensorMapsOfImages) {
+  KernelImage image = scaleImage();
+  TensorMapSpec map;
+  map.dtype = DType::f32;
+  map.sizes = {32, 4, 4, LaunchExpr::symbol(0)};
+  map.strides = {128, 512, 2048};
+  map.box = {32, 100};
+  map.swizzle = 128;
+  map.lower = {-1, -2};
+  map.upper = {-1, 0};
+  map.steps = {1, 2};
+  image.tensorMaps = {map};
+  auto kernel = device->load(image);
+  DeviceBuffer buffer(*device, 32 * 256);
+  Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+  kernel->launch({tensor, tensor, 1.0});
+  kernel->launch({tensor, tensor, 1.0});
+  ASSERT_EQ(fake->maps.size(), 1u) << "the descriptor is kept";
+  EXPECT_EQ(fake->maps[0].sizes, (std::vector<uint64_t>{32, 4, 4, 32}));
+  EXPECT_EQ(fake->maps[0].strides, (std::vector<uint64_t>{128, 512, 2048}));
+  EXPECT_EQ(fake->maps[0].box, (std::vector<unsigned>{32, 100}));
+  EXPECT_EQ(fake->maps[0].lower, (std::vector<int>{-1, -2}));
+  EXPECT_EQ(fake->maps[0].upper, (std::vector<int>{-1, 0}));
+  EXPECT_EQ(fake->maps[0].steps, (std::vector<unsigned>{1, 1, 2, 1}));
+  EXPECT_EQ(fake->launches.at(0).block.at(64), std::byte(0xcd));
+  fake->failing = "cuTensorMapEncodeIm2col";
+  fake->status = 1;
+  Tensor half = buffer.tensor(DType::f32, {16, 64});
+  expectError([&] { kernel->launch({half, half, 1.0}); }, DiagId::DriverError, "`cuTensorMapEncodeIm2col` failed");
 }
 
 TEST_F(Cuda, TensorMapsAreEncodedOncePerTensor) {

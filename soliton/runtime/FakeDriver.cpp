@@ -32,8 +32,21 @@ static int step(const char *name) {
   return status
 
 static void remember(const void *function, std::array<unsigned, 3> grid, std::array<unsigned, 3> threads,
-                     std::array<unsigned, 3> cluster, unsigned shared, void *stream, void **extra) {
+                     std::array<unsigned, 3> cluster, unsigned shared, void *stream, void **parameters, void **extra) {
   FakeState &s = state();
+  constexpr size_t kMapBytes = 128;
+  size_t mappedBytes = 0;
+  void *asBlock[] = {reinterpret_cast<void *>(1), nullptr, reinterpret_cast<void *>(2), &mappedBytes,
+                     reinterpret_cast<void *>(kEnd)};
+  if (!extra && s.takesPointers && parameters) { // They point into a block, whose last parameter is a map.
+    void **last = parameters;
+    while (last[1])
+      ++last;
+    asBlock[1] = parameters[0];
+    mappedBytes =
+        static_cast<size_t>(static_cast<std::byte *>(*last) - static_cast<std::byte *>(parameters[0])) + kMapBytes;
+    extra = asBlock;
+  }
   if (!extra) // A caller other than the runtime.
     return;
   bool wellFormed = extra[0] == reinterpret_cast<void *>(1) && extra[2] == reinterpret_cast<void *>(2) &&
@@ -43,8 +56,15 @@ static void remember(const void *function, std::array<unsigned, 3> grid, std::ar
   auto *block = static_cast<std::byte *>(extra[1]);
   const auto &entry = *static_cast<const std::string *>(function);
   if (s.recording)
-    s.launches.push_back(
-        {entry, grid, threads, cluster, shared, stream, {block, block + *static_cast<size_t *>(extra[3])}});
+    s.launches.push_back({entry,
+                          grid,
+                          threads,
+                          cluster,
+                          shared,
+                          stream,
+                          {block, block + *static_cast<size_t *>(extra[3])},
+                          false,
+                          extra == asBlock});
   if (!s.kernel)
     return;
   s.playing = entry;
@@ -180,15 +200,15 @@ int FAKE(cuFuncGetAttribute, hipFuncGetAttribute)(int *value, int attribute, voi
 }
 
 int FAKE(cuLaunchKernel, hipModuleLaunchKernel)(void *function, unsigned gx, unsigned gy, unsigned gz, unsigned tx,
-                                                unsigned ty, unsigned tz, unsigned shared, void *stream, void **,
-                                                void **extra) {
+                                                unsigned ty, unsigned tz, unsigned shared, void *stream,
+                                                void **parameters, void **extra) {
   STEP("cuLaunchKernel");
   bool known = false;
   for (const std::string &name : state().functions)
     known |= function == &name;
   if (!known)
     return 1;
-  remember(function, {gx, gy, gz}, {tx, ty, tz}, {1, 1, 1}, shared, stream, extra);
+  remember(function, {gx, gy, gz}, {tx, ty, tz}, {1, 1, 1}, shared, stream, parameters, extra);
   return 0;
 }
 
@@ -368,7 +388,7 @@ int cuFuncSetAttribute(void *, int attribute, int value) {
   return 0;
 }
 
-int cuLaunchKernelEx(const void *config, void *function, void **, void **extra) {
+int cuLaunchKernelEx(const void *config, void *function, void **parameters, void **extra) {
   STEP("cuLaunchKernelEx");
   const auto *words = static_cast<const unsigned *>(config);
   void *stream = nullptr;
@@ -385,8 +405,9 @@ int cuLaunchKernelEx(const void *config, void *function, void **, void **extra) 
       clusters = {each[2], each[3], each[4]};
     isDependent |= each[0] == mayBeginEarly && each[2] == 1;
   }
-  remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]}, clusters, words[6], stream, extra);
-  if (state().recording && extra)
+  remember(function, {words[0], words[1], words[2]}, {words[3], words[4], words[5]}, clusters, words[6], stream,
+           parameters, extra);
+  if (state().recording && (extra || (parameters && state().takesPointers)))
     state().launches.back().isDependent = isDependent;
   return 0;
 }
@@ -399,6 +420,25 @@ int cuTensorMapEncodeTiled(void *map, int type, unsigned rank, void *data, const
   std::memset(map, 0xab, 128);
   state().maps.push_back(
       {type, swizzle, data, {sizes, sizes + rank}, {strides, strides + rank - 1}, {box, box + rank}});
+  return 0;
+}
+
+int cuTensorMapEncodeIm2col(void *map, int type, unsigned rank, void *data, const uint64_t *sizes,
+                            const uint64_t *strides, const int *lower, const int *upper, unsigned channels,
+                            unsigned pixels, const unsigned *steps, int, int swizzle, int, int) {
+  STEP("cuTensorMapEncodeIm2col");
+  if (reinterpret_cast<uintptr_t>(map) % 64 != 0)
+    return 1;
+  std::memset(map, 0xcd, 128);
+  state().maps.push_back({type,
+                          swizzle,
+                          data,
+                          {sizes, sizes + rank},
+                          {strides, strides + rank - 1},
+                          {channels, pixels},
+                          {lower, lower + rank - 2},
+                          {upper, upper + rank - 2},
+                          {steps, steps + rank}});
   return 0;
 }
 

@@ -24,6 +24,8 @@ struct FakeLaunch {
   void *stream = nullptr;
   std::vector<std::byte> block;
   bool isDependent = false;
+  /// Its parameters came one by one; `block` is where they point to.
+  bool isByPointers = false;
 };
 
 struct FakeTensorMap {
@@ -31,6 +33,8 @@ struct FakeTensorMap {
   void *data = nullptr;
   std::vector<uint64_t> sizes, strides;
   std::vector<unsigned> box;
+  std::vector<int> lower = {}, upper = {};
+  std::vector<unsigned> steps = {};
 };
 
 struct FakeState {
@@ -44,6 +48,8 @@ struct FakeState {
 
   /// Calls are remembered only while this is set.
   bool recording = true;
+  /// Parameters that come one by one are the runtime's, which ends their list with a null; others' lists have no end.
+  bool takesPointers = false;
   std::vector<std::string> calls;
   std::vector<FakeLaunch> launches;
   std::vector<FakeTensorMap> maps;

@@ -391,6 +391,7 @@ void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
     if (const PreparedLaunch::Range &range = prepared.zeroed[i]; range.bytes > 0)
       driver.check(driver.api.fill(static_cast<std::byte *>(workspace.data()) + range.offset, 0, range.bytes, stream),
                    "fill of a workspace");
+  const ParameterLayout &layout = plan.parameters();
   for (size_t i = 0; i < plan.steps().size(); ++i) {
     const LaunchStep &step = plan.steps()[i];
     if (prepared.isEmpty(i))
@@ -398,7 +399,8 @@ void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
     writeMaps(i, prepared);
     GpuLaunch launch = {functions[i],          prepared.grids[i],       step.threads,
                         step.cluster,          step.dynamicSharedBytes, stream,
-                        prepared.block.data(), plan.blockBytes(i),      step.isDependent};
+                        prepared.block.data(), plan.blockBytes(i),      step.isDependent,
+                        layout.inOrder,        layout.tensorMaps,       static_cast<uint32_t>(step.tensorMaps.size())};
     if (int status = driver.launch(launch))
       fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + driver.describe(status));
   }
@@ -417,6 +419,8 @@ void GpuKernel::writeMaps(size_t step, PreparedLaunch &prepared) {
       map.data = static_cast<std::byte *>(nothing) + (isRead ? 0 : kNothingBytes);
       map.sizes.fill(1);
       map.strides.fill(static_cast<uint64_t>(kTensorMapAlignment));
+      map.lower.fill(0);
+      map.upper.fill(0);
     }
     maps.write(*context->driver, number, map, destination);
     destination += kTensorMapBytes;

@@ -13,6 +13,7 @@
 #include "soliton/runtime/Device.h"
 
 #include <memory>
+#include <span>
 
 namespace soliton::rt {
 
@@ -69,6 +70,10 @@ struct GpuLaunch {
   size_t blockBytes;
   /// LaunchStep::isDependent
   bool isDependent;
+  /// Where in the block each parameter lies that is no tensor map, in the order of the kernel; then the first map, and
+  /// how many there are.
+  std::span<const uint32_t> parameters = {};
+  uint32_t firstMap = 0, maps = 0;
 };
 
 /// A tensor map with all its formulas evaluated.
@@ -79,6 +84,10 @@ struct GpuTensorMap {
   std::array<uint64_t, 5> sizes, strides;
   std::array<uint32_t, 5> box;
   uint32_t swizzle;
+  /// How many dimensions have corners; TensorMapSpec says what they are.
+  uint32_t corners;
+  std::array<int32_t, 3> lower, upper;
+  std::array<uint32_t, 3> steps;
 
   bool operator==(const GpuTensorMap &) const = default;
 };

@@ -107,6 +107,13 @@ const Json &readList(const Json &object, const char *key) {
   return list;
 }
 
+std::vector<int32_t> readCorners(const Json &object, const char *key) {
+  std::vector<int32_t> corners;
+  for (const Json &corner : readList(object, key))
+    corners.push_back(static_cast<int32_t>(readInteger(corner, key, INT32_MIN, INT32_MAX)));
+  return corners;
+}
+
 LaunchExpr readExpr(const Json &value, const char *key) {
   std::optional<LaunchExpr> expr = LaunchExpr::parse(readString(value, key));
   if (!expr)
@@ -197,6 +204,12 @@ TensorMapSpec readTensorMap(const Json &object) {
   for (const Json &extent : readList(object, "box"))
     map.box.push_back(readUnsigned(extent, "box"));
   map.swizzle = readUnsigned(field(object, "swizzle"), "swizzle");
+  if (object.contains("lower")) {
+    map.lower = readCorners(object, "lower");
+    map.upper = readCorners(object, "upper");
+    for (const Json &step : readList(object, "steps"))
+      map.steps.push_back(readUnsigned(step, "steps"));
+  }
   return map;
 }
 

@@ -62,7 +62,9 @@ static std::vector<std::byte> sampleFile() {
   image.workspace.bytes = LaunchExpr::apply(LaunchOp::mul, {m, 256});
   image.workspace.zeroed = {{0, 64}, {m, 4}};
   image.tensorMaps = {{0, 0, DType::f16, {64, m}, {256}, {64, 16}, 128}};
-  image.further[0].tensorMaps = {{std::nullopt, m, DType::f32, {m}, {}, {32}, 0}};
+  image.further[0].tensorMaps = {
+      {std::nullopt, m, DType::f32, {m}, {}, {32}, 0},
+      {0, 0, DType::f16, {64, 8, 8, m}, {128, 1024, 8192}, {64, 16}, 128, {-1, -1}, {-1, -1}, {1, 2}}};
   image.checks = {{LaunchExpr::apply(LaunchOp::eq, {m, 8}), "M is 8"}};
   return serialize(image);
 }

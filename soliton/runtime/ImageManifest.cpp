@@ -66,6 +66,11 @@ Json toJson(const TensorMapSpec &map) {
   object["strides"] = toJson(map.strides);
   object["box"] = map.box;
   object["swizzle"] = map.swizzle;
+  if (!map.lower.empty()) {
+    object["lower"] = map.lower;
+    object["upper"] = map.upper;
+    object["steps"] = map.steps;
+  }
   return object;
 }
 

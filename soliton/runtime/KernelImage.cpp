@@ -59,13 +59,30 @@ Flaw findFlawInBox(const TensorMapSpec &map) {
   int width = storageBits(map.dtype);
   uint64_t row = uint64_t(map.box[0]) * static_cast<uint64_t>(width) / 8;
   bool knownSwizzle = map.swizzle == 0 || map.swizzle == 32 || map.swizzle == 64 || map.swizzle == 128;
-  bool boxFits =
-      std::all_of(map.box.begin(), map.box.end(), [](uint32_t extent) { return extent > 0 && extent <= 256; });
+  bool boxFits = map.box[0] > 0 && map.box[0] <= 256;
+  for (size_t d = 1; d < map.box.size(); ++d)
+    boxFits &= map.box[d] > 0 && map.box[d] <= (map.lower.empty() ? 256u : 1024u);
   if (!knownSwizzle || !boxFits)
-    return " has a box extent outside 1 to 256 or a swizzle other than 0, 32, 64 or 128";
+    return " has a box extent outside 1 to 256 (pixels: 1024) or a swizzle other than 0, 32, 64 or 128";
   if (width < 8 || row % 16 != 0 || (map.swizzle != 0 && row > map.swizzle))
     return " has a box whose rows of " + std::to_string(row) +
            " bytes are no multiple of 16, or longer than its swizzle";
+  return std::nullopt;
+}
+
+/// What is wrong with the corners of a map of images, behind its name.
+Flaw findFlawInCorners(const TensorMapSpec &map) {
+  size_t corners = map.lower.size();
+  if (map.upper.size() != corners || map.steps.size() != corners ||
+      (corners > 0 && (corners > 3 || corners + 2 != map.sizes.size())))
+    return " needs a lower and an upper corner and a step for all of its dimensions but two, or none";
+  int32_t most = corners == 1 ? 1 << 15 : corners == 2 ? 1 << 7 : 1 << 4;
+  auto isFar = [&](int32_t corner) { return corner < -most || corner >= most; };
+  auto isStep = [](uint32_t step) { return step >= 1 && step <= 8; };
+  if (std::ranges::any_of(map.lower, isFar) || std::ranges::any_of(map.upper, isFar) ||
+      !std::ranges::all_of(map.steps, isStep))
+    return " has a corner outside " + std::to_string(-most) + " to " + std::to_string(most - 1) +
+           " or a step outside 1 to 8";
   return std::nullopt;
 }
 
@@ -79,9 +96,12 @@ Flaw findFlaw(const TensorMapSpec &map, const KernelImage &image) {
   if (map.argument && image.arguments[*map.argument].alignment % kTensorMapAlignment != 0)
     return which + " needs an address that is a multiple of 16, and the argument does not ask for it";
   size_t rank = map.sizes.size();
-  if (rank == 0 || rank > kMaxTensorMapRank || map.strides.size() + 1 != rank || map.box.size() != rank)
-    return which + " needs 1 to 5 sizes, one stride less and as many box extents";
+  if (rank == 0 || rank > kMaxTensorMapRank || map.strides.size() + 1 != rank ||
+      map.box.size() != (map.lower.empty() ? rank : 2))
+    return which + " needs 1 to 5 sizes, one stride less and as many box extents, two with corners";
   if (Flaw flaw = findFlawInBox(map))
+    return which + *flaw;
+  if (Flaw flaw = findFlawInCorners(map))
     return which + *flaw;
   size_t symbols = image.symbols.size();
   if (!allWellFormed(map.sizes, symbols) || !allWellFormed(map.strides, symbols) || !map.offset.wellFormed(symbols))

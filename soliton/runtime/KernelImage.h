@@ -102,6 +102,11 @@ struct TensorMapSpec {
   std::vector<uint32_t> box;
   /// Width of the shared-memory swizzle in bytes: 0, 32, 64 or 128.
   uint32_t swizzle = 0;
+  /// Of a tensor of images (channels, the places of a pixel, images): where pixels begin and, counted from the last
+  /// place, end along the dimensions of places, and how far apart they are. The box is then so many channels of so many
+  /// pixels that follow each other, from row to row and from image to image. Empty for any other tensor.
+  std::vector<int32_t> lower = {}, upper = {};
+  std::vector<uint32_t> steps = {};
 
   bool operator==(const TensorMapSpec &) const = default;
 };
@@ -203,7 +208,7 @@ std::vector<LaunchStep> launchSteps(const KernelImage &image);
 std::optional<std::string> findFlaw(const KernelImage &image);
 
 /// Of the file form; a reader takes no other.
-inline constexpr uint32_t kImageVersion = 3;
+inline constexpr uint32_t kImageVersion = 4;
 
 /// The manifest as JSON (everything but `code`), readable by any tool.
 std::string manifest(const KernelImage &image);

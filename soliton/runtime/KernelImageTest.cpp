@@ -113,7 +113,7 @@ TEST(KernelImage, HeaderDamageIsNamed) {
     return copy;
   };
   expectError([&] { deserialize(with(0, 'x')); }, DiagId::ImageInvalid, "does not start as one");
-  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 3");
+  expectError([&] { deserialize(with(8, 9)); }, DiagId::ImageInvalid, "found version 9, expected 4");
   expectError([&] { deserialize(with(23, 0xff)); }, DiagId::ImageInvalid, "its length differs");
   expectError([&] { deserialize(with(32, 1)); }, DiagId::ImageInvalid, "checksum");
 }
@@ -164,6 +164,17 @@ TEST(KernelImage, CodeOfFurtherKernelsFits) {
               "code_bytes");
 }
 
+/// Its first map as one of images.
+static TensorMapSpec &images(KernelImage &image) {
+  TensorMapSpec &map = image.tensorMaps[0];
+  map.sizes = {64, 8, 8, 2};
+  map.strides = {128, 1024, 8192};
+  map.box = {64, 16};
+  map.lower = map.upper = {-1, -1};
+  map.steps = {1, 2};
+  return map;
+}
+
 TEST(KernelImage, FlawsAreNamed) {
   EXPECT_EQ(findFlaw(fullImage()), std::nullopt);
   expectFlaw([](KernelImage &i) { i.code.clear(); }, "no code");
@@ -202,6 +213,15 @@ TEST(KernelImage, FlawsAreNamed) {
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64}; }, "box extents");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].box = {64, 257}; }, "box extent outside");
   expectFlaw([](KernelImage &i) { i.tensorMaps[0].sizes[0] = LaunchExpr::symbol(9); }, "tensor map");
+  KernelImage walked = fullImage();
+  images(walked);
+  EXPECT_EQ(findFlaw(walked), std::nullopt);
+  EXPECT_EQ(deserialize(serialize(walked)).tensorMaps, walked.tensorMaps);
+  expectFlaw([](KernelImage &i) { images(i).upper = {-1}; }, "a lower and an upper corner and a step for all");
+  expectFlaw([](KernelImage &i) { images(i).lower = {-129, 0}; }, "a corner outside -128 to 127");
+  expectFlaw([](KernelImage &i) { images(i).steps = {0, 1}; }, "a step outside 1 to 8");
+  expectFlaw([](KernelImage &i) { images(i).box = {64, 16, 1, 1}; }, "two with corners");
+  expectFlaw([](KernelImage &i) { images(i).box = {64, 1025}; }, "box extent outside");
   expectFlaw([](KernelImage &i) { i.further.resize(8, {"k", {std::byte(1)}}); }, "9 kernels in one plan");
   expectFlaw([](KernelImage &i) { i.further[0].entry.clear(); }, "has no entry symbol");
   expectFlaw([](KernelImage &i) { i.further[1].threads = {0, 1, 1}; }, "0 threads");

@@ -23,6 +23,8 @@ struct ParameterLayout {
   /// Where a kernel that has tensor maps finds the first of them.
   uint32_t tensorMaps = 0;
   std::optional<uint32_t> workspace;
+  /// All of these but the maps, as the kernel has them.
+  std::vector<uint32_t> inOrder;
   /// Without tensor maps.
   size_t bytes = 0;
 

@@ -27,18 +27,19 @@ std::string argumentName(const KernelImage &image, size_t argument) {
 }
 
 ParameterLayout::ParameterLayout(const KernelImage &image) : arguments(image.arguments.size()) {
+  auto take = [&](size_t size) { return inOrder.emplace_back(takeSpace(bytes, size, size)); };
   for (size_t i = 0; i < image.arguments.size(); ++i)
     if (image.arguments[i].kind == ArgumentKind::buffer)
-      arguments[i] = takeSpace(bytes, sizeof(void *), sizeof(void *));
+      arguments[i] = take(sizeof(void *));
   if (image.workspace.exists())
-    workspace = takeSpace(bytes, sizeof(void *), sizeof(void *));
+    workspace = take(sizeof(void *));
   for (size_t i = 0; i < image.arguments.size(); ++i)
     if (image.arguments[i].kind == ArgumentKind::scalar) {
       size_t size = static_cast<size_t>(storageBits(image.arguments[i].dtype) + 7) / 8;
-      arguments[i] = takeSpace(bytes, size, size);
+      arguments[i] = take(size);
     }
   for (size_t i = 0; i < image.symbols.size(); ++i)
-    symbols.push_back(takeSpace(bytes, sizeof(int32_t), sizeof(int32_t)));
+    symbols.push_back(take(sizeof(int32_t)));
   size_t behind = bytes;
   tensorMaps = takeSpace(behind, 0, 64);
 }

@@ -83,6 +83,10 @@ GpuTensorMap describeMap(const TensorMapSpec &spec, const MappedTensor &tensor, 
   map.strides = tensor.strides;
   std::copy(spec.box.begin(), spec.box.end(), map.box.begin());
   map.swizzle = spec.swizzle;
+  map.corners = static_cast<uint32_t>(spec.lower.size());
+  std::copy(spec.lower.begin(), spec.lower.end(), map.lower.begin());
+  std::copy(spec.upper.begin(), spec.upper.end(), map.upper.begin());
+  std::copy(spec.steps.begin(), spec.steps.end(), map.steps.begin());
   return map;
 }
 

@@ -196,6 +196,10 @@ bool IssueModel::issue(GroupState &state, Issued &at, bool force) {
   case EntryKind::Commit:
     commit(state, at);
     return true;
+  // Waves of one group are in step here: who releases has arrived everywhere.
+  case EntryKind::Release:
+  case EntryKind::Await:
+    return true;
   case EntryKind::Arrive:
     arrive({at.entry->counter, at.entry->region, at.iteration}, at.start, state);
     return true;
@@ -399,16 +403,48 @@ std::optional<int64_t> repeated(const IssueModel &model, int groups, int done, i
 }
 } // namespace
 
+/// Cycles per trip, if after so many trips they repeat each other.
+static std::optional<int64_t> steadyAfter(const IssueModel &model, int groups, int done, int window) {
+  for (int pattern = 1; pattern <= kLongestPattern; ++pattern)
+    if (std::optional<int64_t> length = repeated(model, groups, done, pattern, window))
+      return (*length + pattern - 1) / pattern;
+  return std::nullopt;
+}
+
+static int windowOf(int stages) {
+  return std::max(stages, 2);
+}
+
+Pace paceOf(const IssueRules &rules, const Program &program, int stages, int64_t iterations) {
+  /// Trips beyond which trips repeat each other and need not be run one by one.
+  constexpr int64_t kTripsToRun = 24;
+  int64_t trips = program.exactTrips ? 0 : iterations - program.peeled;
+  int run = static_cast<int>(std::min<int64_t>(trips, stages + kTripsToRun));
+  IssueModel model(rules, program, run);
+  model.finish();
+  Pace pace;
+  int groups = rules.problem.groups;
+  for (int group = 0; group < groups; ++group)
+    for (const Issued &entry : model.of(group))
+      pace.length = std::max(pace.length, entry.done);
+  // Groups that wait for each other at the end of each trip would run otherwise: then they are asked alone.
+  std::optional<int64_t> steady;
+  for (int done = windowOf(stages) + 2; groups == 1 && done <= model.tripsDone() && !steady; ++done)
+    steady = steadyAfter(model, groups, done, windowOf(stages));
+  pace.interval = steady ? *steady : steadyInterval(rules, program, stages);
+  pace.length += (trips - run) * pace.interval;
+  return pace;
+}
+
 int64_t steadyInterval(const IssueRules &rules, const Program &program, int stages) {
   if (program.kernel.empty() || program.exactTrips)
     return 0;
-  int groups = rules.problem.groups, window = std::max(stages, 2), most = window + kMostTrips;
+  int groups = rules.problem.groups, window = windowOf(stages), most = window + kMostTrips;
   IssueModel model(rules, program, most);
   for (int limit = window + 2; limit <= most; ++limit) {
     model.runTrips(limit);
-    for (int pattern = 1; pattern <= kLongestPattern; ++pattern)
-      if (std::optional<int64_t> length = repeated(model, groups, model.tripsDone(), pattern, window))
-        return (*length + pattern - 1) / pattern;
+    if (std::optional<int64_t> steady = steadyAfter(model, groups, model.tripsDone(), window))
+      return *steady;
   }
   int last = model.tripsDone() - 1, first = last / 2;
   int64_t slowest = 0;

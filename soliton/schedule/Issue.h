@@ -173,4 +173,13 @@ private:
 /// `stages`: how many iterations are in flight.
 int64_t steadyInterval(const IssueRules &rules, const Program &program, int stages);
 
+/// What a loop of so many iterations takes: as many trips are run as there are, or as it takes to know all of them.
+struct Pace {
+  /// As steadyInterval().
+  int64_t interval = 0;
+  /// Cycles until the last result of the last iteration is there.
+  int64_t length = 0;
+};
+Pace paceOf(const IssueRules &rules, const Program &program, int stages, int64_t iterations);
+
 } // namespace soliton::sched

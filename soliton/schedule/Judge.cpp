@@ -41,10 +41,10 @@ Verdict verdictFromScratch(const Problem &problem, const Schedule &schedule) {
   return verdict;
 }
 
-Judge::Judge(const Problem &problem)
-    : problem(problem), table(problem), storage(problem), rules(problem, table.all()),
+Judge::Judge(const Problem &problem, int64_t iterations)
+    : problem(problem), iterations(iterations), table(problem), storage(problem), rules(problem, table.all()),
       regionsOf(problem.operations.size()), dependencesOf(problem.operations.size()), reusesOf(problem.regions.size()),
-      inHazard(problem.regions.size(), 0) {
+      inHazard(problem.regions.size(), 0), more(problem.regions.size(), 0) {
   for (int op = 0; op < problem.numOps(); ++op) {
     const Operation &operation = problem.operations[op];
     for (const Access &access : operation.accesses) {
@@ -121,7 +121,23 @@ Verdict Judge::rejudge(std::span<const Change> changes) {
   for (const Change &change : changes)
     for (int region : regionsOf[change.op])
       decideBuffers(region);
+  for (int region : otherwise)
+    decideBuffers(region);
+  otherwise.clear();
   return decide();
+}
+
+void Judge::giveMoreBuffers(std::vector<int> said) {
+  said.resize(more.size(), 0);
+  for (size_t region = 0; region < more.size(); ++region)
+    if (said[region] != more[region])
+      otherwise.push_back(static_cast<int>(region));
+  more = std::move(said);
+}
+
+/// Open ones of regions that could have any number.
+bool Judge::isFree(int region) const {
+  return open[region] && problem.regions[region].rotating && problem.regions[region].buffers == 0;
 }
 
 /// From nothing: everything that changes update.
@@ -141,6 +157,10 @@ void Judge::start(const Schedule &schedule) {
   violated.assign(count, 0);
   violations = 0;
   storage.assignBuffers(current, position);
+  for (size_t region = 0; region < more.size(); ++region)
+    if (isFree(static_cast<int>(region)))
+      current.buffers[region] += more[region];
+  otherwise.clear();
   for (size_t i = 0; i < count; ++i) {
     const Dependence &dep = table.all()[i];
     int buffers = dep.reuse ? effectiveBuffers(problem, current.buffers, dep.region) : 0;
@@ -208,10 +228,9 @@ void Judge::findPositions() {
 }
 
 void Judge::decideBuffers(int region) {
-  const Region &storageRegion = problem.regions[region];
-  if (!open[region] || !storageRegion.rotating || storageRegion.buffers > 0)
+  if (!isFree(region))
     return;
-  int count = storage.requiredBuffers(current, position, region);
+  int count = storage.requiredBuffers(current, position, region) + more[region];
   if (count == current.buffers[region])
     return;
   current.buffers[region] = count;
@@ -268,13 +287,22 @@ std::optional<int64_t> Judge::modelledInterval() {
   if (made.open > 0)
     return std::nullopt;
   proven = std::move(made.program);
-  return steadyInterval(rules, *proven, current.stages());
+  // A loop that is shorter than its prologue is compiled otherwise.
+  bool isLong = iterations > 0 && iterations >= current.stages() - 1;
+  if (!isLong) {
+    ran.reset();
+    return steadyInterval(rules, *proven, current.stages());
+  }
+  Pace pace = paceOf(rules, *proven, current.stages(), iterations);
+  ran = pace.length;
+  return pace.interval;
 }
 
 Verdict Judge::fromScratch() const {
   Schedule schedule = current;
+  bool hasMore = std::any_of(more.begin(), more.end(), [](int count) { return count > 0; });
   for (size_t region = 0; region < open.size(); ++region)
-    if (open[region])
+    if (open[region] && (stale || !hasMore))
       schedule.buffers[region] = 0;
   return verdictFromScratch(problem, schedule);
 }

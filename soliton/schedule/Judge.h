@@ -48,8 +48,8 @@ struct Change {
 
 class Judge {
 public:
-  /// The problem must be valid and outlive the judge.
-  explicit Judge(const Problem &problem);
+  /// The problem must be valid and outlive the judge. Of a loop whose iterations are known it also finds the length.
+  explicit Judge(const Problem &problem, int64_t iterations = 0);
   Judge(const Judge &) = delete;
   Judge &operator=(const Judge &) = delete;
 
@@ -59,6 +59,8 @@ public:
   /// Of the last schedule with these changes, which stay.
   Verdict rejudge(std::span<const Change> changes);
   Verdict rejudge(std::initializer_list<Change> changes) { return rejudge(std::span(changes.begin(), changes.size())); }
+  /// From the next verdict on, regions whose buffers are open have so many more than they need; by region.
+  void giveMoreBuffers(std::vector<int> more);
 
   /// What was judged last, with its buffers.
   const Schedule &schedule() const { return current; }
@@ -66,6 +68,9 @@ public:
   /// Null where the schedule was judged from scratch.
   const Program *program() const { return proven ? &*proven : nullptr; }
   const IssueRules &issueRules() const { return rules; }
+  /// Of the last schedule, if it was accepted and not judged from scratch, and iterations are known: the cycles that
+  /// all of them take.
+  std::optional<int64_t> length() const { return proven ? ran : std::nullopt; }
 
 private:
   bool isSound(const Schedule &schedule) const;
@@ -75,6 +80,7 @@ private:
   void occupy(int op, int sign);
   void start(const Schedule &schedule);
   void place(const Change &change);
+  bool isFree(int region) const;
   void decideBuffers(int region);
   void findPositions();
   bool clustersContiguous() const;
@@ -84,6 +90,7 @@ private:
   Verdict fromScratch() const;
 
   const Problem &problem;
+  int64_t iterations;
   DependenceTable table;
   StorageTable storage;
   IssueRules rules;
@@ -108,8 +115,12 @@ private:
   std::vector<std::vector<int>> used;
   int overfull = 0;
   std::optional<PathContext> context;
+  /// By region: buffers beyond those that are needed; and where that has changed since the last verdict.
+  std::vector<int> more;
+  std::vector<int> otherwise;
   /// Of the last schedule, unless it was refused or judged from scratch.
   std::optional<Program> proven;
+  std::optional<int64_t> ran;
 };
 
 } // namespace soliton::sched

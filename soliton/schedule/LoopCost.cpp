@@ -9,8 +9,6 @@ namespace soliton::sched {
 namespace {
 /// Registers of addresses and of the back end's own, as the automatic schedules keep them free.
 constexpr int64_t kRegistersBeside = 40;
-/// Trips beyond which trips repeat each other and need not be run one by one.
-constexpr int64_t kTripsToRun = 24;
 
 int64_t ceilDiv(int64_t a, int64_t b) {
   return (a + b - 1) / b;
@@ -72,7 +70,7 @@ double Modelled::score() const {
 
 LoopCost::LoopCost(const Problem &problem, const Target &target, const Launch &launch)
     : problem(problem), target(target), launch(launch), dependences(deriveDependences(problem)),
-      bounds(lowerBounds(problem, dependences)), judge(problem),
+      bounds(lowerBounds(problem, dependences)), judge(problem, launch.iterations),
       leastLength(launch.iterations > 0 ? leastLengthOf(problem, dependences, launch.iterations) : 0) {
   lowest = findBound();
 }
@@ -111,20 +109,6 @@ int64_t LoopCost::findBound() const {
   return least;
 }
 
-int64_t LoopCost::lengthOf(const Program &program, int stages, int64_t interval) const {
-  if (launch.iterations == 0)
-    return interval;
-  int64_t trips = program.exactTrips ? 0 : launch.iterations - program.peeled;
-  int64_t run = std::min<int64_t>(trips, stages + kTripsToRun);
-  IssueModel model(judge.issueRules(), program, static_cast<int>(run));
-  model.finish();
-  int64_t end = 0;
-  for (int group = 0; group < problem.groups; ++group)
-    for (const Issued &entry : model.of(group))
-      end = std::max(end, entry.done);
-  return end + (trips - run) * interval;
-}
-
 /// A schedule that differs from the last one in few slots is not judged from nothing.
 Verdict LoopCost::verdictOf(const Schedule &schedule) {
   const Schedule &last = judge.schedule();
@@ -140,7 +124,8 @@ Verdict LoopCost::verdictOf(const Schedule &schedule) {
   return judge.rejudge(changes);
 }
 
-Modelled LoopCost::of(const Schedule &schedule) {
+Modelled LoopCost::of(const Schedule &schedule, const std::vector<int> &more) {
+  judge.giveMoreBuffers(more);
   Verdict verdict = verdictOf(schedule);
   Modelled result;
   result.reason = verdict.reason;
@@ -149,16 +134,26 @@ Modelled LoopCost::of(const Schedule &schedule) {
   result.stages = schedule.stages();
   if (!verdict.accepted)
     return result;
+  if (std::optional<int64_t> length = judge.length()) {
+    time(result, {verdict.interval, *length});
+    return result;
+  }
   bool isShort = launch.iterations > 0 && launch.iterations < result.stages - 1;
-  const Program *program = isShort ? nullptr : judge.program();
   SyncOptions options;
   if (isShort)
     options.tripCount = static_cast<int>(launch.iterations);
-  std::optional<Program> made;
-  if (!program)
-    made = synchronize(problem, judge.schedule(), options).program;
-  time(result, program ? *program : *made, verdict.interval);
+  Pace pace = launch.iterations == 0 ? Pace{verdict.interval, verdict.interval}
+                                     : paceOf(synchronize(problem, judge.schedule(), options).program, result.stages);
+  pace.interval = verdict.interval;
+  time(result, pace);
   return result;
+}
+
+Pace LoopCost::paceOf(const Program &program, int stages) const {
+  if (launch.iterations > 0)
+    return sched::paceOf(judge.issueRules(), program, stages, launch.iterations);
+  int64_t interval = steadyInterval(judge.issueRules(), program, stages);
+  return {interval, interval};
 }
 
 Modelled LoopCost::of(const Schedule &schedule, const Program &program) const {
@@ -166,15 +161,15 @@ Modelled LoopCost::of(const Schedule &schedule, const Program &program) const {
   result.stages = schedule.stages();
   result.registers = registerPressure(problem, schedule);
   result.sharedBytes = sharedBytes(problem, schedule);
-  time(result, program, steadyInterval(judge.issueRules(), program, result.stages));
+  time(result, paceOf(program, result.stages));
   return result;
 }
 
 /// What is accepted, as a part of the launch.
-void LoopCost::time(Modelled &result, const Program &program, int64_t interval) const {
+void LoopCost::time(Modelled &result, const Pace &pace) const {
   result.accepted = true;
-  result.interval = interval;
-  result.length = lengthOf(program, result.stages, interval);
+  result.interval = pace.interval;
+  result.length = pace.length;
   result.resident = residentOf(result.registers, result.sharedBytes);
   result.rounds = roundsOf(result.resident);
   result.cycles = cyclesOf(result.length, result.resident);

@@ -55,8 +55,9 @@ public:
   /// The problem must be valid and outlive the cost.
   LoopCost(const Problem &problem, const Target &target, const Launch &launch);
 
-  /// Judged by the one verifier and timed by the one model. Near the last schedule it costs what has changed.
-  Modelled of(const Schedule &schedule);
+  /// Judged by the one verifier and timed by the one model. Near the last schedule it costs what has changed. Regions
+  /// whose buffers the schedule leaves open have so many `more` than they need, by region; empty: none.
+  Modelled of(const Schedule &schedule, const std::vector<int> &more = {});
   /// Of a schedule that was compiled, with the program that was made of it.
   Modelled of(const Schedule &schedule, const Program &program) const;
 
@@ -72,8 +73,8 @@ private:
   int64_t residentOf(int64_t registers, int64_t sharedBytes) const;
   int64_t cyclesOf(int64_t length, int64_t resident) const;
   int64_t roundsOf(int64_t resident) const;
-  int64_t lengthOf(const Program &program, int stages, int64_t interval) const;
-  void time(Modelled &result, const Program &program, int64_t interval) const;
+  void time(Modelled &result, const Pace &pace) const;
+  Pace paceOf(const Program &program, int stages) const;
   Verdict verdictOf(const Schedule &schedule);
 
   const Problem &problem;

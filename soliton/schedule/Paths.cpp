@@ -19,7 +19,8 @@ bool isHazard(const Problem &problem, const Dependence &dep) {
   if (dep.space == Space::Register && isSimple(kind))
     return problem.counters[dep.counter].saysRegisterWaits && dep.kind == DepKind::Raw;
   // What retires in order on one counter also takes effect in that order.
-  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase;
+  return dep.counter != dep.toCounter || kind == Retirement::OutOfOrder || kind == Retirement::Phase ||
+         problem.counters[dep.counter].ofWorkgroup;
 }
 
 constexpr int kMostTrips = 64;
@@ -59,31 +60,37 @@ std::vector<int> tripsToCheck(const PathContext &context, const Program &program
   return trips;
 }
 
-Trace::Trace(const PathContext &context, const std::vector<Instance> &instances, int group, Detail detail)
-    : context(context) {
+Trace::Trace(const PathContext &context, const std::vector<Instance> &instances, int stride, int group, Detail detail)
+    : context(context), positions(context.problem.operations.size() * stride, -1), stride(stride) {
   run.reserve(instances.size());
+  barriers.reserve(instances.size() + 1);
+  for (std::vector<int> *counted : {&barriers, &releases, &awaited})
+    counted->assign(1, 0);
+  std::vector<int> last(context.problem.operations.size(), -1);
   for (const Instance &instance : instances)
     if (instance.entry->groups >> group & 1) {
       run.push_back(&instance);
-      if (instance.entry->kind == EntryKind::Op)
-        stride = std::max(stride, instance.iteration + 1);
+      note(last);
     }
-  positions.assign(context.problem.operations.size() * stride, -1);
-  barriers.assign(run.size() + 1, 0);
-  for (int p = 0; p < size(); ++p)
-    note(p);
   if (detail == Detail::Counters)
     simulate();
 }
 
-/// Where it stands.
-void Trace::note(int p) {
-  const Entry &entry = *run[p]->entry;
-  barriers[p + 1] = barriers[p] + (entry.kind == EntryKind::Barrier);
+/// Where the last of the run stands; `last` has the iteration of each op that ran last.
+void Trace::note(std::vector<int> &last) {
+  int p = size() - 1, iteration = run.back()->iteration;
+  const Entry &entry = *run.back()->entry;
+  barriers.push_back(barriers.back() + (entry.kind == EntryKind::Barrier));
   if (entry.kind == EntryKind::Barrier)
     barrierAt.push_back(p);
-  if (entry.kind == EntryKind::Op && run[p]->iteration >= 0)
-    positions[static_cast<size_t>(entry.op) * stride + run[p]->iteration] = p;
+  releases.push_back(releases.back() + (entry.kind == EntryKind::Release));
+  awaited.push_back(entry.kind == EntryKind::Await ? std::max(awaited.back(), releases[p] - entry.value)
+                                                   : awaited.back());
+  if (entry.kind != EntryKind::Op || iteration < 0)
+    return;
+  positions[static_cast<size_t>(entry.op) * stride + iteration] = p;
+  ordered &= iteration > last[entry.op];
+  last[entry.op] = iteration;
 }
 
 void Trace::simulate() {
@@ -105,6 +112,8 @@ void Trace::step(int p) {
   }
   switch (entry.kind) {
   case EntryKind::Barrier:
+  case EntryKind::Release:
+  case EntryKind::Await:
     break;
   case EntryKind::Wait: {
     bool meaningful = context.problem.counters[entry.counter].kind != Retirement::OutOfOrder || entry.value == 0;
@@ -177,8 +186,23 @@ int Trace::phaseEntry(EntryKind kind, int counter, int region, int instance) con
 
 Path::Path(const PathContext &context, const Program &program, int trips, bool tailOnly, Detail detail)
     : trips(trips), tailOnly(tailOnly), instances(unroll(program, trips)) {
+  int stride = 0;
+  for (const Instance &instance : instances)
+    if (instance.entry->kind == EntryKind::Op)
+      stride = std::max(stride, instance.iteration + 1);
   for (int group = 0; group < context.problem.groups; ++group)
-    traces.emplace_back(context, instances, group, detail);
+    traces.emplace_back(context, instances, stride, group, detail);
+}
+
+int Path::firstToLookAt(const Dependence &hazard, const Trace &from, const Trace &to) const {
+  if (!tailOnly || !from.inOrder() || !to.inOrder())
+    return 0;
+  for (int n = from.iterations(hazard.from); n > 0; --n) {
+    int x = from.position(hazard.from, n - 1), y = to.position(hazard.to, n - 1 + hazard.distance);
+    if (x >= 0 && y >= 0 && isInHead(from.at(x)) && isInHead(to.at(y)))
+      return n;
+  }
+  return 0;
 }
 
 std::vector<Path> pathsToCheck(const PathContext &context, const Program &program, std::optional<int> tripCount,
@@ -197,6 +221,10 @@ bool protectedByPhase(const Problem &problem, const Dependence &hazard) {
   if (hazard.kind == DepKind::War || hazard.kind == DepKind::Waw)
     return problem.regions[hazard.region].release >= 0;
   return hazard.counter >= 0 && problem.counters[hazard.counter].kind == Retirement::Phase;
+}
+
+bool isForOneLane(const Problem &problem, const Dependence &hazard) {
+  return hazard.toCounter >= 0 && problem.counters[hazard.toCounter].ofWorkgroup;
 }
 
 int instanceOf(const Problem &problem, const Dependence &hazard, int iteration) {
@@ -243,7 +271,18 @@ bool isProven(const PathContext &context, const HazardInstance &at) {
     return false;
   if (!at.hazard->crossWave)
     return complete <= at.toPosition;
-  return at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition);
+  if (at.from->barriersBefore(complete) + 1 <= at.to->barriersBefore(at.toPosition))
+    return true;
+  // The first release behind its completion is one that the copying lane has awaited.
+  return isForOneLane(context.problem, *at.hazard) &&
+         at.from->releasesBefore(complete) + 1 <= at.to->awaitedBefore(at.toPosition);
+}
+
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount) {
+  bool proven = true;
+  for (const Path &path : pathsToCheck(context, program, tripCount))
+    forEachHazard(context, path, [&](const HazardInstance &at) { proven = proven && isProven(context, at); });
+  return proven;
 }
 
 } // namespace soliton::sched

@@ -58,7 +58,8 @@ enum class Detail : uint8_t { Barriers, Counters };
 /// One wave group's run.
 class Trace {
 public:
-  Trace(const PathContext &context, const std::vector<Instance> &instances, int group,
+  /// No op of the instances has an iteration of `stride` or more.
+  Trace(const PathContext &context, const std::vector<Instance> &instances, int stride, int group,
         Detail detail = Detail::Counters);
 
   int size() const { return static_cast<int>(run.size()); }
@@ -71,6 +72,12 @@ public:
   int iterations(int op) const { return stride; }
   int barriersBefore(int position) const { return barriers[position]; }
   int numBarriers() const { return static_cast<int>(barrierAt.size()); }
+  /// Every op runs its iterations one after the other: of what the compiler peels it is true, of what somebody says it
+  /// need not be.
+  bool inOrder() const { return ordered; }
+  /// Releases before `position`, and how many of them every wave is known to have come to there.
+  int releasesBefore(int position) const { return releases[position]; }
+  int awaitedBefore(int position) const { return awaited[position]; }
   /// Position of the k-th barrier, counted from 1; kNever if there is none.
   int barrierPosition(int k) const { return k >= 1 && k <= numBarriers() ? barrierAt[k - 1] : kNever; }
   /// Where the access of the op at `position` on `counter` is known to be complete; kNever if nowhere.
@@ -90,7 +97,7 @@ private:
   void simulate();
   void step(int position);
   void useRegisters(int position);
-  void note(int position);
+  void note(std::vector<int> &last);
   int64_t indexOf(int position, int counter) const;
   size_t cell(int counter, int position) const { return static_cast<size_t>(counter) * run.size() + position; }
 
@@ -99,7 +106,9 @@ private:
   /// By op, by iteration, in rows of `stride`.
   std::vector<int> positions;
   int stride = 0;
+  bool ordered = true;
   std::vector<int> barriers, barrierAt;
+  std::vector<int> releases, awaited;
   /// By counter, in rows of size(): issued ticks after each position, retired index known after each position.
   std::vector<int64_t> issued, retired;
   /// By position: where a use of its register shows that it is complete.
@@ -115,6 +124,8 @@ struct Path {
        Detail detail = Detail::Counters);
 
   bool isInHead(const Instance &instance) const { return tailOnly && instance.where.phase != Phase::Epilogue; }
+  /// Both sides of all earlier instances of the hazard are in the head, or do not run.
+  int firstToLookAt(const Dependence &hazard, const Trace &from, const Trace &to) const;
 
   int trips;
   bool tailOnly;
@@ -147,7 +158,10 @@ int instanceOf(const Problem &problem, const Dependence &hazard, int iteration);
 /// Barriers that must lie between the two sides for the worst pair of staggered groups.
 int barrierDemand(const Problem &problem, const Dependence &hazard);
 
-/// True if wait and barrier (or phase) order the two sides.
+/// True if one lane issues what comes later: it alone has to know that others are done.
+bool isForOneLane(const Problem &problem, const Dependence &hazard);
+
+/// True if wait and barrier (or phase, or the halves of a split barrier) order the two sides.
 bool isProven(const PathContext &context, const HazardInstance &instance);
 
 /// Calls `visit` for every pair of instances of every hazard and pair of groups.
@@ -161,12 +175,15 @@ void forEachHazard(const PathContext &context, const Path &path, Visit visit) {
       if (!(hazard.fromGroups >> u & 1) || !(hazard.toGroups >> v & 1) || (!hazard.crossWave && u != v))
         continue;
       const Trace &from = path.traces[u], &to = path.traces[v];
-      for (int n = 0; n < from.iterations(hazard.from); ++n) {
+      for (int n = path.firstToLookAt(hazard, from, to); n < from.iterations(hazard.from); ++n) {
         int x = from.position(hazard.from, n), y = to.position(hazard.to, n + hazard.distance);
         if (x >= 0 && y >= 0 && !(path.isInHead(from.at(x)) && path.isInHead(to.at(y))))
           visit(HazardInstance{&hazard, &from, &to, u, v, n, x, y});
       }
     }
 }
+
+/// True if every hazard is proven, whatever the number of trips.
+bool isProvenThroughout(const PathContext &context, const Program &program, std::optional<int> tripCount);
 
 } // namespace soliton::sched

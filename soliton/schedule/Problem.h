@@ -88,6 +88,9 @@ struct Counter {
   int limit = 0;
   /// Waits for registers that are loaded on it are derived too. Otherwise the back end adds them where they are used.
   bool saysRegisterWaits = false;
+  /// One lane issues for the whole workgroup, and every wave can wait for it: what a wave has waited for is complete to
+  /// that wave, without a barrier. Ticks complete in order, what they write may land in any.
+  bool ofWorkgroup = false;
 };
 
 struct Tick {

@@ -3,9 +3,9 @@
 namespace soliton::sched {
 namespace {
 void append(std::vector<Instance> &out, const Program &program, Phase phase, int base) {
-  const std::vector<Entry> &entries = program.list(phase);
-  for (size_t i = 0; i < entries.size(); ++i)
-    out.push_back({&entries[i], {phase, static_cast<int>(i)}, base + entries[i].iteration});
+  int index = 0;
+  for (const Entry &entry : program.list(phase))
+    out.push_back({&entry, {phase, index++}, base + entry.iteration});
 }
 
 std::string signedText(int value) {
@@ -52,6 +52,10 @@ std::string toString(const Problem &problem, const Entry &entry) {
   case EntryKind::PhaseWait:
     return (entry.kind == EntryKind::Arrive ? "arrive " : "phase_wait ") + counter + " " +
            problem.regions[entry.region].name + " @" + signedText(entry.iteration) + groups;
+  case EntryKind::Release:
+    return "release" + groups;
+  case EntryKind::Await:
+    return "await " + std::to_string(entry.value) + groups;
   }
   return {};
 }

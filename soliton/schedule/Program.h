@@ -1,7 +1,7 @@
 //===- Program.h - Prologue, kernel, epilogue as flat lists ----------------===//
 //
 // What a schedule becomes once it is peeled: three lists of entries. An entry is an instance of an operation, a
-// barrier, a wait, a commit of a group, or the arrival at and the wait for a phase.
+// barrier, a wait, a commit of a group, the arrival at and the wait for a phase, or the halves of a split barrier.
 //
 //   stages = 2:   prologue   load 0, store 0
 //                 kernel     wait, barrier, shared load t, load t+1, mma t, wait, barrier, store t+1   for t in 0..T-2
@@ -24,6 +24,8 @@ enum class EntryKind : uint8_t {
   Commit,    ///< closes the open group of `counter`
   Arrive,    ///< on the phase barrier `counter` of the instance of `region`
   PhaseWait, ///< for the phase of that instance
+  Release,   ///< the wave is done with what it has completed so far, and goes on
+  Await,     ///< until every wave has come to all but the last `value` releases; for what one lane copies behind it
 };
 
 enum class Phase : uint8_t { Prologue, Kernel, Epilogue };

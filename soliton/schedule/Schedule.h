@@ -52,6 +52,9 @@ struct Schedule {
   /// Copies past the registers run on where the loop ends: what nobody uses of them is no harm, and the epilogue is
   /// only what other ops still have to do.
   bool copiesRunOn = false;
+  /// A barrier of the kernel that only keeps copies by one lane off what others still read is split: every wave says
+  /// that it is done and goes on, and the copying lane alone waits for all of them (Releases.h).
+  bool releases = false;
 
   /// Highest stage + 1.
   int stages() const;

@@ -10,9 +10,18 @@
 // others run, and none waits at the barrier for products of its own.
 //
 // Where a product waits for arithmetic on the sum of another one, as the second of attention waits for weights, it
-// comes a trip later, behind the first one of the next iteration: both are under way while lanes compute.
+// comes a trip later, behind the first one of the next iteration: both are under way while lanes compute, and while one
+// of them has the next tiles copied.
 //
-//   kernel:   mma_qk n+1, mma_pv n, softmax n+1, barrier, copy k n+1+B, copy v n+B
+//   kernel:   mma_qk n+1, mma_pv n, copy v n+B-1, copy k n+B, softmax n+1, rescale n+1
+//
+// Barriers are split where that is enough (Releases.h), so that waves of one group compute while products of another
+// run.
+//
+// Where sums begin anew with every tile and a tile's product comes in several pieces, the pieces take turns: what takes
+// the sum of one does so while products of another are under way, of the last one a trip later.
+//
+//   kernel, two pieces:   mma0 n, add1 n-1, mma1 n, barrier, copy n+3, add0 n
 //
 // A loop without such copies gets its memory one iteration ahead (SchedulePrefetch.cpp).
 //
@@ -199,9 +208,23 @@ private:
   int next = 0;
 };
 
-/// One trip: products of the next iteration, those of this one that had to wait, arithmetic, copies, and what needs all
-/// of them complete: who takes their sums, or writes the registers of their factors anew. A tile of the first products
-/// has been read when copies come, one of the others has not.
+/// Of what later products need, that which takes no sum of their own iteration's: it can be had a trip before them.
+std::vector<bool> comesBeforeLater(const Problem &problem, std::span<const Dependence> dependences,
+                                   const std::vector<bool> &later, const std::vector<bool> &leadsLater) {
+  size_t count = problem.operations.size();
+  std::vector<bool> behind(count, false), before(count, false);
+  for (size_t op = 0; op < count; ++op)
+    behind[op] = later[op] && isAsyncProduct(problem.operations[op]);
+  spread(behind, dependences, /*overIterations=*/false);
+  for (size_t op = 0; op < count; ++op)
+    before[op] = later[op] && leadsLater[op] && !behind[op];
+  return before;
+}
+
+/// One trip: products of the next iteration, those of this one that had to wait, copies while both are under way,
+/// arithmetic, and what needs all of them complete: who takes their sums, or writes the registers of their factors
+/// anew. Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose
+/// products the trip before has completed.
 void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
                      std::vector<bool> later, int tiles, Schedule &schedule) {
   schedule.copiesRunOn = true;
@@ -209,23 +232,25 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
   carryLittle(problem, graph, later);
   ShortLives ranks(graph);
   std::vector<bool> leads = leadsToProducts(problem, dependences, later, /*ofLater=*/false),
-                    leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true);
+                    leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true),
+                    before = comesBeforeLater(problem, dependences, later, leadsLater);
 
   for (int op = 0; op < problem.numOps(); ++op) {
-    enum Part { Products, Later, Arithmetic, Copies, Sums };
+    enum Part { Products, Later, Copies, Arithmetic, Sums, BeforeLater };
     Part part = Arithmetic;
     if (first[op])
       part = Copies;
     else if (later[op])
-      part = leadsLater[op] ? Later : Sums;
+      part = before[op] ? BeforeLater : leadsLater[op] ? Later : Sums;
     else if (leads[op])
       part = Products;
     else if (isOnlyFactor(problem, graph, op))
       part = Sums;
-    int stage = part == Copies ? (isForLater(problem, op, later) ? 2 : 0) : later[op] ? tiles + 1 : tiles;
+    int stage =
+        part == Copies ? (isForLater(problem, op, later) ? 2 : 1) : (later[op] && !before[op] ? tiles + 1 : tiles);
 
     // What is needed sooner is copied first, so that a wait for it leaves the rest on its way.
-    bool isUrgent = part == Copies && stage > 0;
+    bool isUrgent = part == Copies && stage > 1;
     schedule.slots[op] = {stage, 0, 0, part * problem.numOps() + (isUrgent ? 0 : ranks[op])};
   }
 }
@@ -248,12 +273,73 @@ std::vector<bool> comesLast(const Problem &problem, std::span<const Dependence> 
 
 /// What uses tiles, then the copies that take the place of those before, then what takes sums.
 void placePlainly(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
-                  int tiles, Schedule &schedule) {
+                  const std::vector<bool> &last, int tiles, Schedule &schedule) {
   std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
-  std::vector<bool> last = comesLast(problem, dependences);
   for (int op = 0; op < problem.numOps(); ++op) {
     int part = first[op] ? 1 : last[op] ? 2 : 0;
     schedule.slots[op] = {first[op] ? 0 : tiles - 1, 0, 0, part * problem.numOps() + ranks[op]};
+  }
+}
+
+/// Which piece of a product each op belongs to: products that go on with each other's sums are one, and so is what
+/// takes their last sum.
+struct Pieces {
+  static constexpr int kNone = -1, kSeveral = -2;
+  std::vector<int> of;
+  int count = 0;
+};
+
+/// The pieces of products that begin anew in each iteration; none where something takes sums of several, or where a
+/// product goes on with what the iteration before left.
+Pieces piecesOf(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &last) {
+  Pieces pieces{std::vector<int>(problem.operations.size(), Pieces::kNone)};
+  auto join = [&](int from, int to) {
+    int &piece = pieces.of[to], joined = pieces.of[from];
+    bool isNew = joined != Pieces::kNone && piece != joined && piece != Pieces::kSeveral;
+    if (isNew)
+      piece = piece == Pieces::kNone ? joined : Pieces::kSeveral;
+    return isNew;
+  };
+  // Sources come first in the order of the program.
+  Graph graph(problem.numOps(), dependences);
+  for (int op = 0; op < problem.numOps(); ++op) {
+    if (!isAsyncProduct(problem.operations[op]))
+      continue;
+    for (const Edge &edge : graph.to(op))
+      if (dependences[edge.dependence].kind == DepKind::Raw && isAsyncProduct(problem.operations[edge.from])) {
+        if (edge.distance > 0)
+          return {};
+        join(edge.from, op);
+      }
+    if (pieces.of[op] == Pieces::kNone)
+      pieces.of[op] = pieces.count++;
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Dependence &dep : dependences)
+      if (last[dep.to] && dep.distance <= 0 && !dep.reuse)
+        changed |= join(dep.from, dep.to);
+  }
+  bool areApart = std::ranges::find(pieces.of, int{Pieces::kSeveral}) == pieces.of.end();
+  return areApart && std::ranges::find(last, true) != last.end() ? pieces : Pieces{};
+}
+
+/// Each piece's products, and behind them what takes the sum of the piece before: there are products under way all the
+/// time. Nothing reads the tile before when the copies come, since the last piece's sum of it has been taken by then.
+void placeInTurn(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
+                 const std::vector<bool> &last, const Pieces &pieces, int tiles, Schedule &schedule) {
+  std::vector<int> ranks = topologicalRanks(Graph(problem.numOps(), dependences));
+  for (int op = 0; op < problem.numOps(); ++op) {
+    int piece = pieces.of[op], part = std::max(0, 2 * piece), stage = tiles - 1;
+    if (first[op]) {
+      part = 2 * pieces.count;
+      stage = 0;
+    } else if (last[op]) {
+      bool isOfLast = piece == pieces.count - 1, isOfOneBefore = piece == pieces.count - 2;
+      part = isOfLast ? 1 : isOfOneBefore ? 2 * pieces.count + 1 : 2 * piece + 3;
+      stage += isOfLast ? 1 : 0;
+    }
+    schedule.slots[op] = {stage, 0, 0, part * problem.numOps() + ranks[op]};
   }
 }
 } // namespace
@@ -268,22 +354,22 @@ Scheduled scheduleRing(const Problem &problem) {
   int tiles = tilesThatFit(problem, rings);
   if (rings.empty() || tiles < 2 || std::find(first.begin(), first.end(), false) == first.end())
     return schedulePrefetch(problem);
-  std::vector<bool> later = comesLater(problem, dependences);
+  std::vector<bool> later = comesLater(problem, dependences), last = comesLast(problem, dependences);
+  Pieces pieces = piecesOf(problem, dependences, last);
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
-  if (std::ranges::find(later, true) != later.end())
-    placeOverlapped(problem, dependences, first, later, tiles, schedule);
-  else
-    placePlainly(problem, dependences, first, tiles, schedule);
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  if (!accept(problem, std::move(schedule), result)) {
-    for (auto &d : result.diagnostics)
-      fprintf(stderr, "DBG %s | %s\n", d.message.c_str(), d.hint.c_str());
-  }
-  if (!result.schedule)
-    return schedulePrefetch(problem);
-  return result;
+  // Groups that only multiply are best in step: the one that has tiles copied would wait in the middle of its products.
+  schedule.releases = std::ranges::find(later, true) != later.end();
+  if (schedule.releases)
+    placeOverlapped(problem, dependences, first, later, tiles, schedule);
+  else if (pieces.count > 1)
+    placeInTurn(problem, dependences, first, last, pieces, tiles, schedule);
+  else
+    placePlainly(problem, dependences, first, last, tiles, schedule);
+  accept(problem, std::move(schedule), result);
+  return result.schedule ? std::move(result) : schedulePrefetch(problem);
 }
 
 } // namespace soliton::sched

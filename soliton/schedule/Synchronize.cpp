@@ -1,7 +1,9 @@
 #include "soliton/schedule/Synchronize.h"
 
+#include "soliton/schedule/EarlyWaits.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Paths.h"
+#include "soliton/schedule/Releases.h"
 
 namespace soliton::sched {
 
@@ -14,6 +16,10 @@ Synchronized synchronize(const PathContext &context, Program program, const Sync
   deriveCommits(context, program);
   WaitResult waits = deriveWaits(context, program, {options.tripCount, barriers.remarks});
   result.open = waits.open;
+  if (waits.open == 0 && context.schedule.releases) {
+    splitBarriers(context, program, options.tripCount);
+    waitForTilesEarly(context, program, options.tripCount);
+  }
   result.program = std::move(program);
   result.remarks = result.barriers.remarks;
   result.remarks.insert(result.remarks.end(), waits.remarks.begin(), waits.remarks.end());

@@ -1,6 +1,6 @@
 //===- Synchronize.h - From a schedule to a program that is proven ---------===//
 //
-// The whole of "when" after ordering, in its order: peel, phases, barriers, commits, waits.
+// The whole of "when" after ordering, in its order: peel, phases, barriers, commits, waits, releases.
 //
 //   Scheduled found = scheduleModulo(problem);
 //   Synchronized made = synchronize(problem, *found.schedule);

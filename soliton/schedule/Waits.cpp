@@ -27,6 +27,9 @@ struct Track {
     int64_t index = 0;
   };
   std::vector<Item> items;
+  /// Before items are made of them: by position what must be complete there, kNothing where nothing need.
+  std::vector<int64_t> needs;
+  static constexpr int64_t kNothing = std::numeric_limits<int64_t>::min();
 
   bool holds(const std::vector<Candidate> &candidates, int without) const {
     int64_t known = std::numeric_limits<int64_t>::min();
@@ -52,7 +55,7 @@ public:
 
   WaitResult run() {
     std::vector<Path> paths = pathsToCheck(context, program, options.tripCount);
-    needs.resize(paths.size() * problem.groups * problem.counters.size());
+    tracks.resize(paths.size() * problem.groups * problem.counters.size());
     for (size_t path = 0; path < paths.size(); ++path)
       forEachHazard(context, paths[path], [&](const HazardInstance &at) { look(at, path); });
     sortCandidates();
@@ -118,11 +121,10 @@ private:
     candidates[candidate].value = std::min(candidates[candidate].value, value);
     candidates[candidate].groups |= uniform ? kAllGroups : GroupMask{1} << at.fromGroup;
     // How much was issued before the wait is counted from its own place, so that waits and needs compare.
-    std::vector<Track::Item> &list = needs[trackOf(path, at.fromGroup, counter)].items;
-    int64_t index = at.from->issuedBefore(before, counter) - since;
-    if (list.empty() || list.back().position != before)
-      list.push_back({before, -1, index});
-    list.back().index = std::max(list.back().index, index);
+    std::vector<int64_t> &list = tracks[trackOf(path, at.fromGroup, counter)].needs;
+    if (list.empty())
+      list.assign(at.from->size(), Track::kNothing);
+    list[before] = std::max(list[before], at.from->issuedBefore(before, counter) - since);
     return true;
   }
 
@@ -137,40 +139,36 @@ private:
 
   /// Leaves out each wait without which every need is still met.
   void dropSuperfluous(const std::vector<Path> &paths) {
-    std::vector<std::vector<Track>> tracks(problem.counters.size());
+    std::vector<std::vector<const Track *>> ofCounter(problem.counters.size());
     for (size_t path = 0; path < paths.size(); ++path)
       for (int group = 0; group < problem.groups; ++group)
         for (size_t counter = 0; counter < problem.counters.size(); ++counter) {
-          Track &track = needs[trackOf(path, group, static_cast<int>(counter))];
-          if (track.items.empty())
+          Track &track = tracks[trackOf(path, group, static_cast<int>(counter))];
+          if (track.needs.empty())
             continue;
-          addWaits(track, paths[path].traces[group], group, static_cast<int>(counter));
-          tracks[counter].push_back(std::move(track));
+          makeItems(track, paths[path].traces[group], group, static_cast<int>(counter));
+          ofCounter[counter].push_back(&track);
         }
     for (size_t i = 0; i < candidates.size(); ++i) {
-      const std::vector<Track> &mine = tracks[candidates[i].counter];
+      const std::vector<const Track *> &mine = ofCounter[candidates[i].counter];
       candidates[i].alive = !std::all_of(
-          mine.begin(), mine.end(), [&](const Track &track) { return track.holds(candidates, static_cast<int>(i)); });
+          mine.begin(), mine.end(), [&](const Track *track) { return track->holds(candidates, static_cast<int>(i)); });
     }
   }
 
-  void addWaits(Track &track, const Trace &trace, int group, int counter) const {
+  /// In the order of the run: a wait stands in front of the entry that needs it.
+  void makeItems(Track &track, const Trace &trace, int group, int counter) const {
+    int64_t most = Track::kNothing;
     for (int p = 0; p < trace.size(); ++p) {
       int candidate = candidateAt[slotOf(trace.at(p).where, counter)];
       if (candidate >= 0 && (candidates[candidate].groups >> group & 1))
         track.items.push_back({p, candidate, trace.issuedBefore(p, counter) - candidates[candidate].value});
+      // A need that an earlier one exceeds says nothing new.
+      if (track.needs[p] > most) {
+        most = track.needs[p];
+        track.items.push_back({p, -1, most});
+      }
     }
-    // A wait stands in front of the entry that needs it.
-    std::sort(track.items.begin(), track.items.end(), [](const Track::Item &a, const Track::Item &b) {
-      return std::tuple(a.position, a.candidate < 0, a.index) < std::tuple(b.position, b.candidate < 0, b.index);
-    });
-    // A need that an earlier one exceeds says nothing new.
-    int64_t most = std::numeric_limits<int64_t>::min();
-    std::erase_if(track.items, [&](const Track::Item &item) {
-      bool implied = item.candidate < 0 && item.index <= most;
-      most = item.candidate < 0 ? std::max(most, item.index) : most;
-      return implied;
-    });
   }
 
   void insert() {
@@ -219,7 +217,7 @@ private:
   std::vector<Candidate> candidates;
   /// By place and counter.
   std::vector<int> candidateAt;
-  std::vector<Track> needs;
+  std::vector<Track> tracks;
   WaitResult result;
 };
 
@@ -230,8 +228,26 @@ bool joins(const Problem &problem, const Entry &entry, int counter) {
   return std::any_of(accesses.begin(), accesses.end(), [&](const Access &access) { return access.counter == counter; });
 }
 
-/// Commits of one group counter in one list.
-void commitList(const Problem &problem, int counter, const std::vector<char> &usesInWave, std::vector<Entry> &entries) {
+/// Products of the kernel in front of which a group of theirs was closed and none is open: they begin one.
+std::vector<char> beginsProducts(const Problem &problem, int counter, const std::vector<Entry> &kernel) {
+  std::vector<char> begins(problem.operations.size(), 0);
+  bool isOpen = false;
+  for (const Entry &entry : kernel) {
+    if (joins(problem, entry, counter)) {
+      begins[entry.op] = !isOpen && problem.operations[entry.op].kind == OpKind::Mma;
+      isOpen = true;
+    } else if (entry.kind == EntryKind::Commit && entry.counter == counter) {
+      isOpen = false;
+    }
+  }
+  return begins;
+}
+
+/// Commits of one group counter in one list. Groups of products begin where those of the kernel do (`begins`): it is
+/// entered with those under way that an iteration leaves.
+void commitList(const PathContext &context, int counter, const std::vector<char> &usesInWave,
+                const std::vector<char> &begins, std::vector<Entry> &entries) {
+  const Problem &problem = context.problem;
   std::vector<Entry> output;
   int lastMember = -1;
   GroupMask groups = 0;
@@ -248,12 +264,17 @@ void commitList(const Problem &problem, int counter, const std::vector<char> &us
     lastMember = -1;
     groups = 0;
   };
+  auto isOther = [&](const Entry &entry) {
+    const Entry &last = output[lastMember];
+    bool stages = last.op >= 0 && context.schedule.slots[last.op].stage != context.schedule.slots[entry.op].stage;
+    return last.iteration != entry.iteration || stages;
+  };
   for (const Entry &entry : entries) {
-    // Groups of several iterations could only be waited for together.
-    bool otherIteration =
-        lastMember >= 0 && joins(problem, entry, counter) && output[lastMember].iteration != entry.iteration;
+    // Groups of several iterations could only be waited for together; ops of two stages are of two in the kernel, and
+    // outside of it their groups are counted with those.
+    bool otherIteration = lastMember >= 0 && joins(problem, entry, counter) && isOther(entry);
     if (entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Arrive || otherIteration ||
-        (entry.kind == EntryKind::Op && usesInWave[entry.op]))
+        (entry.kind == EntryKind::Op && (usesInWave[entry.op] || begins[entry.op])))
       close();
     output.push_back(entry);
     if (joins(problem, entry, counter)) {
@@ -281,8 +302,12 @@ void deriveCommits(const PathContext &context, Program &program) {
     for (const Dependence &hazard : context.hazards)
       if (!hazard.crossWave && hazard.counter == static_cast<int>(counter))
         usesInWave[hazard.to] = 1;
-    for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
-      commitList(problem, static_cast<int>(counter), usesInWave, program.list(phase));
+    std::vector<char> begins(problem.operations.size(), 0);
+    for (Phase phase : {Phase::Kernel, Phase::Prologue, Phase::Epilogue}) {
+      commitList(context, static_cast<int>(counter), usesInWave, begins, program.list(phase));
+      if (phase == Phase::Kernel)
+        begins = beginsProducts(problem, static_cast<int>(counter), program.kernel);
+    }
   }
 }
 

@@ -62,8 +62,18 @@ bool mayMeet(const Kernel &kernel, const Access &x, std::optional<int> phase, co
   return (*phase - y.phase) % buffers == 0;
 }
 
+bool isSeenByWait(const Kernel &kernel, const Access &x) {
+  return x.counter >= 0 && kernel.counters[x.counter].ofWorkgroup && !x.remote;
+}
+
+bool isByOneLane(const Kernel &kernel, const Access &y) {
+  return isSeenByWait(kernel, y);
+}
+
 bool isInOrder(const Kernel &kernel, const Access &x, const Access &y) {
-  return x.counter < 0 || (x.counter == y.counter && kernel.counters[x.counter].kind != Retirement::OutOfOrder);
+  return x.counter < 0 ||
+         (x.counter == y.counter && kernel.counters[x.counter].kind != Retirement::OutOfOrder &&
+          !kernel.counters[x.counter].ofWorkgroup);
 }
 
 DepKind kindOf(const Access &x, const Access &y) {
@@ -150,6 +160,10 @@ std::string toString(const Kernel &kernel, const Node &node) {
     return "wait " + kernel.counters[node.counter].name + " " + std::to_string(node.value) + added;
   case NodeKind::Commit:
     return "commit " + kernel.counters[node.counter].name + added;
+  case NodeKind::Release:
+    return "release" + added;
+  case NodeKind::Await:
+    return "await " + std::to_string(node.value) + added;
   case NodeKind::Restart:
     return "restart clock " + std::to_string(node.clock);
   case NodeKind::Loop:
@@ -209,6 +223,21 @@ Node commit(int counter) {
   node.kind = NodeKind::Commit;
   node.name = "commit";
   node.counter = counter;
+  return node;
+}
+
+Node release() {
+  Node node;
+  node.kind = NodeKind::Release;
+  node.name = "release";
+  return node;
+}
+
+Node await(int value) {
+  Node node;
+  node.kind = NodeKind::Await;
+  node.name = "await";
+  node.value = value;
   return node;
 }
 

@@ -13,6 +13,10 @@
 // both are the same `function` from elements to waves and that function names one wave for each element. Atomics of
 // one kind do not conflict with each other.
 //
+// What one lane does for the workgroup, on a counter that is the workgroup's, is complete to every wave that has waited
+// for it. The lane itself learns by `await` that all waves have come to a `release`: what they had completed there it
+// may overwrite.
+//
 // A tile with B buffers is told apart by a *clock*, which counts the iterations of the loop that was pipelined: an
 // access with phase p touches buffer (clock + p) mod B. The kernel loop of a pipeline advances the clock behind every
 // trip, `restart` sets it back, so a prologue has phases 0, 1, … and an epilogue phases relative to the last trip.
@@ -77,6 +81,8 @@ enum class NodeKind : uint8_t {
   Barrier,
   Wait,    ///< until at most `value` ticks (or groups) of `counter` are outstanding
   Commit,  ///< closes the open group of `counter`
+  Release, ///< the wave is done with what it has completed so far, and goes on
+  Await,   ///< the first wave: until all have come to all but the last `value` of its releases
   Restart, ///< `clock` counts from 0 again
   Loop,
   Branch, ///< the same way for all waves
@@ -150,6 +156,10 @@ bool isOneWave(const Kernel &kernel, const Access &x, const Access &y);
 bool isApartIn(const Access &x, const Access &y, int loop);
 /// `x`, whose phase relative to the clock now is `phase` (nothing: any), may be in the buffer that `y` touches now.
 bool mayMeet(const Kernel &kernel, const Access &x, std::optional<int> phase, const Access &y);
+/// One lane does `x` for the whole workgroup: whoever has waited for it is behind it.
+bool isSeenByWait(const Kernel &kernel, const Access &x);
+/// One lane of the first wave does `y`: it is behind what that wave knows to be done.
+bool isByOneLane(const Kernel &kernel, const Access &y);
 /// The order of instructions alone makes `x` complete before `y`, of the same wave.
 bool isInOrder(const Kernel &kernel, const Access &x, const Access &y);
 
@@ -168,6 +178,8 @@ Node instruction(std::string name, std::vector<Access> accesses, std::vector<Tic
 Node barrier(GroupMask groups = kAllGroups);
 Node wait(int counter, int value);
 Node commit(int counter);
+Node release();
+Node await(int value);
 Node loop(Sequence body, int64_t least = 0, std::optional<int64_t> most = std::nullopt);
 Node branch(Sequence first, Sequence second = {});
 

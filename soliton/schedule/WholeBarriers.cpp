@@ -41,13 +41,25 @@ public:
     list.push_back({exposed, at});
   }
 
+  /// Of what was done before it the first wave hears once it awaits it.
+  void release() {
+    for (auto &list : byRegion)
+      for (Entry &entry : list)
+        ++entry.releases;
+  }
+  void await(int value) {
+    for (auto &list : byRegion)
+      for (Entry &entry : list)
+        entry.isHeard |= entry.releases > value;
+  }
+
   /// The last place below `below` of an access of which `y`, in another iteration of `loop` if that is given, needs a
   /// barrier; -1 if there is none.
   int lastConflict(const Exposed &y, int below, int loop) const {
     int last = -1;
     for (int region : sharing[y.access->region])
       for (auto it = byRegion[region].rbegin(); it != byRegion[region].rend() && it->at > last; ++it)
-        if (it->at < below && needsBarrier(it->exposed, y, loop))
+        if (it->at < below && !(it->isHeard && isByOneLane(kernel, *y.access)) && needsBarrier(it->exposed, y, loop))
           last = it->at;
     return last;
   }
@@ -79,14 +91,17 @@ private:
   struct Entry {
     Exposed exposed;
     int at = 0;
+    /// Releases since, and whether the first wave knows of one of them.
+    int releases = 0;
+    bool isHeard = false;
   };
 
   /// Barriers of clusters come with what needs them; none is derived.
   bool needsBarrier(const Exposed &x, const Exposed &y, int loop) const {
     if (x.access->remote || y.access->remote)
       return false;
-    return mayConflict(kernel, *x.access, *y.access) && !isOneWave(kernel, *x.access, *y.access) && meet(x, y) &&
-           !(loop >= 0 && isApartIn(*x.access, *y.access, loop));
+    return mayConflict(kernel, *x.access, *y.access) && !isOneWave(kernel, *x.access, *y.access) &&
+           !isSeenByWait(kernel, *x.access) && meet(x, y) && !(loop >= 0 && isApartIn(*x.access, *y.access, loop));
   }
   /// Both phases are relative to the same value of the clock.
   bool meet(const Exposed &x, const Exposed &y) const {
@@ -258,6 +273,14 @@ private:
     return flow;
   }
 
+  /// What the first wave knows behind it. Releases inside of a loop or branch, which may not happen, say nothing here.
+  static void hear(const Node &node, Pending &pending) {
+    if (node.kind == NodeKind::Release)
+      pending.release();
+    if (node.kind == NodeKind::Await)
+      pending.await(node.value);
+  }
+
   /// What passing `node` does to phases that are relative to the clock before it.
   void passClock(const Node &node, Pending &pending) const {
     if (node.kind == NodeKind::Restart)
@@ -291,6 +314,7 @@ private:
     if (!flow.open)
       pending.clear();
     passClock(node, pending);
+    hear(node, pending);
     for (const Exposed &x : flow.exits)
       pending.add(x, at);
   }
@@ -308,6 +332,8 @@ private:
           if (last >= 0)
             spans.push_back({last + 1, j});
         }
+        if (lap > 0)
+          hear(sequence[i], pending);
         if (lap == 0)
           pass(sequence[i], flows[i], j, pending);
         else if (!flows[i].open)

@@ -21,12 +21,16 @@ struct Known {
   int done = kNone;
   /// The same of the cluster's barriers, of which one is as good as many.
   int clusters = kNone;
+  /// Fewest releases since its completion on paths where it is complete and the first wave may not know it: neither an
+  /// await that covers such a release nor a barrier came since. kNone if there are none.
+  int unheard = kNone;
 
   void join(const Known &other) {
     flight = std::min(flight, other.flight);
     atBarrier = std::min(atBarrier, other.atBarrier);
     done = std::min(done, other.done);
     clusters = std::min(clusters, other.clusters);
+    unheard = std::min(unheard, other.unheard);
   }
   bool operator==(const Known &) const = default;
 };
@@ -102,6 +106,8 @@ private:
         flats.push_back({&node, static_cast<int>(i)});
       if (node.kind == NodeKind::Wait)
         mostWaited = std::max(mostWaited, node.value);
+      if (node.kind == NodeKind::Await)
+        mostAwaited = std::max(mostAwaited, node.value);
       if (node.kind == NodeKind::Barrier && !kernel.isForAll(node))
         ++enough;
     });
@@ -135,6 +141,11 @@ private:
     return mayConflict(kernel, x, y) && !(isOneWave(kernel, x, y) && isInOrder(kernel, x, y));
   }
 
+  /// Nothing but completion, as the wave of `y` knows it, orders `y` behind `x`.
+  bool needsNoBarrier(const Access &x, const Access &y) const {
+    return isOneWave(kernel, x, y) || isSeenByWait(kernel, x);
+  }
+
   bool executes(const Node &node, int group) const { return node.groups >> group & 1; }
 
   //===-- Paths ------------------------------------------------------------------------------------===//
@@ -154,6 +165,10 @@ private:
       return retire(node, state);
     case NodeKind::Commit:
       return tick(node, node.counter, 1, state);
+    case NodeKind::Release:
+      return release(state);
+    case NodeKind::Await:
+      return await(node, state);
     case NodeKind::Restart:
       return rekey(state, [&](const Key &key) {
         Key changed = key;
@@ -303,7 +318,7 @@ private:
       key.phase = wrap(access.phase, buffers);
     Known now;
     if (access.counter < 0)
-      now.done = now.clusters = 0;
+      now.done = now.clusters = now.unheard = 0;
     else
       now.flight = kernel.counters[access.counter].kind == Retirement::Group ? kOpen : 0;
     Entry entry{std::vector<Known>(kernel.groups), flat};
@@ -326,7 +341,28 @@ private:
       if (accesses[key.access]->counter == node.counter)
         for (int g = 0; g < kernel.groups; ++g)
           if (Known &known = entry.known[g]; executes(node, g) && known.flight != kNone && known.flight >= node.value)
-            known = {kNone, kNone, 0, 0};
+            known = {kNone, kNone, 0, 0, 0};
+  }
+
+  void release(State &state) {
+    forEachKnown(state, [&](Known &known) {
+      if (known.unheard != kNone)
+        known.unheard = std::min(known.unheard + 1, mostAwaited + 1);
+    });
+  }
+
+  void await(const Node &node, State &state) {
+    forEachKnown(state, [&](Known &known) {
+      if (known.unheard > node.value)
+        known.unheard = kNone;
+    });
+  }
+
+  template <typename Visit>
+  static void forEachKnown(State &state, Visit visit) {
+    for (auto &[key, entry] : state.accesses)
+      for (Known &known : entry.known)
+        visit(known);
   }
 
   void meet(const Node &node, State &state) {
@@ -342,6 +378,9 @@ private:
             known.atBarrier = known.flight;
           if (known.done != kNone)
             known.done = std::min(known.done + 1, enough);
+          // With groups at different barriers this says nothing of when the first wave passes it.
+          if (kernel.groups == 1)
+            known.unheard = kNone;
           if (known.clusters != kNone && node.cluster)
             known.clusters = 1;
         }
@@ -364,16 +403,17 @@ private:
     for (int loop : key.passed)
       if (loop >= 0 && isApartIn(x, y, loop))
         return;
-    bool oneWave = isOneWave(kernel, x, y);
-    if (oneWave && isInOrder(kernel, x, y))
+    if (isOneWave(kernel, x, y) && isInOrder(kernel, x, y))
       return;
+    bool oneWave = needsNoBarrier(x, y), byOneLane = isByOneLane(kernel, y);
     for (int u = 0; u < kernel.groups; ++u)
       for (int v = 0; v < kernel.groups; ++v) {
         if (!executes(*flats[to].node, v) || (oneWave && u != v))
           continue;
         const Known &known = entry.known[u];
         bool inFlight = known.flight != kNone;
-        bool unordered = !oneWave && known.done != kNone &&
+        bool heard = byOneLane && known.unheard == kNone;
+        bool unordered = !oneWave && !heard && known.done != kNone &&
                          (x.remote || y.remote ? known.clusters < 1 : known.done + ahead[v] - ahead[u] < 1);
         if (inFlight || unordered)
           note(entry.last, to, oneWave, known);
@@ -464,7 +504,7 @@ private:
   std::vector<int> numberOf;
   std::vector<char> matters;
   bool hasRemote = false;
-  int mostWaited = 0;
+  int mostWaited = 0, mostAwaited = 0;
   /// Barriers behind which every group is, however far some are ahead.
   int enough = 1;
   std::set<std::pair<int, int>> noted;

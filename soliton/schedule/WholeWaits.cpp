@@ -43,10 +43,12 @@ struct Issued {
   int younger = 0;
   /// The last barriers that it may have passed while in flight, ascending, and how many ticks were younger there.
   std::vector<std::pair<int, int>> barriers;
+  /// Releases since its completion, the fewest of all ways, while the first wave may not know of it.
+  int unheard = 0;
 
   auto key() const { return std::tie(number, phase, marks); }
   bool operator==(const Issued &other) const {
-    return key() == other.key() && younger == other.younger && barriers == other.barriers;
+    return key() == other.key() && younger == other.younger && barriers == other.barriers && unheard == other.unheard;
   }
   bool isMarked(int mark) const { return std::find(marks.begin(), marks.end(), mark) != marks.end(); }
   void mark(int loop, int mark) {
@@ -57,6 +59,7 @@ struct Issued {
   /// The worse of both.
   void join(const Issued &other) {
     younger = std::min(younger, other.younger);
+    unheard = std::min(unheard, other.unheard);
     for (auto [barrier, ticks] : other.barriers) {
       auto at = std::lower_bound(barriers.begin(), barriers.end(), std::pair(barrier, std::numeric_limits<int>::min()));
       if (at != barriers.end() && at->first == barrier)
@@ -183,6 +186,16 @@ private:
       return retire(node.counter, node.value, issues);
     case NodeKind::Commit:
       return tick(node.counter, 1, issues);
+    case NodeKind::Release:
+      for (Issued &issued : issues)
+        if (issued.younger == kComplete && issued.unheard != kComplete)
+          issued.unheard = std::min(issued.unheard + 1, most);
+      return;
+    case NodeKind::Await:
+      for (Issued &issued : issues)
+        if (issued.unheard > node.value)
+          issued.unheard = kComplete;
+      return;
     case NodeKind::Restart:
       return shift(node.clock, std::nullopt, issues);
     case NodeKind::Branch: {
@@ -319,7 +332,9 @@ private:
     for (int loop : x.marks)
       if (loop >= 0 && isApartIn(*x.access, y, loop))
         return;
-    if (!isOneWave(kernel, *x.access, y)) {
+    if (isByOneLane(kernel, y) && x.unheard == kComplete)
+      return;
+    if (!isOneWave(kernel, *x.access, y) && !isSeenByWait(kernel, *x.access)) {
       for (auto [barrier, younger] : x.barriers)
         need({barrier, x.access->counter}, younger, x, walk);
       return;

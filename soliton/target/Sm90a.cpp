@@ -109,7 +109,7 @@ static Target build() {
                      {CounterKind::cpAsync, 63, true, /*grouped=*/true},
                      {CounterKind::bulk, 63, true, /*grouped=*/true},
                      {CounterKind::mma, 7, true, /*grouped=*/true},
-                     {CounterKind::boxes, 15, true, /*grouped=*/true}};
+                     {CounterKind::boxes, 15, true, /*grouped=*/true, /*needsInstruction=*/true, /*ofWorkgroup=*/true}};
   target.barrierCompletesShared = true;
   target.lanesInLockstep = false;
   target.namedBarriers = 16;

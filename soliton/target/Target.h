@@ -31,6 +31,8 @@ struct Counter {
   bool grouped = false;
   /// The wait emits an instruction (NVIDIA's ordinary shared accesses need none).
   bool needsInstruction = true;
+  /// One lane issues for the whole workgroup, and every wave can wait for it: what a wave has waited for it sees.
+  bool ofWorkgroup = false;
 };
 
 /// How shared memory serves an access of that many bytes per lane.

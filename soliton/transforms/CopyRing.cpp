@@ -11,6 +11,7 @@ namespace soliton {
 using namespace wave;
 
 static constexpr int64_t kBarrierBytes = 8;
+static constexpr int64_t kMostBarriers = kRingBytes / kBarrierBytes;
 
 /// Closes groups that control flow would leave open: how many bytes a group has must not depend on the way to its
 /// commit, since that is where the barrier hears of them. One more group, older than those that waits count, is no
@@ -35,13 +36,57 @@ static void closeGroups(Block &block) {
   }
 }
 
+/// Both bounds hold: of what was waited for since the last barriers, and since the last release that was awaited.
 int64_t CopyRing::State::unseen() const {
-  return std::accumulate(sinceBarrier.begin(), sinceBarrier.end(), int64_t{0});
+  return std::min(std::accumulate(sinceBarrier.begin(), sinceBarrier.end(), int64_t{0}), sinceRelease.back());
+}
+
+void CopyRing::State::release() {
+  sinceRelease.insert(sinceRelease.begin(), 0);
+  // Older ones count as if they had come later.
+  if (static_cast<int64_t>(sinceRelease.size()) > kMostBarriers)
+    sinceRelease.erase(sinceRelease.end() - 2);
+  ++unawaited;
+  ++unknown;
+  for (int64_t &each : unknownBy)
+    ++each;
+}
+
+void CopyRing::State::await(int64_t count) {
+  if (static_cast<size_t>(count) + 1 < sinceRelease.size())
+    sinceRelease.resize(static_cast<size_t>(count) + 1);
+  unawaited = std::min(unawaited, count);
+}
+
+/// All waves have come to all releases, and have seen what they have waited for, those aside that run behind.
+void CopyRing::State::barrier() {
+  if (sinceBarrier.size() == 1)
+    sinceRelease = {0};
+  sinceBarrier.pop_back();
+  sinceBarrier.insert(sinceBarrier.begin(), 0);
+  if (sinceBarrier.size() == 1)
+    unawaited = unknown = 0;
+}
+
+static bool raise(int64_t &mine, int64_t others) {
+  bool grows = others > mine;
+  mine = std::max(mine, others);
+  return grows;
 }
 
 bool CopyRing::State::join(const State &other) {
-  bool grows = other.outstanding > outstanding;
-  outstanding = std::max(outstanding, other.outstanding);
+  bool grows = raise(outstanding, other.outstanding);
+  grows |= raise(unawaited, other.unawaited);
+  grows |= raise(unknown, other.unknown);
+  // By how young they are.
+  while (unknownBy.size() < other.unknownBy.size())
+    unknownBy.insert(unknownBy.begin(), 0);
+  for (auto [mine, others] : llvm::zip(llvm::reverse(unknownBy), llvm::reverse(other.unknownBy)))
+    grows |= raise(mine, others);
+  while (sinceRelease.size() < other.sinceRelease.size())
+    sinceRelease.push_back(sinceRelease.back());
+  for (size_t i = 0; i < sinceRelease.size(); ++i)
+    grows |= raise(sinceRelease[i], other.sinceRelease[std::min(i, other.sinceRelease.size() - 1)]);
   for (auto [mine, others] : llvm::zip_equal(sinceBarrier, other.sinceBarrier)) {
     grows |= others > mine;
     mine = std::max(mine, others);
@@ -53,8 +98,14 @@ void CopyRing::wait(WaitOp op, State &state) {
   auto left = std::min<int64_t>(state.outstanding, static_cast<int64_t>(op.getCount()));
   outstanding[op] = state.outstanding;
   completed[op] = state.outstanding - left;
-  state.sinceBarrier.front() += state.outstanding - left;
-  state.outstanding = left;
+  // More than there is room for is the same: one of the two bounds may be none.
+  auto add = [&](int64_t &sum) { sum = std::min<int64_t>(sum + state.outstanding - left, kMostBarriers + 1); };
+  add(state.sinceBarrier.front());
+  llvm::for_each(state.sinceRelease, add);
+  for (; state.outstanding > left; --state.outstanding) {
+    state.unknown = std::min(state.unknown, state.unknownBy.front());
+    state.unknownBy.erase(state.unknownBy.begin());
+  }
 }
 
 /// True if a wait was put in: what was found before is no longer so.
@@ -72,7 +123,7 @@ bool CopyRing::runLoop(IterateOp loop, State &state) {
       WaitOp::create(builder, end->getLoc(), wave::Counter::Boxes, before, ArrayAttr());
       return true;
     }
-    if (state.unseen() * kBarrierBytes > kRingBytes) {
+    if (std::max(state.unseen(), state.unknown) * kBarrierBytes > kRingBytes) {
       isBounded = false;
       return false;
     }
@@ -112,11 +163,18 @@ bool CopyRing::run(Block &block, State &state) {
   for (Operation &op : block) {
     if (auto commit = dyn_cast<CommitOp>(op); commit && commit.getCounter() == wave::Counter::Boxes) {
       most = std::max(most, ++state.outstanding + state.unseen());
+      state.unknownBy.push_back(state.unawaited);
     } else if (auto waiting = dyn_cast<WaitOp>(op); waiting && waiting.getCounter() == wave::Counter::Boxes) {
       wait(waiting, state);
     } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.isForAllWaves()) {
-      state.sinceBarrier.pop_back();
-      state.sinceBarrier.insert(state.sinceBarrier.begin(), 0);
+      state.barrier();
+    } else if (isa<ReleaseOp>(op)) {
+      mostReleases = std::max({mostReleases, state.unawaited + 1, state.unknown + 1});
+      state.release();
+    } else if (auto await = dyn_cast<AwaitOp>(op)) {
+      // The phase of the release that is waited for must not be one that has come round again.
+      mostReleases = std::max<int64_t>(mostReleases, static_cast<int64_t>(await.getCount()) + 1);
+      state.await(static_cast<int64_t>(await.getCount()));
     } else if (auto loop = dyn_cast<IterateOp>(op)) {
       if (runLoop(loop, state))
         return true;
@@ -133,11 +191,13 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
   if (!copiesBoxes(kernel))
     return ring;
   closeGroups(kernel.block());
-  const State nothing{0, SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
+  const State nothing{.sinceBarrier = SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
   for (State state = nothing; ring.run(kernel.block(), state) || ring.endWithNone(kernel, state); state = nothing)
     ring = CopyRing();
   ring.slots = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(ring.most, 1))));
-  if (ring.isBounded && ring.slots * kBarrierBytes <= kRingBytes)
+  if (ring.mostReleases > 0)
+    ring.releaseSlots = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(ring.mostReleases)));
+  if (ring.isBounded && (ring.slots + ring.releaseSlots) * kBarrierBytes <= kRingBytes)
     return ring;
   return report(kernel.getLoc(), DiagId::NotSupportedHere)
              .hint("copy fewer iterations ahead, or turn direct copies off")

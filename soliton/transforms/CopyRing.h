@@ -17,10 +17,14 @@
 // without end waits for them where it ends.
 //
 // A barrier is used again by group g + R. Its arrival must not come before every wave has seen the phase of g, or a
-// wave that is late would take one phase for the other. A wave has seen it if a barrier of the workgroup lies between
-// its wait for g and the commit of g + R. So R is larger than what is outstanding at a commit, together with what was
-// waited for since the last barrier of the workgroup. Waves that run some barriers behind the one that commits (those
-// of a staggered group) have seen only what they waited for that many barriers earlier.
+// wave that is late would take one phase for the other. A wave has seen it if a barrier of the workgroup, or a release
+// that the first wave has awaited, lies between its wait for g and the commit of g + R. So R is larger than what is
+// outstanding at a commit, together with what was waited for since. Waves that run behind by barriers count those too.
+//
+// Releases have a ring of their own: release k is an arrival of every wave at phase k div S of barrier k mod S, and
+// `await n` waits for the phase of the last release but n. No wave may arrive as k + S before all have arrived as k. It
+// knows that they have by a barrier, or by a group that it has waited for: the first wave committed it behind an await.
+// So S is larger than the number of releases of which a wave that comes to the next one knows nothing yet.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -30,8 +34,8 @@
 
 namespace soliton {
 
-/// Room for the barriers behind the tiles of a kernel that copies boxes: sixteen of eight bytes.
-inline constexpr int64_t kRingBytes = 128;
+/// Room for the barriers behind the tiles of a kernel that copies boxes: thirty-two of eight bytes.
+inline constexpr int64_t kRingBytes = 256;
 
 class CopyRing {
 public:
@@ -40,6 +44,8 @@ public:
 
   /// A power of two; 0 for a kernel that copies no boxes.
   int64_t size() const { return slots; }
+  /// Barriers in memory for releases: a power of two, or 0.
+  int64_t numReleases() const { return releaseSlots; }
   /// How many of the groups under way the wait completes: the oldest ones.
   int64_t completedBy(wave::WaitOp wait) const { return completed.lookup(wait); }
   /// Groups under way in front of the wait.
@@ -50,8 +56,17 @@ private:
     int64_t outstanding = 0;
     /// Groups waited for since the last barrier, between that and the one before it, and so on.
     SmallVector<int64_t> sinceBarrier;
+    /// Groups waited for with at most 0, 1, … releases since; all that no await covers with the last number.
+    SmallVector<int64_t> sinceRelease = {0};
+    /// Releases of which the first wave does not know that all waves have come to them, and a late one likewise.
+    int64_t unawaited = 0, unknown = 0;
+    /// By group under way, the oldest first: of how many releases a wave knows nothing that has just waited for it.
+    SmallVector<int64_t> unknownBy;
 
     int64_t unseen() const;
+    void release();
+    void await(int64_t count);
+    void barrier();
     /// Grows to what the other one has; true if that is more.
     bool join(const State &other);
   };
@@ -62,7 +77,7 @@ private:
   void wait(wave::WaitOp op, State &state);
   bool endWithNone(wave::KernelOp kernel, const State &end);
 
-  int64_t slots = 0, most = 0;
+  int64_t slots = 0, most = 0, releaseSlots = 0, mostReleases = 0;
   bool isBounded = true;
   llvm::DenseMap<Operation *, int64_t> completed, outstanding;
 };

@@ -8,6 +8,9 @@ using sym::Expr;
 using sym::Kind;
 
 void ExprEmitter::bind(Expr symbol, Value value) {
+  // Bound again in an inner loop, what is made of it belongs there.
+  if (symbolValue.contains(symbol.get()))
+    exprLevel.clear();
   symbolValue[symbol.get()] = value;
   symbolLevel[symbol.get()] = levels.size() - 1;
   levels.back().symbols.push_back(symbol);

@@ -1,6 +1,7 @@
 #include "soliton/transforms/LoopProblem.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
@@ -118,7 +119,9 @@ private:
 } // namespace
 
 /// Whether the launch is known to have no more workgroups than there are compute units.
-static bool hasUnitForItself(const Geometry &geometry) {
+static bool hasUnitForItself(KernelOp kernel, const Geometry &geometry) {
+  if (std::optional<int64_t> most = persistentWorkgroups(kernel); most && *most <= geometry.target().computeUnits)
+    return true;
   sym::Expr workgroups = 1;
   for (sym::Expr each : geometry.grid())
     workgroups = workgroups * each;
@@ -142,6 +145,9 @@ void ProblemBuilder::addMachine() {
       counters[each.kind] = problem().addCounter(std::string(name(each.kind)),
                                                  each.grouped ? sched::Retirement::Group : sched::Retirement::InOrder,
                                                  static_cast<int>(each.maxPending));
+  for (const soliton::Counter &each : target().counters)
+    if (int number = counter(each.kind); number >= 0)
+      problem().counters[number].ofWorkgroup = each.ofWorkgroup;
   if (int global = counter(CounterKind::vm); global >= 0)
     problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
@@ -153,7 +159,7 @@ void ProblemBuilder::addMachine() {
   });
 
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
-  problem().limits.alone = hasUnitForItself(geometry);
+  problem().limits.alone = hasUnitForItself(loop->getParentOfType<KernelOp>(), geometry);
 }
 
 int ProblemBuilder::counter(CounterKind kind) const {

@@ -11,7 +11,8 @@
 //                                      %committed1 = %committed + 1
 //   wave.wait boxes, 1                 machine.mbarrier_wait of barrier (committed1 - 2) mod R
 //
-// The number of groups committed so far is a value that loops and branches carry. CopyRing.h says what it is for.
+// The number of groups committed so far is a value that loops and branches carry, and so is that of releases, at each
+// of which one lane of every wave arrives; the copying lane awaits their phases. CopyRing.h says what both are for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,13 +38,13 @@ static bool commitsBoxes(Operation *op) {
 
 bool MachineLowering::isOfBoxes(Operation *op) const {
   auto wait = dyn_cast<WaitOp>(op);
-  return isBoxed(op) || commitsBoxes(op) || (wait && wait.getCounter() == wave::Counter::Boxes);
+  return isBoxed(op) || commitsBoxes(op) || isa<AwaitOp>(op) || (wait && wait.getCounter() == wave::Counter::Boxes);
 }
 
 bool MachineLowering::countsBoxes(Operation *around) const {
   return around
-      ->walk([](CommitOp commit) {
-        return commitsBoxes(commit) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      ->walk([](Operation *op) {
+        return commitsBoxes(op) || isa<ReleaseOp>(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -63,13 +64,16 @@ void MachineLowering::beginBoxes() {
     return;
   Location loc = kernel.getLoc();
   isFirstLane = firstLane();
-  committed = number(0, loc);
+  counted.assign(ring.numReleases() > 0 ? 2 : 1, number(0, loc));
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
     for (int64_t slot = 0; slot < ring.size(); ++slot)
       machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * slot, loc), /*count=*/1);
+    for (int64_t slot = 0; slot < ring.numReleases(); ++slot)
+      machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * (ring.size() + slot), loc),
+                                      geometry.waveCount());
   }
   machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
 }
@@ -79,6 +83,33 @@ Value MachineLowering::barrierOf(Value group, Location loc) {
   Value slot = arith::AndIOp::create(builder, loc, group, number(ring.size() - 1, loc));
   Value offset = arith::MulIOp::create(builder, loc, slot, number(8, loc));
   return arith::AddIOp::create(builder, loc, offset, number(ringOffset, loc));
+}
+
+/// The same of releases, which lie behind.
+Value MachineLowering::releaseBarrierOf(Value release, Location loc) {
+  Value slot = arith::AndIOp::create(builder, loc, release, number(ring.numReleases() - 1, loc));
+  Value offset = arith::MulIOp::create(builder, loc, slot, number(8, loc));
+  return arith::AddIOp::create(builder, loc, offset, number(ringOffset + 8 * ring.size(), loc));
+}
+
+/// One lane arrives for its wave.
+void MachineLowering::lowerRelease(ReleaseOp op) {
+  Location loc = op.getLoc();
+  Value isFirst = exprs.emitI1(sym::simplify(sym::eq(laneSymbol(), 0), geometry.facts()), loc);
+  Value barrier = releaseBarrierOf(released(), loc);
+  auto branch = mlir::scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
+  OpBuilder inside = branch.getThenBodyBuilder();
+  machine::MbarrierArriveOp::create(inside, loc, barrier);
+  released() = arith::AddIOp::create(builder, loc, released(), number(1, loc));
+}
+
+/// Waits for the phase of the last release but `count`: all waves came to those before it first.
+void MachineLowering::lowerAwait(AwaitOp op) {
+  Location loc = op.getLoc();
+  Value release = arith::SubIOp::create(builder, loc, released(), number(static_cast<int64_t>(op.getCount()) + 1, loc));
+  Value turn = arith::ShRUIOp::create(builder, loc, release, number(llvm::Log2_64(ring.numReleases()), loc));
+  Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
+  machine::MbarrierWaitOp::create(builder, loc, releaseBarrierOf(release, loc), parity);
 }
 
 /// The parameter whose map describes a tensor of which boxes lie in shared memory as `type` says.
@@ -91,7 +122,7 @@ Value MachineLowering::mapOf(Value tensor, MemoryType type, const Box &box, Loca
     offset = geometry.bind(cast<ExprAttr>((*kernel.getWorkspace())[entry]).getValue());
   }
   auto map = machine::TensorMapAttr::get(kernel.getContext(), argument.getArgNumber(), type.getElementType(), box.sizes,
-                                         box.strides, box.extents, span, offset);
+                                         box.strides, box.extents, span, offset, box.lower, box.upper, box.steps);
   auto found = llvm::find(maps, Attribute(map));
   size_t number = static_cast<size_t>(found - maps.begin());
   if (found == maps.end()) {
@@ -104,18 +135,19 @@ Value MachineLowering::mapOf(Value tensor, MemoryType type, const Box &box, Loca
 void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Location loc = copy.getLoc();
   Box box = boxOf(copy, geometry);
-  SmallVector<Value> coordinates =
-      llvm::map_to_vector(box.coordinates, [&](sym::Expr place) { return exprs.emitI32(place, loc); });
+  auto emit = [&](sym::Expr place) { return exprs.emitI32(place, loc); };
+  SmallVector<Value> coordinates = llvm::map_to_vector(box.coordinates, emit);
+  SmallVector<Value> offsets = llvm::map_to_vector(box.offsets, emit);
   Address to = sharedAddress(copy, copy.getDestination(), destinationOffset(copy, geometry));
   Value destination = to.lane;
   if (to.immediate != 0)
     destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
   machine::CopyTileOp::create(builder, loc, mapOf(copy.getSource(), copy.getDestination().getType(), box, loc),
-                              coordinates, destination, barrier);
+                              coordinates, destination, barrier, offsets);
   openBytes += copy.bytesPerLane();
 }
 
-/// The copy, its neighbours and the commit behind them.
+/// The copy, its neighbours, the commit behind them, and what they await.
 void MachineLowering::lowerBoxes(Operation *first) {
   Location loc = first->getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
@@ -124,10 +156,13 @@ void MachineLowering::lowerBoxes(Operation *first) {
     OpBuilder::InsertionGuard guard(builder);
     exprs.enterLoop(branch);
     builder.setInsertionPointToStart(branch.thenBlock());
-    Value barrier = barrierOf(committed, loc);
-    for (Operation *op = first; !commits && (isBoxed(op) || commitsBoxes(op)); op = op->getNextNode()) {
+    Value barrier = barrierOf(committed(), loc);
+    for (Operation *op = first; !commits && (isBoxed(op) || commitsBoxes(op) || isa_and_nonnull<AwaitOp>(op));
+         op = op->getNextNode()) {
       commits = commitsBoxes(op);
-      if (commits)
+      if (auto await = dyn_cast<AwaitOp>(op))
+        lowerAwait(await);
+      else if (commits)
         machine::MbarrierArriveOp::create(builder, op->getLoc(), barrier, openBytes);
       else
         lowerBox(cast<CopyOp>(op), barrier);
@@ -138,7 +173,7 @@ void MachineLowering::lowerBoxes(Operation *first) {
   if (!commits)
     return;
   openBytes = 0;
-  committed = arith::AddIOp::create(builder, loc, committed, number(1, loc));
+  committed() = arith::AddIOp::create(builder, loc, committed(), number(1, loc));
 }
 
 /// Waits for the phases of all groups that it completes, the oldest first.
@@ -146,7 +181,7 @@ void MachineLowering::lowerBoxWait(WaitOp wait) {
   Location loc = wait.getLoc();
   int64_t outstanding = ring.outstandingAt(wait);
   for (int64_t i = 0; i < ring.completedBy(wait); ++i) {
-    Value group = arith::SubIOp::create(builder, loc, committed, number(outstanding - i, loc));
+    Value group = arith::SubIOp::create(builder, loc, committed(), number(outstanding - i, loc));
     Value turn = arith::ShRUIOp::create(builder, loc, group, number(llvm::Log2_64(ring.size()), loc));
     Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
     machine::MbarrierWaitOp::create(builder, loc, barrierOf(group, loc), parity);

@@ -10,7 +10,8 @@
 //   wave.copy %x, %s                    machine.copy_async                               another buffer
 //   %3 = wave.cast %2                   %4 = machine.wait mma, 0 (%2)                    and then the cast of %4
 //
-// A sum that a loop carries and only adds products to stays under way from one iteration to the next.
+// A sum that a loop carries and only adds products to stays under way from one iteration to the next; so does one that
+// the next iteration waits for.
 //
 //===----------------------------------------------------------------------===//
 
@@ -51,13 +52,38 @@ static bool isDoneWith(Value sum, Operation *at) {
                       [&](Operation *user) { return user->getBlock() == at->getBlock() && user->isBeforeInBlock(at); });
 }
 
+/// The value of the iteration before in whose place the loop hands on what comes of the product; none where it does not.
+static Value carriedBefore(MmaOp op) {
+  auto loop = dyn_cast<IterateOp>(op->getParentOp());
+  Value sum = op.getResult();
+  while (loop && sum.hasOneUse()) {
+    mlir::OpOperand &use = *sum.getUses().begin();
+    if (use.getOwner() == loop.block().getTerminator())
+      return loop.carried()[use.getOperandNumber()];
+    if (inPlaceFactors(use.getOwner()).empty())
+      return {};
+    sum = use.getOwner()->getResult(0);
+  }
+  return {};
+}
+
+/// Sums of products in front of the op whose registers it may take: of one that a loop hands on those that it comes
+/// back in, of others those of the block, newest first.
+static SmallVector<Value> sumsBefore(MmaOp op) {
+  if (Value carried = carriedBefore(op))
+    return {carried};
+  SmallVector<Value> sums;
+  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode())
+    if (!inPlaceFactors(before).empty())
+      sums.push_back(before->getResult(0));
+  return sums;
+}
+
 /// For a product that begins with zeros: the registers of a sum that was waited for and is of no more use. In others
 /// the assembler would begin it before that sum was used, and have both at once.
 static Value registersToUseAgain(MmaOp op, llvm::function_ref<Value(Value)> vectorOf) {
-  for (Operation *before = op->getPrevNode(); before; before = before->getPrevNode()) {
-    if (inPlaceFactors(before).empty())
-      continue;
-    Value sum = before->getResult(0), registers = vectorOf(sum);
+  for (Value sum : sumsBefore(op)) {
+    Value registers = vectorOf(sum);
     bool isTaken = llvm::any_of(registers.getUsers(), [](Operation *user) { return isa<machine::MmaAsyncOp>(user); });
     bool isAlike = registers.getType() == vectorOf(op.getAcc()).getType();
     if (registers.getDefiningOp<machine::WaitOp>() && isAlike && !isTaken && isDoneWith(sum, op))
@@ -99,7 +125,26 @@ static bool isOnlyAddedTo(Value carried) {
   return product && product.getAcc() == carried && !inPlaceFactors(product).empty();
 }
 
+/// Whether a loop may carry a sum on that its next iteration waits for: it is a product's that holds no registers but
+/// those of its sum, and nothing of this iteration takes it.
+static bool isLeftToNext(IterateOp loop, BlockArgument carried) {
+  Value sum = loop.block().getTerminator()->getOperand(carried.getArgNumber() - 1);
+  Operation *product = sum.getDefiningOp();
+  return !loop.exit() && product && product->getBlock() == &loop.block() && inPlaceFactors(product).size() == 2 &&
+         sum.hasOneUse() && !isOnlyAddedTo(carried);
+}
+
+bool MachineLowering::mayEnterWithProducts(IterateOp loop) const {
+  return !products.isOpen() && products.allOf([&](Value sum) {
+    auto init = llvm::find(loop.getInits(), sum);
+    return init != loop.getInits().end() && sum.hasOneUse() &&
+           isLeftToNext(loop, loop.carried()[init - loop.getInits().begin()]);
+  });
+}
+
 bool MachineLowering::goesOnWithProducts(Operation *op) const {
+  if (auto loop = dyn_cast<IterateOp>(op))
+    return mayEnterWithProducts(loop);
   if (isInPlace(op))
     return true;
   // Of what a product takes, only the sum that it goes on with may be under way.
@@ -109,7 +154,8 @@ bool MachineLowering::goesOnWithProducts(Operation *op) const {
   if (auto loop = dyn_cast<IterateOp>(op->getParentOp()); loop && isa<YieldOp>(op) && !loop.exit())
     return !products.isOpen() && llvm::all_of(llvm::zip(loop.carried(), op->getOperands()), [&](auto pair) {
       auto [argument, value] = pair;
-      return !products.isUnderWay(value) || (value.hasOneUse() && isOnlyAddedTo(argument));
+      return !products.isUnderWay(value) ||
+             (value.hasOneUse() && (isOnlyAddedTo(argument) || isLeftToNext(loop, argument)));
     });
   bool changesFlow = op->getNumRegions() > 0 || isa<YieldOp>(op);
   return !changesFlow && llvm::none_of(op->getOperands(), [&](Value operand) { return products.isUnderWay(operand); });
@@ -145,7 +191,22 @@ static LeftUnderWay leftBy(Block &block) {
   return left;
 }
 
+/// What the iteration before leaves under way, in the groups in which it was issued.
+static ProductsUnderWay handedOnBy(IterateOp loop) {
+  ProductsUnderWay products;
+  Operation *yield = loop.block().getTerminator();
+  for (Operation &op : loop.block()) {
+    if (auto commit = dyn_cast<CommitOp>(op); commit && commit.getCounter() == wave::Counter::Mma)
+      products.commit();
+    for (auto [argument, value] : llvm::zip(loop.carried(), yield->getOperands()))
+      if (value.getDefiningOp() == &op && isLeftToNext(loop, argument))
+        products.issue(Value(), argument);
+  }
+  return products;
+}
+
 bool MachineLowering::enterWithProducts(IterateOp loop) {
+  products = handedOnBy(loop);
   LeftUnderWay left = leftBy(loop.block());
   emptyCommits = left.emptyCommits;
   return std::exchange(earlierProducts, earlierProducts || left.group);

@@ -16,6 +16,7 @@
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -73,7 +74,7 @@ machine::KernelOp MachineLowering::makeKernel() {
   ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
   auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
                                           geometry.waveSize(), geometry.waveCount(),
-                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * ring.size(), 16)),
+                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)),
                                           *kernel.getTarget(), kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
@@ -102,7 +103,6 @@ void MachineLowering::bindIds() {
     exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
   else
     exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
-  bindWorkgroupIds();
 }
 
 /// Which of the tiles of the grid's first two dimensions a workgroup of that number takes: bands of `height` along the
@@ -115,13 +115,14 @@ void MachineLowering::bindIds() {
 ///   12 13 14
 static std::pair<sym::Expr, sym::Expr> inBands(sym::Expr number, sym::Expr rows, sym::Expr columns, int64_t height) {
   sym::Expr band = sym::floordiv(number, height * columns), inside = sym::mod(number, height * columns);
-  sym::Expr tall = sym::min(height, rows - height * band);
+  // The last band is lower where rows do not fill it.
+  bool areEqual = rows.constantValue() && *rows.constantValue() % height == 0;
+  sym::Expr tall = areEqual ? sym::Expr(height) : sym::min(height, rows - height * band);
   return {height * band + sym::mod(inside, tall), sym::floordiv(inside, tall)};
 }
 
 /// The number of a workgroup along each dimension of the grid: as the machine counts them, or taken apart from the one
-/// number that a linear launch has, the first dimension fastest, or in bands. Of clusters it is the cluster's number;
-/// its workgroups, which are neighbours, are counted along the last dimension.
+/// number that a linear launch has. Of clusters it is the cluster's number.
 void MachineLowering::bindWorkgroupIds() {
   Location loc = kernel.getLoc();
   auto id = [&](int64_t dim, std::optional<int64_t> last) -> Value {
@@ -129,30 +130,38 @@ void MachineLowering::bindWorkgroupIds() {
     return machine::IdOp::create(builder, loc, builder.getI32Type(), kind,
                                  last ? builder.getI64IntegerAttr(*last + 1) : mlir::IntegerAttr());
   };
-  const sym::Facts &facts = geometry.facts();
-  sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
-  auto ofCluster = [&](machine::IdKind kind, mlir::IntegerAttr upper) -> Value {
-    return machine::IdOp::create(builder, loc, builder.getI32Type(), kind, upper);
-  };
-  // The pass that shares a loop among them has the launch linear.
+  // The pass that shares a loop among the workgroups of a cluster has the launch linear.
   if (geometry.isLinear())
-    exprs.bind(linear, kernel.getCluster() ? ofCluster(machine::IdKind::cluster0, {}) : id(0, std::nullopt));
-  bool banded = geometry.isLinear() && kernel.getRaster();
+    return bindTile(kernel.getCluster() ? Value(machine::IdOp::create(builder, loc, builder.getI32Type(),
+                                                                      machine::IdKind::cluster0, mlir::IntegerAttr()))
+                                        : id(0, std::nullopt));
+  for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
+    sym::Expr symbol = workgroupSymbol(dim);
+    exprs.bind(symbol, geometry.grid()[dim].isConstant(1) ? number(0, loc)
+                                                          : id(dim, sym::rangeOf(symbol, geometry.facts()).hi));
+  }
+}
+
+/// The first dimension fastest, or in bands; workgroups of a cluster, which are neighbours, are counted along the last.
+void MachineLowering::bindTile(Value tile) {
+  Location loc = kernel.getLoc();
+  sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
+  exprs.bind(linear, tile);
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
     if (kernel.getCluster() && dim == kClusterDim) {
-      exprs.bind(symbol, ofCluster(machine::IdKind::cluster_rank, kernel.getClusterAttr()));
-    } else if (banded && dim < 2) {
+      exprs.bind(symbol, machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::cluster_rank,
+                                               kernel.getClusterAttr()));
+    } else if (kernel.getRaster() && dim < 2) {
       sym::Expr rows = geometry.grid()[0], columns = geometry.grid()[1];
       auto [row, column] =
           inBands(sym::mod(linear, rows * columns), rows, columns, static_cast<int64_t>(*kernel.getRaster()));
       exprs.bind(symbol, exprs.emitI32(dim == 0 ? row : column, loc));
-    } else if (size.isConstant(1))
-      exprs.bind(symbol, arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0)));
-    else if (!geometry.isLinear())
-      exprs.bind(symbol, id(dim, sym::rangeOf(symbol, facts).hi));
-    else
+    } else if (size.isConstant(1)) {
+      exprs.bind(symbol, number(0, loc));
+    } else {
       exprs.bind(symbol, exprs.emitI32(sym::mod(sym::floordiv(linear, before), size), loc));
+    }
     before = before * size;
   }
 }
@@ -175,7 +184,7 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
   for (Value value : from.getTerminator()->getOperands())
     yielded.push_back(vector(value));
   if (around->getNumResults() > yielded.size())
-    yielded.push_back(committed);
+    llvm::append_range(yielded, counted);
   mlir::scf::YieldOp::create(builder, around->getLoc(), yielded);
   exprs.leaveLoop();
   if (isOutermost)
@@ -195,10 +204,10 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
     inits.push_back(vector(init));
   bool counts = countsBoxes(loop);
   if (counts)
-    inits.push_back(committed);
+    llvm::append_range(inits, counted);
   auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
   if (counts)
-    committed = lowered.getRegionIterArgs().back();
+    takeCounted(lowered.getRegionIterArgs());
   for (auto [argument, carried] : llvm::zip(loop.carried(), lowered.getRegionIterArgs()))
     define(argument, carried);
   for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
@@ -207,7 +216,7 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   if (failed(lowerBody(lowered, loop.block(), *lowered.getBody())))
     return failure();
   if (counts)
-    committed = lowered.getResults().back();
+    takeCounted(lowered.getResults());
   leaveWithProducts(loop, before);
   return success();
 }
@@ -227,8 +236,8 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   }
   bool counts = countsBoxes(loop);
   if (counts) {
-    inits.push_back(committed);
-    types.push_back(builder.getI32Type());
+    llvm::append_range(inits, counted);
+    types.append(counted.size(), builder.getI32Type());
   }
   OpBuilder::InsertionGuard outside(builder);
   bool mayBeEmpty = sym::prove(sym::le(1, count), geometry.factsAt(loop)) != true;
@@ -253,7 +262,7 @@ LogicalResult MachineLowering::lowerWhile(IterateOp loop) {
   for (auto [result, value] : llvm::zip(loop.getResults(), results))
     define(result, value);
   if (counts)
-    committed = results.back();
+    takeCounted(results);
   return success();
 }
 
@@ -271,7 +280,7 @@ LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, ml
     define(argument, carried);
   bool counts = lowered.getNumResults() > loop.getNumResults() + 1;
   if (counts)
-    committed = body->getArguments().back();
+    takeCounted(body->getArguments());
   if (failed(lowerBlock(loop.block())))
     return failure();
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
@@ -279,7 +288,7 @@ LogicalResult MachineLowering::lowerRepeated(IterateOp loop, sym::Expr count, ml
   for (Value value : loop.block().getTerminator()->getOperands())
     next.push_back(vector(value));
   if (counts)
-    next.push_back(committed);
+    llvm::append_range(next, counted);
   Value goesOn = conditions.lookup(loop);
   if (count.constantValue().value_or(0) != INT32_MAX)
     goesOn = arith::AndIOp::create(
@@ -318,19 +327,19 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
     types.push_back(vectorType(cast<TileType>(result.getType())));
   bool counts = countsBoxes(op);
   if (counts)
-    types.push_back(builder.getI32Type());
-  Value before = committed;
+    types.append(counted.size(), builder.getI32Type());
+  SmallVector<Value, 2> before = counted;
   auto lowered = mlir::scf::IfOp::create(builder, op.getLoc(), types, exprs.emitI1(condition, op.getLoc()),
                                          /*addThenBlock=*/true, /*addElseBlock=*/true);
   for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
     define(result, value);
   for (auto [from, to] : {std::pair(&op.thenBlock(), lowered.thenBlock()), {&op.elseBlock(), lowered.elseBlock()}}) {
-    committed = before;
+    counted = before;
     if (failed(lowerBody(lowered, *from, *to)))
       return failure();
   }
   if (counts)
-    committed = lowered.getResults().back();
+    takeCounted(lowered.getResults());
   return success();
 }
 
@@ -445,6 +454,7 @@ LogicalResult MachineLowering::lower(Operation *op) {
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) { return lowerBarrier(barrier); })
+      .Case<ReleaseOp>([&](ReleaseOp release) { return lowerRelease(release), success(); })
       .Case<CommitOp, WaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
           [&](Operation *) { return lowerTime(op), success(); })
       .Case<AllocateOp, YieldOp, WorkgroupIdOp>([&](Operation *) { return success(); })
@@ -467,8 +477,11 @@ LogicalResult MachineLowering::run() {
   ring = *found;
   machine::KernelOp lowered = makeKernel();
   bindIds();
+  std::optional<int64_t> persistent = persistentWorkgroups(kernel);
+  if (!persistent)
+    bindWorkgroupIds();
   beginBoxes();
-  if (failed(lowerBlock(kernel.block())))
+  if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
   gatherFactors(lowered.getBody().front());

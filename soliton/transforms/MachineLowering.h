@@ -31,6 +31,8 @@ private:
   machine::KernelOp makeKernel();
   void bindIds();
   void bindWorkgroupIds();
+  /// The numbers of a tile along each dimension of the grid, from the one that a linear launch counts.
+  void bindTile(Value number);
   LogicalResult lowerBlock(Block &block);
   LogicalResult lower(Operation *op);
   LogicalResult lowerLoop(wave::IterateOp loop);
@@ -122,6 +124,7 @@ private:
   Value tileInPlace(wave::ReadOp factor, wave::MmaOp product, const MmaKind &kind);
   /// Whether the op can stand among products that are under way.
   bool goesOnWithProducts(Operation *op) const;
+  bool mayEnterWithProducts(wave::IterateOp loop) const;
   /// Whether groups from before the loop may be under way in it.
   bool enterWithProducts(wave::IterateOp loop);
   void leaveWithProducts(wave::IterateOp loop, bool earlier);
@@ -133,13 +136,20 @@ private:
 
   // LowerBoxes.cpp
   bool isOfBoxes(Operation *op) const;
-  /// Whether groups of boxes are committed inside of the loop or branch.
+  /// Whether groups of boxes are committed, or buffers released, inside of the loop or branch.
   bool countsBoxes(Operation *around) const;
+  Value &committed() { return counted[0]; }
+  Value &released() { return counted[1]; }
+  /// Takes them from the last of these values.
+  void takeCounted(ValueRange values) { counted = llvm::to_vector<2>(values.take_back(counted.size())); }
   Value number(int64_t value, Location loc);
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
   /// Whether this is the first lane of the first wave.
   Value firstLane();
+  Value releaseBarrierOf(Value release, Location loc);
+  void lowerRelease(wave::ReleaseOp op);
+  void lowerAwait(wave::AwaitOp op);
   Value mapOf(Value tensor, wave::MemoryType type, const Box &box, Location loc);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
@@ -148,6 +158,11 @@ private:
   // LowerCopiesOut.cpp
   void lowerCopiesOut(wave::CopyOutOp first);
   void lowerCopyOut(wave::CopyOutOp copy);
+
+  // LowerPersistent.cpp
+  LogicalResult lowerTiles(int64_t workgroups);
+  void endTile();
+  void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
@@ -189,8 +204,9 @@ private:
   CopyRing ring;
   int64_t ringOffset = 0;
   Value isFirstLane;
-  /// Groups of boxes committed so far, and the bytes of the open one.
-  Value committed;
+  /// Groups of boxes committed so far and, in a kernel with releases, those; loops and branches carry them on.
+  SmallVector<Value, 2> counted;
+  /// The bytes of the open group.
   int64_t openBytes = 0;
   /// Tensor maps, and the parameters that they are.
   SmallVector<Attribute> maps;

@@ -98,6 +98,16 @@ def MaskAccessesPass : WavePass<"wave-mask-accesses"> {
   }];
 }
 
+def DissolveLoopsPass : WavePass<"wave-dissolve-loops"> {
+  let summary = "loops that run once become straight-line code where that saves a read";
+  let description = [{
+    Where several loops of a block run once and read the same tensor, what a lane holds of it is a quarter of its registers at most, and none
+    of them has products, shared tiles or tags: then their ops stand in the block, and common subexpressions find the second read.
+
+    Requires: `Indexed`, with explicit bounds. Ensures: the same.
+  }];
+}
+
 def CombineLatePass : WavePass<"wave-combine-late"> {
   let summary = "combine what lanes and waves sum in a loop behind it";
   let description = [{
@@ -171,6 +181,16 @@ def ScheduleLoopsPass : WavePass<"wave-schedule-loops"> {
     Requires: `Expanded`. Ensures: `Scheduled`.
   }];
   let options = [Option<"schedule", "schedule", "std::string", "", "none, prefetch, prefetch_attention, four_stage, ring, list, modulo or exact">];
+}
+
+def SplitLoopsPass : WavePass<"wave-split-loops"> {
+  let summary = "run trips that need no mask apart from those that do";
+  let description = [{
+    A loop with products that run by themselves, in which a select's condition on places of elements holds up to some trip, becomes two
+    loops, one behind the other: the first without the select, the second as it was. What trips hand on goes from one to the other.
+
+    Requires: `Scheduled`. Ensures: `Scheduled`.
+  }];
 }
 
 def SynchronizePass : WavePass<"wave-synchronize"> {

@@ -3,6 +3,7 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholeFacts.h"
 #include "soliton/transforms/CopyRing.h"
@@ -62,7 +63,33 @@ static int64_t residents(int64_t bytes, const Geometry &geometry) {
   return std::min(std::max<int64_t>(byWaves, 1), bytes == 0 ? byWaves : target.sharedBytes / bytes);
 }
 
-static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, ArrayRef<AllocateOp> allocations) {
+/// For workgroups that walk several tiles: rings from the beginning, smaller buffers first, and the one tile that lives
+/// behind them at the end of shared memory, where it meets only the last buffer. The others can be filled for the next
+/// tile then while it is in use. Nothing where it would reach further.
+static std::optional<SharedPlan> planRingsFirst(llvm::MutableArrayRef<AllocateOp> allocations, ArrayRef<SharedTile> tiles,
+                                                int64_t room) {
+  SharedPlan plan{.offsets = std::vector<int64_t>(tiles.size(), 0)};
+  SmallVector<size_t> rings, others;
+  for (size_t i = 0; i < tiles.size(); ++i)
+    (allocations[i].getBuffers() > 1 ? rings : others).push_back(i);
+  if (rings.empty() || others.size() != 1)
+    return std::nullopt;
+  auto buffer = [&](size_t i) { return bytesPerBuffer(allocations[i]); };
+  llvm::stable_sort(rings, [&](size_t a, size_t b) { return buffer(a) < buffer(b); });
+  for (size_t i : rings) {
+    plan.offsets[i] = static_cast<int64_t>(llvm::alignTo(plan.bytes, tiles[i].alignment));
+    plan.bytes = plan.offsets[i] + tiles[i].bytes;
+  }
+  const SharedTile &other = tiles[others.front()];
+  int64_t start = (room - other.bytes) / other.alignment * other.alignment;
+  if (plan.bytes > room || start < plan.bytes - buffer(rings.back()) || liveTogether(other, tiles[rings.back()]))
+    return std::nullopt;
+  plan.offsets[others.front()] = start;
+  plan.bytes = std::max(plan.bytes, start + other.bytes);
+  return plan;
+}
+
+static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, llvm::MutableArrayRef<AllocateOp> allocations) {
   std::vector<SharedTile> tiles;
   for (AllocateOp allocation : allocations)
     tiles.push_back({.bytes = bytesOf(allocation), .alignment = alignmentOf(allocation)});
@@ -76,7 +103,12 @@ static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, ArrayRef<
   for (auto [tile, allocation] : llvm::zip(tiles, allocations))
     tile.live = lives.lookup(allocation);
   SharedPlan shared = planShared(tiles);
-  return residents(shared.bytes, geometry) > residents(apart.bytes, geometry) ? shared : apart;
+  bool areShared = residents(shared.bytes, geometry) > residents(apart.bytes, geometry);
+  if (areShared && persistentWorkgroups(kernel))
+    if (std::optional<SharedPlan> plan =
+            planRingsFirst(allocations, tiles, bytesForTiles(kernel, geometry.target())))
+      return *plan;
+  return areShared ? shared : apart;
 }
 
 int64_t placeTiles(KernelOp kernel, const Geometry &geometry) {

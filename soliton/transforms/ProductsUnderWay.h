@@ -25,6 +25,10 @@ public:
     return llvm::is_contained(open, sum) ||
            llvm::any_of(groups, [&](const Group &group) { return llvm::is_contained(group, sum); });
   }
+  bool allOf(llvm::function_ref<bool(mlir::Value)> holds) const {
+    return llvm::all_of(open, holds) &&
+           llvm::all_of(groups, [&](const Group &group) { return llvm::all_of(group, holds); });
+  }
   mlir::Value anySum() const { return groups.empty() ? open.front() : groups.front().front(); }
 
   /// A factor in registers belongs to its product until the group is complete.

@@ -327,6 +327,10 @@ void Rebuilder::emitTime(const Entry &entry) {
     WaitOp::create(builder, loc, counter(), entry.value, ArrayAttr());
   else if (entry.kind == EntryKind::Commit)
     CommitOp::create(builder, loc, counter(), ArrayAttr());
+  else if (entry.kind == EntryKind::Release)
+    ReleaseOp::create(builder, loc, ArrayAttr());
+  else if (entry.kind == EntryKind::Await)
+    AwaitOp::create(builder, loc, entry.value, ArrayAttr());
   else if (auto waves = wavesOf(entry.groups))
     BarrierOp::create(builder, loc, waves->first, waves->second);
   else

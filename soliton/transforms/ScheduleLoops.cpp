@@ -77,6 +77,11 @@ void LoopScheduler::dropUnrolled() {
 
 void LoopScheduler::adopt(LoopProblem problem) {
   found = std::move(problem);
+  if (int64_t all = geometry.target().sharedBytes, share = all / std::max<int64_t>(request.workgroupsPerUnit, 1);
+      share < all) {
+    int64_t &room = found.problem.limits.sharedBytes;
+    room = std::max<int64_t>(room - (all - share), 1); // 0 would be no limit
+  }
   if (request.hooks && request.hooks->afterProblem)
     request.hooks->afterProblem(found.problem);
 }

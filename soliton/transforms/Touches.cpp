@@ -78,14 +78,24 @@ static std::optional<llvm::BitVector> placesAlong(Operation *op, size_t dimensio
   return touched;
 }
 
+/// The first dimension along which the tile has more than one place: a batch's tile has one of each batch. Panels lie
+/// along the last one, which is none of rows.
+static size_t rowDimension(const SharedMap &map) {
+  size_t end = map.panel == 0 ? map.dims.size() : map.dims.size() - 1, row = 0;
+  while (row < end && map.dims[row].extent == 1)
+    ++row;
+  return row < end ? row : 0;
+}
+
 /// Rows of one panel follow each other: those of panel p begin at p times their number.
 std::optional<llvm::BitVector> rowsOf(Operation *op, AllocateOp tile) {
   SharedMapAttr attribute = tile.getResult().getType().getMap();
   if (!attribute || attribute.getValue().dims.empty()) // a number
     return std::nullopt;
   const SharedMap &map = attribute.getValue();
-  int64_t count = map.dims.front().extent;
-  std::optional<llvm::BitVector> rows = placesAlong(op, 0, count, 1);
+  size_t dimension = rowDimension(map);
+  int64_t count = map.dims[dimension].extent;
+  std::optional<llvm::BitVector> rows = placesAlong(op, dimension, count, 1);
   if (!rows || map.panel == 0 || map.dims.size() < 2)
     return rows;
   int64_t panels = llvm::divideCeil(map.dims.back().extent, map.panel);

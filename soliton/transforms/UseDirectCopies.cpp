@@ -17,7 +17,8 @@
 //
 //   wave.copy %A, %s {starts, boxed, elements_per_thread = 8192}
 //
-// Where a wave takes part in several of those instructions, each box is what one of them reads, for the same reason.
+// Where a wave takes part in several of those instructions, each box is what one of them reads, for the same reason. A
+// tile that is no box of its memory is copied lane by lane, and a remark says why it is none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -223,9 +224,15 @@ struct UseDirectCopiesPass final : impl::UseDirectCopiesPassBase<UseDirectCopies
       ReadOp read = sourceOf(write);
       if (!read)
         continue;
-      if (Plan boxes = planInBoxes(read, write, *geometry); boxes.layout)
+      Plan boxes = planInBoxes(read, write, *geometry);
+      if (boxes.layout) {
         useCopy(read, write, boxes);
-      else if (Plan plan = planCopy(read, write, *geometry, inOrder); plan.layout)
+        continue;
+      }
+      if (!boxes.reason.empty())
+        reportRemark(read.getLoc(), DiagId::BoxesImpossible)
+            << "this tile is not copied in boxes of its memory: " << boxes.reason;
+      if (Plan plan = planCopy(read, write, *geometry, inOrder); plan.layout)
         useCopy(read, write, plan);
       else
         reportRemark(read.getLoc(), DiagId::DirectCopyImpossible)

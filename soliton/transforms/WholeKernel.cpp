@@ -39,6 +39,7 @@ private:
                                : each.inOrder ? sched::Retirement::InOrder
                                               : sched::Retirement::OutOfOrder;
       result.kernel.counters.push_back({std::string(name(each.kind)), kind, static_cast<int>(each.maxPending)});
+      result.kernel.counters.back().ofWorkgroup = each.ofWorkgroup;
     }
   }
 
@@ -110,6 +111,13 @@ private:
     if (auto commit = dyn_cast<CommitOp>(op)) {
       whole::Node node = newNode(whole::NodeKind::Commit, op);
       node.counter = counterOf(kindOf(commit.getCounter()));
+      return node;
+    }
+    if (isa<ReleaseOp>(op))
+      return newNode(whole::NodeKind::Release, op);
+    if (auto await = dyn_cast<AwaitOp>(op)) {
+      whole::Node node = newNode(whole::NodeKind::Await, op);
+      node.value = static_cast<int>(await.getCount());
       return node;
     }
     if (auto loop = dyn_cast<IterateOp>(op))

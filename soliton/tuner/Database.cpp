@@ -84,12 +84,38 @@ std::string Subject::key() const {
   return hashOf(Json({kernel, device, driver, build}).dump());
 }
 
+/// No room, or a disk that takes nothing for another reason: what waits may be written later.
+class Database::Full : public TuneError {
+public:
+  using TuneError::TuneError;
+};
+
 void Database::fail(const std::string &what) {
   std::string reason = file ? sqlite3_errmsg(file) : "out of memory";
-  throw TuneError(DiagId::TuneDatabase,
-                  what + " (" + reason +
-                      "), expected a file that `soliton tune` wrote and that can be written, or none",
-                  "name another file by `--database`", {path, 1, 1});
+  std::string message =
+      what + " (" + reason + "), expected a file that `soliton tune` wrote and that can be written, or none";
+  const char *hint = "name another file by `--database`";
+  int code = file ? sqlite3_errcode(file) & 0xff : SQLITE_NOMEM;
+  if (code == SQLITE_FULL || code == SQLITE_IOERR)
+    throw Full(DiagId::TuneDatabase, message, hint, Place{path, 1, 1});
+  throw TuneError(DiagId::TuneDatabase, message, hint, {path, 1, 1});
+}
+
+void Database::write(std::function<void()> rows) {
+  waiting.push_back(std::move(rows));
+  try {
+    execute("BEGIN IMMEDIATE");
+    for (const std::function<void()> &each : waiting)
+      each();
+    execute("COMMIT");
+    waiting.clear();
+  } catch (const Full &) {
+    sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
+  } catch (...) {
+    sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
+    waiting.pop_back();
+    throw;
+  }
 }
 
 void Database::execute(const char *sql) {
@@ -171,17 +197,13 @@ bool Database::storeAs(const std::string &subject, const Candidate &candidate, s
 
 bool Database::store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
                      const std::string &other) {
-  execute("BEGIN IMMEDIATE");
-  bool isNew = false;
-  try {
+  // What waits outlives this call.
+  auto isNew = std::make_shared<bool>(true);
+  write([this, subject, candidate, row = rowName(stage, other), json = toJson(result), isNew] {
     storeSubject(subject);
-    isNew = storeAs(subject.key(), candidate, rowName(stage, other), toJson(result));
-    execute("COMMIT");
-  } catch (...) {
-    sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
-  return isNew;
+    *isNew = storeAs(subject.key(), candidate, row, json);
+  });
+  return *isNew;
 }
 
 std::optional<Candidate> Database::candidate(const std::string &hash) {
@@ -218,11 +240,13 @@ void Database::decide(int64_t run, int64_t number, const std::string &hash, doub
                       {path, 1, 1});
     return;
   }
-  Statement(*this, "INSERT INTO decisions VALUES(?,?,?,?)").bind(run).bind(number).bind(hash).bindCost(cost).step();
+  write([this, run, number, hash, cost] {
+    Statement(*this, "INSERT INTO decisions VALUES(?,?,?,?)").bind(run).bind(number).bind(hash).bindCost(cost).step();
+  });
 }
 
 void Database::end(int64_t run, const std::string &how) {
-  Statement(*this, "UPDATE runs SET ended=? WHERE id=?").bind(how).bind(run).step();
+  write([this, run, how] { Statement(*this, "UPDATE runs SET ended=? WHERE id=?").bind(how).bind(run).step(); });
 }
 
 std::vector<Run> Database::runs() {

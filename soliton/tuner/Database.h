@@ -19,6 +19,7 @@
 #include "soliton/tuner/Candidate.h"
 #include "soliton/tuner/Result.h"
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -92,15 +93,23 @@ public:
   /// What is wrong with it, one sentence each; empty if nothing.
   std::vector<std::string> flaws();
 
+  /// Writes that a full disk did not take so far. Each later one tries them again, so that a run goes on, and keeps
+  /// everything where room is made.
+  size_t unkept() const { return waiting.size(); }
+
 private:
   class Statement;
+  class Full;
   void execute(const char *sql);
   [[noreturn]] void fail(const std::string &what);
+  /// In one transaction with all that waits; waits too where the disk is full.
+  void write(std::function<void()> rows);
   void storeSubject(const Subject &subject);
   bool storeAs(const std::string &subject, const Candidate &candidate, std::string_view stage, const std::string &json);
 
   sqlite3 *file = nullptr;
   std::string path;
+  std::vector<std::function<void()>> waiting;
 };
 
 } // namespace soliton::tune

@@ -5,8 +5,10 @@
 
 #include <sqlite3.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace soliton::tune {
@@ -49,6 +51,30 @@ void damage(const std::string &path, const char *sql) {
   ASSERT_EQ(sqlite3_open(path.c_str(), &file), SQLITE_OK);
   EXPECT_EQ(sqlite3_exec(file, sql, nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(file);
+}
+
+/// A file that may not grow is a full disk to SQLite; what it gives later is room.
+TEST_F(DatabaseFile, WhatAFullDiskDoesNotTakeIsKeptLater) {
+  Database database(path());
+  int64_t run = database.begin(subject, "settings");
+  damage(path(), "PRAGMA wal_checkpoint(TRUNCATE)");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  auto signal = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &none);
+  EXPECT_TRUE(database.store(subject, candidate, Stage::Model, modelled(2.5)));
+  database.decide(run, 0, candidate.hash(), 2.5);
+  EXPECT_EQ(database.unkept(), 2U);
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, signal);
+  EXPECT_FALSE(database.find(subject, candidate.hash(), Stage::Model));
+  database.end(run, "budget");
+  EXPECT_EQ(database.unkept(), 0U);
+  EXPECT_EQ(database.find(subject, candidate.hash(), Stage::Model)->cost(), 2.5);
+  ASSERT_EQ(database.decisions(run).size(), 1U);
+  EXPECT_EQ(database.runs().front().ended, "budget");
+  EXPECT_TRUE(database.flaws().empty());
 }
 
 TEST_F(DatabaseFile, AResultIsWrittenOnce) {

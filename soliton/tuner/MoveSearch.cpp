@@ -19,22 +19,24 @@ constexpr size_t kFinalists = 6;
 class MoveSearch {
 public:
   MoveSearch(TunedLoop &loop, const MoveOptions &options)
-      : options(options), problem(loop.problem()), cost(loop.cost()) {
+      : loop(loop), options(options), problem(loop.problem()), cost(loop.cost()) {
     moves.loop = problem.loop;
     moves.before = cost.of(loop.loop().schedule, loop.loop().program).cycles;
     moves.bound = cost.bound();
   }
 
   void run() {
-    auto began = std::chrono::steady_clock::now();
-    std::clock_t processor = std::clock();
     std::vector<sched::Start> starts = sched::findStarts(problem, cost);
+    addOwn(starts);
     std::erase_if(
         starts, [&](const sched::Start &start) { return ScheduleDomain::whyNot(problem, start.schedule).has_value(); });
     if (starts.empty()) {
       moves.whyNot = "no algorithm finds a schedule to start from";
       return;
     }
+    // Algorithms take what they take; what is counted are candidates.
+    auto began = std::chrono::steady_clock::now();
+    std::clock_t processor = std::clock();
     moves.start = starts.front().name;
     moves.began = moves.best = starts.front().modelled.cycles;
     domain.emplace(problem, starts.front().schedule);
@@ -68,8 +70,20 @@ public:
   Moves moves;
 
 private:
+  /// What the kernel was compiled with is where the search begins if no algorithm finds anything better.
+  void addOwn(std::vector<sched::Start> &starts) {
+    sched::Start own{loop.loop().schedule.algorithm, loop.loop().schedule, {}};
+    own.schedule.buffers.clear();
+    own.modelled = cost.of(own.schedule);
+    if (!own.modelled.accepted)
+      return;
+    auto place = std::ranges::find_if(
+        starts, [&](const sched::Start &start) { return own.modelled.score() < start.modelled.score(); });
+    starts.insert(place, std::move(own));
+  }
+
   double consider(const Point &point) {
-    sched::Modelled modelled = cost.of(domain->scheduleOf(point));
+    sched::Modelled modelled = cost.of(domain->scheduleOf(point), domain->moreOf(point));
     ++moves.tried;
     moves.refused += !modelled.accepted;
     if (!modelled.accepted)
@@ -97,7 +111,9 @@ private:
       bool isOpen = tile.rotating && tile.space == sched::Space::Shared && tile.buffers == 0;
       for (int more = 1; isOpen && more <= kMost; ++more) {
         sched::Schedule schedule = domain->presentable(point);
-        schedule.buffers.assign(problem.regions.size(), 0);
+        schedule.buffers.resize(problem.regions.size(), 0);
+        if (schedule.buffers[region] > 0)
+          continue; // the search has given it more
         schedule.buffers[region] = least.buffers[region] + more;
         sched::Modelled modelled = cost.of(schedule);
         ++moves.buffersTried;
@@ -109,6 +125,7 @@ private:
     }
   }
 
+  TunedLoop &loop;
   const MoveOptions &options;
   const sched::Problem &problem;
   sched::LoopCost &cost;
@@ -130,8 +147,11 @@ Moves searchMoves(TunedLoop &loop, const MoveOptions &options) {
   }
   MoveSearch search(loop, options);
   search.run();
-  for (const sched::Schedule &schedule : search.finalists())
+  for (const sched::Schedule &schedule : search.finalists()) {
     search.moves.files.push_back(loop.fileOf(schedule));
+    if (std::optional<std::string> hinted = options.triesPriorities ? loop.fileWithPriorities(schedule) : std::nullopt)
+      search.moves.files.push_back(*hinted);
+  }
   return std::move(search.moves);
 }
 

@@ -2,6 +2,7 @@
 
 #include "soliton/tuner/Candidate.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -27,7 +28,8 @@ TuneError cannotStart() {
 }
 
 /// Only what is safe between fork and exec.
-[[noreturn]] void become(std::vector<char *> &arguments, int in, int out, uint64_t bytes) {
+[[noreturn]] void become(std::vector<char *> &arguments, std::vector<char *> &variables, int in, int out,
+                         uint64_t bytes) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL); // a worker that hangs outlives nobody
   dup2(in, STDIN_FILENO);
@@ -38,8 +40,28 @@ TuneError cannotStart() {
   }
   rlimit noCore{0, 0};
   setrlimit(RLIMIT_CORE, &noCore);
-  execvp(arguments[0], arguments.data());
+  execvpe(arguments[0], arguments.data(), variables.data());
   _exit(127);
+}
+
+/// Our variables and those that are said, of which the first of a name counts.
+std::vector<std::string> variablesWith(std::vector<std::string> said) {
+  for (char **each = environ; *each; ++each) {
+    std::string_view name(*each, std::strcspn(*each, "="));
+    bool isSaid = std::ranges::any_of(
+        said, [&](const std::string &other) { return other.starts_with(name) && other[name.size()] == '='; });
+    if (!isSaid)
+      said.emplace_back(*each);
+  }
+  return said;
+}
+
+std::vector<char *> pointersTo(std::vector<std::string> &words) {
+  std::vector<char *> list;
+  for (std::string &word : words)
+    list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
 }
 
 } // namespace
@@ -53,14 +75,12 @@ Process Process::start(std::vector<std::string> command, const ProcessOptions &o
     close(in[1]);
     throw cannotStart();
   }
-  std::vector<char *> arguments;
-  for (std::string &word : command)
-    arguments.push_back(word.data());
-  arguments.push_back(nullptr);
+  std::vector<std::string> environment = variablesWith(options.environment);
+  std::vector<char *> arguments = pointersTo(command), variables = pointersTo(environment);
   Process made;
   made.process = fork();
   if (made.process == 0)
-    become(arguments, in[0], out[1], options.bytes);
+    become(arguments, variables, in[0], out[1], options.bytes);
   close(in[0]);
   close(out[1]);
   if (made.process < 0) {

@@ -22,6 +22,8 @@ namespace soliton::tune {
 struct ProcessOptions {
   /// Address space; 0: no limit.
   uint64_t bytes = 0;
+  /// Variables that it has beside ours, or in their place: `NAME=VALUE`.
+  std::vector<std::string> environment = {};
 };
 
 class Process {

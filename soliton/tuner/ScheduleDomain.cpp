@@ -1,10 +1,12 @@
 #include "soliton/tuner/ScheduleDomain.h"
 
+#include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/Synchronize.h"
 #include "soliton/schedule/Timeline.h"
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace soliton::tune {
@@ -15,6 +17,8 @@ namespace {
 constexpr int32_t kGrain = 16;
 /// Not scheduled.
 constexpr int32_t kNoTime = -1;
+/// Buffers that a tile has at most beyond those that it needs.
+constexpr int32_t kMostBuffers = 2;
 
 /// Dependences that no number of buffers resolves.
 std::vector<Dependence> lasting(const Problem &problem) {
@@ -32,9 +36,6 @@ std::optional<std::string> ScheduleDomain::whyNot(const Problem &problem, const 
   for (const Slot &slot : start.slots)
     if (slot.cluster > 0)
       return "its author ordered it in clusters";
-  for (const Operation &op : problem.operations)
-    if (op.kind == OpKind::Hint)
-      return "its author put hints in";
   return std::nullopt;
 }
 
@@ -47,6 +48,8 @@ ScheduleDomain::ScheduleDomain(const Problem &problem, const Schedule &start)
       continue;
     movable.push_back(op);
     const Operation &operation = problem.operations[op];
+    if (operation.kind == OpKind::Hint)
+      hints.push_back(op);
     int alone = operation.origin.op < 0 ? op : -1;
     auto [place, isNew] =
         known.try_emplace({operation.origin.op, operation.origin.copy, operation.kind, alone}, clusters.size());
@@ -55,15 +58,28 @@ ScheduleDomain::ScheduleDomain(const Problem &problem, const Schedule &start)
     clusterOf[op] = place->second;
     clusters[place->second].push_back(op);
   }
+  for (size_t region = 0; region < problem.regions.size(); ++region)
+    if (const Region &tile = problem.regions[region];
+        tile.rotating && tile.space == sched::Space::Shared && tile.buffers == 0)
+      tiles.push_back(static_cast<int>(region));
   first = pointOf(start);
 }
 
-Point ScheduleDomain::pointOf(const Schedule &schedule) const {
-  Point times(problem.operations.size(), kNoTime);
+Point ScheduleDomain::pointOf(const Schedule &schedule, const std::vector<int> &more) const {
+  Point times(problem.operations.size() + tiles.size(), kNoTime);
   std::vector<int> order = emissionOrder(schedule);
   for (size_t i = 0; i < order.size(); ++i)
     times[order[i]] = schedule.slots[order[i]].stage * span + static_cast<int32_t>(i) * kGrain;
+  for (size_t i = 0; i < tiles.size(); ++i)
+    times[problem.operations.size() + i] = more.empty() ? 0 : more[tiles[i]];
   return normal(times);
+}
+
+std::vector<int> ScheduleDomain::moreOf(const Point &point) const {
+  std::vector<int> more(problem.regions.size(), 0);
+  for (size_t i = 0; i < tiles.size(); ++i)
+    more[tiles[i]] = point[problem.operations.size() + i];
+  return more;
 }
 
 Schedule ScheduleDomain::scheduleOf(const Point &point) const {
@@ -75,6 +91,14 @@ Schedule ScheduleDomain::scheduleOf(const Point &point) const {
 
 Schedule ScheduleDomain::presentable(const Point &point) const {
   Schedule schedule = scheduleOf(point);
+  std::vector<int> more = moreOf(point);
+  if (std::ranges::any_of(more, [](int count) { return count > 0; })) {
+    Schedule least = schedule;
+    assignBuffers(problem, least);
+    schedule.buffers.assign(problem.regions.size(), 0);
+    for (int tile : tiles)
+      schedule.buffers[tile] = more[tile] > 0 ? least.buffers[tile] + more[tile] : 0;
+  }
   Synchronized made = synchronize(problem, schedule);
   constexpr int kMoreTrips = 12;
   int trips = schedule.stages() + kMoreTrips;
@@ -99,12 +123,19 @@ int ScheduleDomain::floorStage(int32_t time) const {
 }
 
 std::vector<int> ScheduleDomain::orderOf(const Point &times) const {
-  std::vector<int> order = movable;
-  auto key = [&](int op) {
-    int stage = floorStage(times[op]);
-    return std::tuple(times[op] - stage * span, -stage, op);
-  };
-  std::sort(order.begin(), order.end(), [&](int a, int b) { return key(a) < key(b); });
+  // By place in the iteration, then age, then source: one number each, so that comparing costs nothing.
+  constexpr int64_t kStages = int64_t{1} << 24;
+  std::vector<std::pair<int64_t, int>> keys;
+  keys.reserve(movable.size());
+  for (int op : movable) {
+    int64_t stage = floorStage(times[op]);
+    keys.emplace_back((times[op] - stage * span) * kStages + (kStages / 2 - stage), op);
+  }
+  std::sort(keys.begin(), keys.end());
+  std::vector<int> order;
+  order.reserve(keys.size());
+  for (const auto &[key, op] : keys)
+    order.push_back(op);
   return order;
 }
 
@@ -114,6 +145,8 @@ Point ScheduleDomain::normal(const Point &times) const {
     lowest = i == 0 ? floorStage(times[movable[i]]) : std::min(lowest, floorStage(times[movable[i]]));
   std::vector<int> order = orderOf(times);
   Point result(times.size(), kNoTime);
+  std::copy(times.end() - static_cast<ptrdiff_t>(tiles.size()), times.end(),
+            result.end() - static_cast<ptrdiff_t>(tiles.size()));
   for (size_t i = 0; i < order.size(); ++i)
     result[order[i]] = (floorStage(times[order[i]]) - lowest) * span + static_cast<int32_t>(i) * kGrain;
   return result;
@@ -165,6 +198,28 @@ void ScheduleDomain::moveBeside(Point &times, int op, int other) const {
   shift(times, {op}, by);
 }
 
+/// The same times, of iterations that follow each other after `by` steps more: what stood at a time of one stage stands
+/// at another place of the kernel, or in another stage.
+void ScheduleDomain::recut(Point &times, int32_t by) const {
+  int32_t lowest = times[movable.front()];
+  for (int op : movable)
+    lowest = std::min(lowest, times[op]);
+  int32_t begin = floorStage(lowest) * span, interval = std::clamp(span + by, span / 4, span * 4);
+  for (int op : movable) {
+    int32_t time = times[op] - begin;
+    times[op] = begin + time / interval * span +
+                static_cast<int32_t>(int64_t{time % interval} * (span - 1) / std::max(interval - 1, 1));
+  }
+  settle(times);
+}
+
+/// One buffer more or less for a shared tile.
+void ScheduleDomain::widen(Point &times, Random &random) const {
+  int32_t &more =
+      times[problem.operations.size() + static_cast<size_t>(random.below(static_cast<int64_t>(tiles.size())))];
+  more = static_cast<int32_t>(random.below(kMostBuffers + 1));
+}
+
 /// One random move.
 Point ScheduleDomain::moved(const Point &point, Random &random) const {
   Point times = point;
@@ -176,34 +231,52 @@ Point ScheduleDomain::moved(const Point &point, Random &random) const {
   int32_t sign = random.chance(0.5) ? 1 : -1;
   // Small distances are likelier than large ones.
   auto distance = [&] { return sign * static_cast<int32_t>((kGrain << random.below(6)) + random.below(kGrain)); };
-  switch (random.below(8)) {
+  // What concerns the whole loop is tried less often than what concerns an op.
+  switch (random.below(18)) {
   case 0:
   case 1:
+  case 2:
+  case 3:
     shift(times, {op}, distance());
     break;
-  case 2:
+  case 4:
+  case 5:
     shift(times, cluster, distance());
     break;
-  case 3:
+  case 6:
+  case 7:
     shift(times, {op}, sign * span);
     break;
-  case 4:
+  case 8:
+  case 9:
     shift(times, cluster, sign * span);
     break;
-  case 5:
+  case 10:
+  case 11:
     moveBeside(times, op, random.pick(movable));
     break;
-  case 6: {
+  case 12:
+  case 13: {
     int other = random.pick(movable);
     std::swap(times[op], times[other]);
     settle(times);
     break;
   }
-  default: {
+  case 14:
+  case 15: {
     int32_t by = distance();
     for (int each : movable)
       times[each] += by;
+    break;
   }
+  case 16:
+    recut(times, distance());
+    break;
+  default:
+    if (!hints.empty() && (tiles.empty() || random.chance(0.5)))
+      moveBeside(times, random.pick(hints), random.pick(movable));
+    else if (!tiles.empty())
+      widen(times, random);
   }
   return normal(times);
 }
@@ -218,6 +291,7 @@ Point ScheduleDomain::neighbour(const Point &point, Random &random) const {
 
 Point ScheduleDomain::anywhere(Random &random) const {
   Point times(problem.operations.size(), kNoTime);
+  times.resize(times.size() + tiles.size(), 0);
   int64_t stages = random.between(1, 4);
   for (int op : movable)
     times[op] = static_cast<int32_t>(random.below(stages * span));
@@ -231,6 +305,9 @@ Point ScheduleDomain::between(const Point &one, const Point &other, Random &rand
     if (random.chance(0.5))
       for (int op : cluster)
         times[op] = other[op];
+  for (size_t i = problem.operations.size(); i < times.size(); ++i)
+    if (random.chance(0.5))
+      times[i] = other[i];
   settle(times);
   return normal(times);
 }
@@ -284,7 +361,10 @@ std::vector<double> ScheduleDomain::features(const Point &point) const {
   }
   // How often the kernel goes from one class to another, and how long its runs of one class are.
   double changes = 0, squares = 0, run = 0;
-  std::vector<int> order = orderOf(point);
+  // Of a point in its normal form the place is a number.
+  std::vector<int> order(movable.size());
+  for (int op : movable)
+    order[static_cast<size_t>(point[op] % span / kGrain)] = op;
   for (size_t i = 0; i < order.size(); ++i) {
     bool isChange =
         i > 0 && classOf(problem.operations[order[i]].kind) != classOf(problem.operations[order[i - 1]].kind);
@@ -292,7 +372,8 @@ std::vector<double> ScheduleDomain::features(const Point &point) const {
     run = isChange ? 1 : run + 1;
     squares += run;
   }
-  std::vector<double> result = {static_cast<double>(last), changes / ops, squares / (ops * ops)};
+  double buffers = std::accumulate(point.begin() + static_cast<ptrdiff_t>(problem.operations.size()), point.end(), 0.0);
+  std::vector<double> result = {static_cast<double>(last), changes / ops, squares / (ops * ops), buffers};
   for (size_t kind = 0; kind < kClasses; ++kind) {
     double number = std::max(count[kind], 1.0);
     result.insert(result.end(), {place[kind] / number, stage[kind] / number, nearest[kind] / whole});

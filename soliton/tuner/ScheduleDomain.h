@@ -6,10 +6,13 @@
 //   load 0, store 16, shared load 32, mma 48       program order of four ops, 64 steps an iteration
 //   load 0, store 16, shared load 64+32, mma 64+48 memory an iteration ahead: two stages
 //
+// Behind the times stand the buffers that each shared tile has beyond those that it needs.
+//
 // Moves: an op or all pieces of the author's op earlier or later, to another stage, beside another op; two ops change
-// places; the loop begins elsewhere. Who depends on a moved op and would come too early is pushed later, whom it
-// depends on is pulled earlier, along the graph of dependences. So every point respects them; registers, shared memory,
-// barriers and waits are the verifier's matter (LoopCost.h).
+// places; the loop begins elsewhere; iterations follow each other sooner or later (another interval cuts the same times
+// into other stages); a tile gets or loses a buffer; a hint of the author's goes elsewhere. Who depends on a moved op
+// and would come too early is pushed later, whom it depends on is pulled earlier, along the graph of dependences. So
+// every point respects them; registers, shared memory, barriers and waits are the verifier's matter (LoopCost.h).
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -36,8 +39,11 @@ public:
   std::vector<double> features(const Point &point) const override;
 
   sched::Schedule scheduleOf(const Point &point) const;
-  Point pointOf(const sched::Schedule &schedule) const;
-  /// The order and stages of a point, with the cycles in which the model issues the ops, for people to look at.
+  /// By region: buffers beyond those that are needed, for LoopCost::of.
+  std::vector<int> moreOf(const Point &point) const;
+  Point pointOf(const sched::Schedule &schedule, const std::vector<int> &more = {}) const;
+  /// The order and stages of a point, with the cycles in which the model issues the ops, for people to look at; of
+  /// buffers those are said that are more than needed.
   sched::Schedule presentable(const Point &point) const;
 
 private:
@@ -50,6 +56,8 @@ private:
   int floorStage(int32_t time) const;
   void shift(Point &times, const std::vector<int> &ops, int32_t by) const;
   void moveBeside(Point &times, int op, int other) const;
+  void recut(Point &times, int32_t by) const;
+  void widen(Point &times, Random &random) const;
   Point moved(const Point &point, Random &random) const;
 
   const sched::Problem &problem;
@@ -60,6 +68,9 @@ private:
   std::vector<int> movable;
   std::vector<int> clusterOf;
   std::vector<std::vector<int>> clusters;
+  std::vector<int> hints;
+  /// Shared tiles that may have any number of buffers: what follows the times of a point is theirs.
+  std::vector<int> tiles;
   Point first;
 };
 

@@ -9,7 +9,7 @@
 #include "soliton/tuner/Search.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 #include <utility>
 
 namespace soliton::tune {
@@ -65,6 +65,16 @@ private:
     return std::pair(a.cost, a.born) < std::pair(b.cost, b.born);
   }
 
+  /// FNV-1a, by whole numbers: equal for equal points, and that is all that is asked of it.
+  struct HashOfPoint {
+    size_t operator()(const Point &point) const {
+      uint64_t hash = 0xcbf29ce484222325U;
+      for (int32_t each : point)
+        hash = (hash ^ static_cast<uint32_t>(each)) * 0x100000001b3U;
+      return hash;
+    }
+  };
+
   static constexpr size_t kElite = 8, kEnough = 32, kDoubtedPart = 4;
   /// Neighbours that are looked at for each that is proposed, and how often a new one is looked for.
   static constexpr int kPool = 5, kAttempts = 3;
@@ -72,7 +82,7 @@ private:
   /// Neighbours of the best; the better one is, the more of its neighbours.
   std::vector<Scored> drawPool() {
     std::vector<Scored> pool;
-    std::set<Point> drawn;
+    std::unordered_set<Point, HashOfPoint> drawn;
     for (int i = 0; i < kPool * options.generation; ++i) {
       Point point;
       for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -99,7 +109,7 @@ private:
   Random random;
   Regression model;
   std::vector<Scored> elite;
-  std::set<Point> seen;
+  std::unordered_set<Point, HashOfPoint> seen;
   std::vector<Point> points;
   int64_t born = 0;
 };

@@ -247,6 +247,21 @@ TEST(Workers, FaultsCostTheirCandidateAndNoOther) {
   EXPECT_LT(seconds, 4 * 2.5);
 }
 
+/// By somebody else: the first time it is asked again, the second time it is its candidate's doing after all.
+TEST(Workers, WhoIsKilledIsAskedOnceMore) {
+  std::string once = ::testing::TempDir() + "soliton-killed-" + std::to_string(::getpid());
+  Workers workers =
+      shell("while read line; do case $line in *once) if mkdir " + once +
+                "; then kill -KILL $$; fi;; *always) kill -KILL $$;; esac; echo \"answer to $line\"; done",
+            2, 5);
+  std::vector<Answer> answers = workers.run({"a once", "b", "c always", "d"});
+  rmdir(once.c_str());
+  EXPECT_EQ(answers[0].text, "answer to a once") << answers[0].fault;
+  EXPECT_EQ(answers[1].text, "answer to b");
+  EXPECT_NE(answers[2].fault.find("signal 9"), std::string::npos);
+  EXPECT_EQ(answers[3].text, "answer to d");
+}
+
 TEST(Workers, AProgramThatIsNotThereIsAFault) {
   WorkerOptions options;
   options.command = {"/no/such/program"};

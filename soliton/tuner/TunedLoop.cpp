@@ -61,20 +61,55 @@ std::optional<Schedule> TunedLoop::inCycles(std::string &whyNot) const {
   return shown;
 }
 
-std::string TunedLoop::fileOf(const Schedule &schedule) const {
+/// `plan` is this loop's.
+std::string TunedLoop::fileWith(LoopPlan plan, const Schedule &schedule) const {
+  // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
+  plan.schedule = schedule;
+  assignBuffers(plan.problem, plan.schedule);
+  plan.unrollKernel = copiesForLoads(plan.problem, plan.schedule);
+  plan.schedule.buffers = schedule.buffers;
   std::vector<ScheduleFile> files;
-  for (size_t i = 0; i < loops.size(); ++i) {
-    LoopPlan plan = loops[i];
-    if (i == which) {
-      // Most buffers follow from the slots, and said they would be demands; only those that were asked for are.
-      plan.schedule = schedule;
-      assignBuffers(plan.problem, plan.schedule);
-      plan.unrollKernel = copiesForLoads(plan.problem, plan.schedule);
-      plan.schedule.buffers = schedule.buffers;
-    }
-    files.push_back(toFile(plan));
-  }
+  for (size_t i = 0; i < loops.size(); ++i)
+    files.push_back(toFile(i == which ? plan : LoopPlan(loops[i])));
   return printText(files);
+}
+
+std::string TunedLoop::fileOf(const Schedule &schedule) const {
+  return fileWith(loop(), schedule);
+}
+
+std::optional<std::string> TunedLoop::fileWithPriorities(const Schedule &schedule) const {
+  LoopPlan plan = loop();
+  Schedule hinted = schedule;
+  // Ranks with room between them, for what stands before and behind an op.
+  for (Slot &slot : hinted.slots)
+    slot.rank = 3 * slot.rank + 1;
+  auto isMatrix = [&](int op) {
+    return problem().operations[op].kind == OpKind::Mma || problem().operations[op].kind == OpKind::MmaAsync;
+  };
+  auto add = [&](int64_t level, Slot slot, int by) {
+    Operation op = makeAdded(OpKind::Hint, HintKind::Priority, {level}, -1, 0, kAllGroups);
+    op.key = "schedule/priority." + std::to_string(hinted.slots.size());
+    plan.problem.addOperation(std::move(op));
+    slot.rank += by;
+    hinted.slots.push_back(slot);
+  };
+  std::vector<int> order = emissionOrder(schedule);
+  bool isRaised = false;
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (problem().operations[order[i]].kind == OpKind::Hint)
+      return std::nullopt;
+    if (isMatrix(order[i]) == isRaised)
+      continue;
+    isRaised = !isRaised;
+    if (isRaised)
+      add(1, hinted.slots[order[i]], -1);
+    else
+      add(0, hinted.slots[order[i - 1]], +1);
+  }
+  if (isRaised)
+    add(0, hinted.slots[order.back()], +1);
+  return hinted.slots.size() > schedule.slots.size() ? std::optional(fileWith(std::move(plan), hinted)) : std::nullopt;
 }
 
 } // namespace soliton::tune

@@ -32,8 +32,13 @@ public:
 
   /// The schedules of all loops of the kernel, this one's replaced.
   std::string fileOf(const sched::Schedule &schedule) const;
+  /// The same with waves that have priority while they issue matrix instructions, one behind the other; nothing where
+  /// the loop has none, or hints of its author's.
+  std::optional<std::string> fileWithPriorities(const sched::Schedule &schedule) const;
 
 private:
+  std::string fileWith(sched::LoopPlan plan, const sched::Schedule &schedule) const;
+
   std::vector<sched::LoopReport> loops;
   size_t which = 0;
   std::optional<sched::LoopCost> timed;

@@ -2,6 +2,7 @@
 #include "soliton/tuner/TunedLoop.h"
 #include "soliton/driver/LoopLaunch.h"
 #include "soliton/tuner/KernelJudge.h"
+#include "soliton/tuner/ScheduleDomain.h"
 #include "soliton/tuner/ScheduleValidator.h"
 #include "soliton/tuner/TestLoops.h"
 
@@ -114,6 +115,37 @@ TEST_P(InCycles, ASearchCanStartFromWhatTheAlgorithmFound) {
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, InCycles,
                          ::testing::Values("none", "prefetch", "four_stage", "prefetch_attention", "modulo", "list"));
+
+/// What a device is to judge: waves that have priority while they multiply. It is a schedule file like any other.
+TEST(TunedLoop, PrioritiesStandAroundMatrixInstructions) {
+  Kernel kernel = gemmKernel();
+  CompileAttempt attempt = compileImage(kernel, optionsFor(bindings(512), "modulo"), rt::ImageKind::emulator);
+  ASSERT_TRUE(attempt);
+  const std::vector<sched::LoopReport> &loops = attempt.result->loops;
+  TunedLoop loop(loops, *findTarget("gfx942"), {launchOf(&kernel, *attempt.result, loops.front(), bindings(512))});
+  ScheduleDomain domain(loop.problem(), loop.loop().schedule);
+  std::optional<std::string> text = loop.fileWithPriorities(domain.presentable(domain.start()));
+  ASSERT_TRUE(text);
+  EXPECT_NE(text->find(" priority 1 "), std::string::npos) << *text;
+  CompileOptions options = optionsFor(bindings(512), "none");
+  options.schedule.file = *text;
+  options.schedule.fileName = "tuned.schedule";
+  CompileAttempt made = compileImage(kernel, options, rt::ImageKind::emulator);
+  ASSERT_TRUE(made) << made.diagnostics.front().message;
+  // As often down as up, and the multiplications between them.
+  int level = 0, raised = 0;
+  const sched::LoopReport &hinted = made.result->loops.front();
+  for (int op : sched::emissionOrder(hinted.schedule)) {
+    const sched::Operation &operation = hinted.problem.operations[op];
+    if (operation.hint == sched::HintKind::Priority)
+      level = static_cast<int>(operation.arguments.front());
+    bool isMatrix = operation.kind == sched::OpKind::Mma;
+    EXPECT_TRUE(!isMatrix || level == 1);
+    raised += isMatrix;
+  }
+  EXPECT_EQ(level, 0);
+  EXPECT_GT(raised, 0);
+}
 
 } // namespace
 } // namespace soliton::tune

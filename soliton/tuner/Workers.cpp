@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <deque>
+#include <numeric>
 #include <poll.h>
 #include <unistd.h>
 
@@ -12,6 +14,9 @@ namespace {
 
 /// An answer is a line of JSON; more than this is nonsense.
 constexpr size_t kLongestAnswer = 1 << 20;
+
+/// As Process::end says it.
+constexpr std::string_view kKilled = "ended by signal 9 ";
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -35,14 +40,14 @@ Workers::~Workers() {
     stop(worker);
 }
 
-std::string Workers::stop(Worker &worker) {
+std::string Workers::stop(Worker &worker, double graceSeconds) {
   worker.text.clear();
-  return worker.process.end();
+  return worker.process.end(graceSeconds);
 }
 
 void Workers::give(Worker &worker, int64_t request, const std::string &line) {
   if (!worker.process.isThere()) {
-    worker.process = Process::start(options.command, {.bytes = options.bytes});
+    worker.process = Process::start(options.command, {.bytes = options.bytes, .environment = options.environment});
     worker.text.clear();
     ++processes;
   }
@@ -61,9 +66,9 @@ bool Workers::take(Worker &worker, const std::string &request, Answer &answer) {
     if (count < 0 && errno == EAGAIN)
       break;
     if (count <= 0) {
-      // The end of its output comes a moment before its own.
-      usleep(2000);
-      answer.fault = stop(worker);
+      // The end of its output comes a moment before its own, which is to say how it came.
+      constexpr double kGraceSeconds = 1;
+      answer.fault = stop(worker, kGraceSeconds);
       return true;
     }
     worker.text.append(bytes, static_cast<size_t>(count));
@@ -95,16 +100,19 @@ bool Workers::take(Worker &worker, const std::string &request, Answer &answer) {
 std::vector<Answer> Workers::run(const std::vector<std::string> &requests,
                                  const std::function<void(size_t, const Answer &)> &found) {
   std::vector<Answer> answers(requests.size());
-  int64_t next = 0, open = static_cast<int64_t>(requests.size());
+  std::deque<size_t> toAsk(requests.size());
+  std::iota(toAsk.begin(), toAsk.end(), size_t{0});
+  std::vector<char> wasKilled(requests.size(), 0);
+  size_t open = requests.size();
   while (open > 0) {
     std::vector<pollfd> waiting;
     for (Worker &worker : workers) {
-      if (worker.request < 0 && next < static_cast<int64_t>(requests.size())) {
+      if (worker.request < 0 && !toAsk.empty()) {
         // Lines that nobody asked for: the next answer could be the last one's.
         if (!worker.text.empty())
           stop(worker);
-        give(worker, next, requests[static_cast<size_t>(next)]);
-        ++next;
+        give(worker, static_cast<int64_t>(toAsk.front()), requests[toAsk.front()]);
+        toAsk.pop_front();
       }
       if (worker.request >= 0)
         waiting.push_back({worker.process.output(), POLLIN, 0});
@@ -118,6 +126,13 @@ std::vector<Answer> Workers::run(const std::vector<std::string> &requests,
       if (size_t number = static_cast<size_t>(worker.request);
           worker.request >= 0 && take(worker, requests[number], answers[number])) {
         worker.request = -1;
+        // No candidate kills its process by itself: somebody did, and the next one is asked again, once.
+        if (answers[number].fault.starts_with(kKilled) && !wasKilled[number]) {
+          wasKilled[number] = 1;
+          answers[number] = {};
+          toAsk.push_front(number);
+          continue;
+        }
         --open;
         if (found)
           found(number, answers[number]);

@@ -7,7 +7,8 @@
 //   std::vector<Answer> answers = workers.run({"request 1", "request 2"});     // one for each, in their order
 //
 // A worker reads a request a line and writes an answer a line. Which worker gets which request, and when, is nobody's
-// matter: answers come back in the order of the requests.
+// matter: answers come back in the order of the requests. A request whose worker was killed (SIGKILL, which no program
+// sends itself) is asked once more.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -28,6 +29,8 @@ struct WorkerOptions {
   double seconds = 60;
   /// Address space of a worker; 0: no limit.
   uint64_t bytes = 0;
+  /// `NAME=VALUE` that workers have beside our variables.
+  std::vector<std::string> environment = {};
   /// Whether a line answers a request. Who writes anything else is not asked again. Empty: every line does.
   std::function<bool(const std::string &request, const std::string &line)> isAnswer = {};
 };
@@ -60,8 +63,8 @@ private:
     double until = 0;
     std::string text;
   };
-  /// Ends the process, whatever it is doing; what it had to say about its end.
-  std::string stop(Worker &worker);
+  /// Ends the process, whatever it is doing, once it was given so long to end by itself; what it had to say about that.
+  std::string stop(Worker &worker, double graceSeconds = 0);
   void give(Worker &worker, int64_t request, const std::string &line);
   /// Takes what is there to be read; true if the answer is complete or never will be.
   bool take(Worker &worker, const std::string &request, Answer &answer);

@@ -134,14 +134,16 @@ const std::vector<Reduction> &reductions() {
   return list;
 }
 
-/// The same for a reduction of each kind.
-CompileAttempt attemptReduce(DType type, int which, const char *target, rt::ImageKind kind) {
+/// The same for reductions of rows.
+CompileAttempt attemptReduce(DType type, const std::vector<Reduction> &list, const char *target, rt::ImageKind kind) {
   auto [M, N] = symbols<"M N">();
   Kernel kernel{"reduce", {WorkgroupConstraint(M, 64, 0), WaveConstraint(M, 16)}};
-  MemoryRef a = kernel.memory("a", {M, N}, global, type), o = kernel.memory("o", {M}, global, type);
-  Value x = read(a);
-  write(reductions()[static_cast<size_t>(which)].make(x, N), o);
-  return compileImage(kernel, {.target = target, .subs = {{M, 64}, {N, 32}}}, kind);
+  Value x = read(kernel.memory("a", {M, N}, global, type));
+  for (size_t i = 0; i < list.size(); ++i)
+    write(list[i].make(x, N), kernel.memory("o" + std::to_string(i), {M}, global, type));
+  CompileOptions options{.target = target, .subs = {{M, 64}, {N, 32}}};
+  options.allowSpills = list.size() > 1;
+  return compileImage(kernel, options, kind);
 }
 
 std::set<std::string> idsOf(const CompileAttempt &attempt) {
@@ -180,6 +182,22 @@ std::vector<const char *> assembledTargets() {
   return list;
 }
 
+/// All that was taken, in one kernel; if that does not assemble, which of them does not.
+template <typename List, typename F>
+void checkAssembled(DType type, const List &taken, F attemptAll) {
+  for (const char *target : assembledTargets()) {
+    if (taken.empty())
+      break;
+    CompileAttempt all = attemptAll(type, taken, target, rt::ImageKind::cubin);
+    EXPECT_TRUE(all) << name(type) << " on " << target << "\n" << format(all.diagnostics);
+    if (all)
+      continue;
+    for (const auto &one : taken)
+      if (CompileAttempt found = attemptAll(type, {one}, target, rt::ImageKind::cubin); !found)
+        ADD_FAILURE() << one.name << " of " << name(type) << " on " << target << "\n" << format(found.diagnostics);
+  }
+}
+
 class OpTypes : public testing::TestWithParam<DType> {};
 
 TEST_P(OpTypes, CompileForEveryTargetOrForNone) {
@@ -190,30 +208,18 @@ TEST_P(OpTypes, CompileForEveryTargetOrForNone) {
     if (agree(what, [&](const char *target) { return attempt(type, {operation}, target, rt::ImageKind::emulator); }))
       taken.push_back(operation);
   }
-  for (const char *target : assembledTargets()) {
-    if (taken.empty())
-      break;
-    CompileAttempt all = attempt(type, taken, target, rt::ImageKind::cubin);
-    EXPECT_TRUE(all) << name(type) << " on " << target << "\n" << format(all.diagnostics);
-    if (all)
-      continue;
-    for (const Named &operation : taken) // which of them
-      if (CompileAttempt one = attempt(type, {operation}, target, rt::ImageKind::cubin); !one)
-        ADD_FAILURE() << operation.name << " of " << name(type) << " on " << target << "\n" << format(one.diagnostics);
-  }
+  checkAssembled(type, taken, attempt);
 }
 
 TEST_P(OpTypes, ReduceForEveryTargetOrForNone) {
   DType type = GetParam();
-  for (int which = 0; which < static_cast<int>(reductions().size()); ++which) {
-    std::string what = reductions()[static_cast<size_t>(which)].name + (" of " + std::string(name(type)));
-    if (!agree(what, [&](const char *target) { return attemptReduce(type, which, target, rt::ImageKind::emulator); }))
-      continue;
-    for (const char *target : assembledTargets()) {
-      CompileAttempt one = attemptReduce(type, which, target, rt::ImageKind::cubin);
-      EXPECT_TRUE(one) << what << " on " << target << "\n" << format(one.diagnostics);
-    }
+  std::vector<Reduction> taken;
+  for (const Reduction &one : reductions()) {
+    std::string what = one.name + (" of " + std::string(name(type)));
+    if (agree(what, [&](const char *target) { return attemptReduce(type, {one}, target, rt::ImageKind::emulator); }))
+      taken.push_back(one);
   }
+  checkAssembled(type, taken, attemptReduce);
 }
 
 /// The scale format has no arithmetic; one kind of f6 goes the way of the other.

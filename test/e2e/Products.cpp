@@ -57,6 +57,8 @@ CompileOptions optionsOf(const Product &p) {
   options.device = "emulator";
   options.directCopies = p.directCopies;
   options.cluster = p.cluster;
+  options.persistent = p.persistent;
+  options.stagedWrites = p.stagedWrites;
   options.paddedRows = RowPadding::never;
   options.schedule.name = p.schedule;
   options.cache = false;
@@ -85,12 +87,14 @@ void expectRight(const CompiledKernel &run, const Product &p) {
   Data c(p.sum(), {p.m, p.n}, 3);
   std::memset(c.bytes.data(), 0xff, c.bytes.size());
   run(a.tensor(), b.tensor(), c.tensor());
+  // By pointers: tests are not optimised, and these are millions of products.
+  const int64_t stepA = p.leftByK ? p.m : 1, stepB = p.rightByK ? p.n : 1;
   for (int64_t m = 0; m < p.m; ++m)
     for (int64_t n = 0; n < p.n; ++n) {
+      const int *x = a.values.data() + (p.leftByK ? m : m * p.k), *y = b.values.data() + (p.rightByK ? n : n * p.k);
       int64_t want = 0;
-      for (int64_t k = 0; k < p.k; ++k)
-        want += a.values[static_cast<size_t>(p.leftByK ? k * p.m + m : m * p.k + k)] *
-                b.values[static_cast<size_t>(p.rightByK ? k * p.n + n : n * p.k + k)];
+      for (int64_t k = 0; k < p.k; ++k, x += stepA, y += stepB)
+        want += *x * *y;
       uint32_t word = 0;
       std::memcpy(&word, &c.bytes[static_cast<size_t>(m * p.n + n) * 4], 4);
       ASSERT_EQ(decode(p.sum(), word), static_cast<double>(want)) << "row " << m << " column " << n;

@@ -32,6 +32,9 @@ struct Product {
   bool exchanged = false;
   /// Workgroups that share K.
   int64_t cluster = 0;
+  /// Workgroups of the launch, which walk the tiles; sums leave through shared memory.
+  int64_t persistent = 0;
+  bool stagedWrites = false;
 
   std::string instruction() const {
     std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";

@@ -2,6 +2,15 @@
 
 #include "kernels/Schedules.h"
 #include "soliton/backend/Backend.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/ir/Machine.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Parser/Parser.h"
 
 #include <algorithm>
 #include <fcntl.h>
@@ -109,9 +118,30 @@ static bool isNew(const std::string &machine) {
   return true;
 }
 
-/// What the emulator is to execute must compile for the chip as well; each machine form once.
-static void compileForChip(const Case &which, const CompileOptions &options, const std::string &machine) {
-  if (!isNew(machine))
+/// Whether the machine form is code of the chip that neither spills nor is serialised. It is what all passes have left,
+/// so that none of them has to run once more.
+static bool isCode(const std::string &machine, const Target &target) {
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  DiagnosticCollector unheard(&context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(machine, &context, "machine.mlir");
+  if (!module)
+    return false;
+  auto kernel = *module->getOps<machine::KernelOp>().begin();
+  if (target.vendor == Vendor::amd)
+    return mlir::succeeded(backend::compileToHsaco(kernel, target));
+  mlir::FailureOr<backend::CodeObject> code = backend::compileToPtx(kernel, target);
+  return mlir::succeeded(code) &&
+         (!backend::findPtxas() || mlir::succeeded(backend::assembleCubin(*code, kernel, target)));
+}
+
+/// What the emulator is to execute must compile for the chip as well; each machine form once. A kernel that becomes
+/// several, or whose machine form is not code as it stands, goes through the compiler's own door, which has the last
+/// word.
+static void compileForChip(const Case &which, const CompileOptions &options, const std::string &machine,
+                           bool isOneKernel) {
+  if (!isNew(machine) || (isOneKernel && isCode(machine, *which.target)))
     return;
   rt::ImageKind kind = which.target->vendor == Vendor::amd ? rt::ImageKind::hsaco
                        : backend::findPtxas()              ? rt::ImageKind::cubin
@@ -132,7 +162,7 @@ std::optional<CompileResult> Case::compile(const kernels::Sizes &sizes, const st
   auto &artefacts = attempt.result->artefacts;
   auto machine = std::find_if(artefacts.begin(), artefacts.end(),
                               [](const auto &entry) { return entry.first == Artefact::machine; });
-  compileForChip(*this, options(sizes, dynamic), machine->second);
+  compileForChip(*this, options(sizes, dynamic), machine->second, attempt.result->image.further.empty());
   if (std::find(keep.begin(), keep.end(), Artefact::machine) == keep.end())
     artefacts.erase(machine);
   return std::move(attempt.result);

@@ -170,6 +170,16 @@ TEST(WaveGroups, TheEmulatorMissesWhatIsTakenAway) {
     }
 }
 
+/// Pieces that take turns: a sum that is taken while it is under way, in the loop and behind it.
+TEST(WaveGroups, TheEmulatorMissesWaitsOfPiecesInTurn) {
+  Product p{.k = 1024, .columns = 32, .type = DType::f8e4m3fn, .directCopies = true, .schedule = "ring"};
+  EXPECT_TRUE(findingsWith(p, "", "").empty());
+  std::vector<emu::FindingKind> early = findingsWith(p, "machine.wait mma, 1", "machine.wait mma, 2");
+  EXPECT_GT(std::ranges::count(early, emu::FindingKind::PendingValue), 0);
+  early = findingsWith(p, "machine.wait mma, 0", "machine.wait mma, 1");
+  EXPECT_GT(std::ranges::count(early, emu::FindingKind::PendingValue), 0);
+}
+
 /// Copies of boxes complete on barriers in memory: too few bytes, too many, or a phase that nobody waits for.
 TEST(WaveGroups, TheEmulatorMissesWhatBoxesLack) {
   for (const char *schedule : {"none", "prefetch", "ring"}) {

@@ -17,13 +17,15 @@
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <sstream>
 
 using namespace soliton::generate;
 
 namespace {
 constexpr const char *kUsage =
-    "usage: SolitonGenerate [--seeds A..B] [--seeds-file FILE] [--jobs N] [--limit SECONDS] [--json] [--resume FILE]\n"
+    "usage: SolitonGenerate [--seeds A..B] [--seeds-file FILE]... [--jobs N] [--limit SECONDS] [--json] [--resume "
+    "FILE]\n"
     "                       [--keep DIR] [--without FEATURE,...] [--only FEATURE,...] [--target NAME] [--no-binaries]\n"
     "                       [--library-every N] [--passes-every N] [--quiet] [--list] [--print SEED] [--judge SEED]\n"
     "                       [--refused-percent P] [--kernels-per-pair N] [--gpu DEVICE] [--parse-only]\n";
@@ -89,7 +91,7 @@ bool parseOption(const std::string &name, const std::string &value, Arguments &a
   if (name == "--seeds")
     return parseRanges(value, options);
   if (name == "--seeds-file")
-    options.seedsFirst = seedsIn(value);
+    std::ranges::copy(seedsIn(value), std::back_inserter(options.seedsFirst));
   else if (name == "--jobs")
     options.jobs = std::stoi(value);
   else if (name == "--limit")

@@ -258,7 +258,7 @@ func.func @tensor_map_c5_offset() attributes {map = #machine.tensor_map<argument
 
 // -----
 
-// expected-error@+1 {{found `stride`, expected `swizzle` or `offset`}}
+// expected-error@+1 {{found `stride`, expected `swizzle`, `offset`, `lower`, `upper` or `steps`}}
 func.func @tensor_map_text() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64], stride = 8>} {
   return
 }
@@ -289,6 +289,57 @@ machine.kernel @kernel_c3_argument attributes {arg_names = ["K", "map"], wave_si
 // expected-error@+1 {{has a tensor map that speaks of `K`, expected the name of an `i32` parameter}}
 machine.kernel @kernel_c3_symbol attributes {arg_names = ["a", "M", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = ["K", 8], strides = ["2*K"], box = [64, 8]>]} {
 ^bb0(%a: !machine.ptr, %m: i32, %map: !machine.map):
+}
+
+// -----
+
+// expected-error@+1 {{a tensor map of 4 sizes, 3 strides and a box of 4 dimensions, expected one to five sizes, one stride less and as many extents, two with corners}}
+func.func @tensor_map_c1_corners() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16, 1, 1], lower = [0, 0], upper = [0, 0], steps = [1, 1]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{the box has 1025 elements along a dimension, expected 1 to 1024}}
+func.func @tensor_map_c3_pixels() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 1025], lower = [0, 0], upper = [0, 0], steps = [1, 1]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a tensor map of 4 sizes, 2 lower and 1 upper corners and 2 steps, expected three to five sizes, and of the others two less}}
+func.func @tensor_map_c6() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16], lower = [0, 0], upper = [0], steps = [1, 1]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{a corner at -129, expected -128 to 127 where 2 dimensions have corners}}
+func.func @tensor_map_c6_corner() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16], lower = [-129, 0], upper = [0, 0], steps = [1, 1]>} {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{pixels have a step of 9, expected 1 to 8}}
+func.func @tensor_map_c6_step() attributes {map = #machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16], lower = [0, 0], upper = [0, 0], steps = [1, 9]>} {
+  return
+}
+
+// -----
+
+machine.kernel @copy_tile_c3 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16], lower = [0, 0], upper = [0, 0], steps = [1, 1]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{has 0 offsets, expected one for each of the 2 corners of its map}}
+  machine.copy_tile %map [%k, %k, %k, %k], [%k], %k
+}
+
+// -----
+
+machine.kernel @store_tile_c3 attributes {arg_names = ["a", "K", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64, 8, 8, 2], strides = [128, 1024, 8192], box = [64, 16], lower = [0, 0], upper = [0, 0], steps = [1, 1]>]} {
+^bb0(%a: !machine.ptr, %k: i32, %map: !machine.map):
+  // expected-error@+1 {{has a map with corners, which only copies to shared memory take}}
+  machine.store_tile %map [%k, %k, %k, %k], [%k]
 }
 
 // -----

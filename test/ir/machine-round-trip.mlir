@@ -111,6 +111,16 @@ machine.kernel @tiles attributes {arg_names = ["a", "b", "M", "K", "map_a", "map
   %one = machine.elect
 }
 
+// CHECK-LABEL: machine.kernel @pixels
+// CHECK-SAME: #machine.tensor_map<argument = 0, element = f16, sizes = [512, 28, 28, "B"], strides = [1024, 28672, 802816], box = [64, 128], lower = [-1, -2], upper = [-1, 0], steps = [1, 2], swizzle = 128>
+machine.kernel @pixels attributes {arg_names = ["x", "B", "map"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 16384 : i64, target = "sm_90a", maps = [
+    #machine.tensor_map<argument = 0, element = f16, sizes = [512, 28, 28, "B"], strides = [1024, 28672, 802816], box = [64, 128], swizzle = 128,
+                        steps = [1, 2], lower = [-1, -2], upper = [-1, 0]>]} {
+^bb0(%x: !machine.ptr, %b: i32, %map: !machine.map):
+  // CHECK: machine.copy_tile %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}], [%{{.*}}], %[[B:.*]] offsets[%[[B]], %[[B]]]
+  machine.copy_tile %map [%b, %b, %b, %b], [%b], %b offsets [%b, %b]
+}
+
 // CHECK-LABEL: machine.kernel @clusters attributes
 // CHECK-SAME: cluster = array<i64: 2, 1, 1>, dependent
 machine.kernel @clusters attributes {arg_names = ["a", "map"], wave_size = 32 : i64, waves = 4 : i64, shared_bytes = 32768 : i64, target = "sm_90a",

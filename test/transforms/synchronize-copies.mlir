@@ -55,3 +55,31 @@ wave.kernel @carried attributes {
         : !wave.tile<[M], f32, "reg = (1 M 1), lane = (64 M 1), wave = (2 M 64)">, !global, !shared
   }
 }
+
+// A tile of a batch has one place along the batch: its rows are told apart along the next dimension, so that copies of
+// different rows do not wait for each other.
+!batch = !wave.memory<["B", "M", "K"], f32, global>
+!tile = !wave.memory<["B", "M", "K"], f32, shared, "[B 1, M 4, K 32] swizzle(8, 1, 4)">
+!first = !wave.tile<[B, M, K], f32, "reg = (1 K 1), lane = (32 K 1)">
+!second = !wave.tile<[B, M, K], f32, "reg = (1 K 1), lane = (32 K 1), offset = (M 1)">
+!both = !wave.tile<[B, M, K], f32, "reg = (4 M 1)(2 K 16), lane = (16 K 1)(2 _ 0)">
+// CHECK-LABEL: wave.kernel @batch
+// CHECK: wave.copy
+// CHECK-NEXT: wave.copy
+// CHECK-NEXT: wave.commit cp_async
+// CHECK-NEXT: wave.wait cp_async, 0
+// CHECK-NEXT: wave.barrier
+// CHECK-NEXT: wave.read
+wave.kernel @batch attributes {
+    arg_names = ["a"], constraints = [#wave.workgroup<dim = "B", tile = <"1">, workgroupDim = 0>, #wave.tiling<dim = "M", tile = <"4">>, #wave.workgroup<dim = "K", tile = <"32">, workgroupDim = 1>],
+    subs = {B = 4 : i64, M = 32 : i64, K = 32 : i64}, dynamic = [], form = 3 : i32, target = "sm_90a"} {
+^bb0(%a: !batch):
+  %wg = wave.workgroup_id 0
+  %s = wave.allocate {offset = 0 : i64} : !tile
+  wave.iterate "M" () {count = #wave.expr<"8">} : () -> () {
+  ^bb1(%m: index):
+    wave.copy %a[%wg, %m], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"$0">, #wave.expr<"4*$1">, #wave.expr<"0">], origin = #wave.origin<op = 0, role = copy_async>} : !first, !batch, !tile
+    wave.copy %a[%wg, %m], %s {elements_per_thread = 1 : i64, starts = [#wave.expr<"$0">, #wave.expr<"4*$1">, #wave.expr<"0">], origin = #wave.origin<op = 1, role = copy_async>} : !second, !batch, !tile
+    %0 = wave.read %s {starts = [#wave.expr<"0">, #wave.expr<"0">, #wave.expr<"0">], origin = #wave.origin<op = 2, role = shared_load>} : !tile -> !both
+  }
+}

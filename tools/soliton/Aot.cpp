@@ -31,6 +31,7 @@ static std::string plain(const std::vector<std::byte> &bytes) {
 int compileAot(const CompileCommand &command, std::ostream &out, std::ostream &err) {
   namespace fs = std::filesystem;
   Resolved resolved = resolve(command.choice, err);
+  resolved.options.askAssembler = true; // what ships is launched where nobody looks
   auto compile = [&](const ImageChoice &kind) { return compileResolved(resolved, kind, /*isKept=*/false); };
   CompileAttempt gpu = compile([&](const std::string &target) { return kindFor(command, target); });
   if (!gpu)

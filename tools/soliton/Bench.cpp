@@ -13,6 +13,15 @@ static Json reportOf(const BenchCommand &command, const Resolved &resolved, cons
           {"dtype", resolved.isOfLibrary() ? resolved.variant->name : ""}};
 }
 
+/// What `auto` took and passed over, in its words; empty where nobody asked it.
+static std::vector<std::string> automaticChoices(const CompileResult &compiled) {
+  std::vector<std::string> said;
+  for (const Diagnostic &diagnostic : compiled.warnings)
+    if (diagnostic.id == DiagId::AutoChoice)
+      said.push_back(diagnostic.message);
+  return said;
+}
+
 int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &err) {
   rt::Device &device = command.device.empty() ? rt::defaultDevice() : rt::device(command.device);
   KernelChoice choice = choiceFor(command.choice, device);
@@ -51,6 +60,7 @@ int benchKernel(const BenchCommand &command, std::ostream &out, std::ostream &er
                  {"registers", resources.registers},
                  {"local_bytes", resources.localBytes},
                  {"emulated", isEmulated},
+                 {"auto", automaticChoices(*compiled.result)},
                  {"compile_ms", phasesJson(*compiled.result)}});
   out << line(report);
   return 0;

@@ -43,8 +43,15 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them");
   command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
+  command.add_option("--persistent", choice.persistent,
+                     "a launch has so many workgroups at most, which take several tiles each")
+      ->check(CLI::Range(int64_t{1}, int64_t{65535}));
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
+  command
+      .add_option("--workgroups-per-unit", choice.workgroupsPerUnit,
+                  "registers and rings of tiles leave room for so many workgroups in a compute unit at once")
+      ->check(CLI::Range(int64_t{1}, int64_t{32}));
   command.add_option("--mma", choice.mma, "the matrix instruction of products that name none: F32_64x128x16_F16");
   command.add_option("--padded-rows", choice.paddedRows,
                      "on, off or auto: rows that are not aligned are copied to some that are before each launch");

@@ -182,6 +182,37 @@ TEST_F(Cli, CompileToPtx) {
   EXPECT_NE(said.out.find("mma.sync"), std::string::npos);
 }
 
+/// Wherever code is written that a driver will assemble, an assembler at hand has its say first.
+TEST_F(Cli, WhatTheAssemblerSaysOfSpillsIsHeardOfEveryForm) {
+  std::filesystem::create_directories(folder / "bin");
+  write("bin/ptxas", "#!/bin/sh\nfor last; do :; done\necho cubin > $last\necho '  8 bytes stack frame, 8 bytes spill "
+                     "stores, 8 bytes spill loads'\n");
+  std::filesystem::permissions(folder / "bin" / "ptxas", std::filesystem::perms::owner_all);
+  const char *home = std::getenv("CUDA_HOME");
+  std::string before = home ? home : "";
+  ::setenv("CUDA_HOME", folder.c_str(), 1);
+  std::vector<std::string> words = {"compile", "copy", "--target", "sm_90a", "--size", "M=64,N=64"};
+  auto with = [&](const std::vector<std::string> &more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return soliton(all);
+  };
+  for (const std::vector<std::string> &form : {std::vector<std::string>{"--emit", "image", "-o", path("image")},
+                                               {"--emit", "cubin", "-o", path("cubin")},
+                                               {"--aot", path("shipped")}}) {
+    Said said = with(form);
+    EXPECT_EQ(said.code, 2) << form[1] << said.out;
+    EXPECT_NE(said.err.find("spills 8 bytes of registers a lane [register-spill]"), std::string::npos) << said.err;
+    EXPECT_NE(said.err.find("note: most registers are alive here"), std::string::npos) << said.err;
+  }
+  // A text is for whoever wants to know what is wrong with it.
+  Said text = with({"--emit", "ptx"});
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_NE(text.err.find("warning: `copy` spills 8 bytes of registers a lane [register-spill]"), std::string::npos)
+      << text.err;
+  home ? ::setenv("CUDA_HOME", before.c_str(), 1) : ::unsetenv("CUDA_HOME");
+}
+
 TEST_F(Cli, CompileExplainsWhatAutoTook) {
   std::vector<std::string> words = {"compile", "gemm", "--target", "sm_90a", "--emit", "machine", "-o", path("m")};
   Said quiet = soliton(words);

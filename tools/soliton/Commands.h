@@ -34,7 +34,7 @@ struct KernelChoice {
   std::string stagedWrites;
   std::string boxedWrites;
   std::string shortSums;
-  int64_t raster = 0, cluster = 0;
+  int64_t raster = 0, cluster = 0, workgroupsPerUnit = 0, persistent = 0;
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "auto";

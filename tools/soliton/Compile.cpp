@@ -110,7 +110,9 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.boxedWrites = choice.boxedWrites.empty() || isOn("--boxed-writes", choice.boxedWrites);
   options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   options.raster = choice.raster;
+  options.persistent = choice.persistent;
   options.cluster = choice.cluster;
+  options.workgroupsPerUnit = choice.workgroupsPerUnit;
   options.paddedRows = paddingOf(choice.paddedRows);
   if (choice.targetGiven && !findTarget(choice.target))
     throw UsageError(unknown("target", choice.target, targetNames()));
@@ -151,6 +153,7 @@ int compileKernel(const CompileCommand &command, std::ostream &out, std::ostream
     return compilePluginFile(command, out, err);
   std::optional<Artefact> artefact = parseEmission(command.emit);
   Resolved resolved = resolve(command.choice, err);
+  resolved.options.askAssembler = command.emit == kImage || artefact == Artefact::ptx;
   resolved.options.printAfter = command.printAfter;
   resolved.options.explainLayouts = explainsLayouts(command);
   resolved.options.countBankConflicts = command.choice.json;

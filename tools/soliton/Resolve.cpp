@@ -255,7 +255,9 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.boxedWrites = choice.boxedWrites.empty() || isOn("--boxed-writes", choice.boxedWrites);
   resolved.options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   resolved.options.raster = choice.raster;
+  resolved.options.persistent = choice.persistent;
   resolved.options.cluster = choice.cluster;
+  resolved.options.workgroupsPerUnit = choice.workgroupsPerUnit;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);
   if (resolved.own) {
     const Substitutions &subs = resolved.own->kernel.subs;

@@ -170,7 +170,12 @@ public:
     if (best && command.moves > 0)
       searchSchedules();
     database.end(id, ended);
+    if (size_t lost = database.unkept())
+      err << "soliton: warning: " << lost << " results and decisions could not be kept in `" << databasePath(command)
+          << "`: its disk is full [tune-database]\n";
     if (best && resolved.entry)
+      published = whyNotPublished();
+    if (best && resolved.entry && published.empty())
       published = publish({command, judge, trials[*best], deviceOfResults(), origin()});
     writeFiles();
     return report();
@@ -228,6 +233,24 @@ private:
     std::string before = ended;
     take(tune::tuneAll(moves.candidates, options, contextFor(progress)));
     ended = ended == "bound" || moves.best <= moves.bound ? "bound" : before;
+  }
+
+  /// `auto` is not to get slower: where its own choice beats the winner, side by side on the device, it stays. A
+  /// sentence that says so, or nothing.
+  std::string whyNotPublished() {
+    std::optional<tune::Candidate> own = isMeasured() ? choiceOfAuto(command.choice) : std::nullopt;
+    const tune::Trial &winner = trials[*best];
+    if (!own || own->hash() == winner.hash)
+      return {};
+    std::optional<tune::Result> duel = database.find(subject, winner.hash, tune::Stage::Duel, own->hash());
+    if (!duel) {
+      duel = judging.judges({winner.candidate}, {tune::Stage::Duel, &*own, {}}).front();
+      database.store(subject, winner.candidate, tune::Stage::Duel, *duel, own->hash());
+    }
+    if (duel->isRefused() || duel->measuredMicroseconds <= duel->otherMicroseconds)
+      return {};
+    return "keeps its own choice: " + shown(duel->otherMicroseconds, true) + " beside the winner's " +
+           shown(duel->measuredMicroseconds, true);
   }
 
   std::string deviceOfResults() const {

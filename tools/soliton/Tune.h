@@ -3,6 +3,7 @@
 //   TuneJudge.cpp      what a candidate of a kernel comes to: compiled, modelled, run on the emulator
 //   TuneDevice.cpp     how long it takes on a device
 //   TuneWorkers.cpp    the same in processes of their own
+//   TuneRecorded.cpp   or from a recording
 //   TuneRay.cpp        and on other machines
 //   TuneSpace.cpp      which choices a kernel has
 //   TuneMoves.cpp      schedules of its longest loop, by moves
@@ -138,6 +139,26 @@ private:
   std::unique_ptr<Arguments> arguments;
 };
 
+/// What was found out before, for workers that answer with it.
+class Recording {
+public:
+  /// A file that `soliton tune export` wrote. Throws UsageError where it can't be read.
+  explicit Recording(const std::string &path);
+
+  /// After a moment that is never the same. `other` is the hash of whom a duel is with.
+  tune::Result answer(const std::string &hash, tune::Stage stage, const std::string &other) const;
+
+private:
+  const tune::Result *find(const std::string &hash, const std::string &stage) const;
+  /// Alone on the device; nothing where not even the model has judged it.
+  std::optional<tune::Result> onDevice(const std::string &hash) const;
+
+  /// Measured times over modelled ones.
+  double slowness = 1;
+  /// By hash and the row's name.
+  std::map<std::pair<std::string, std::string>, tune::Result> rows;
+};
+
 /// Answers requests on standard input until it ends; returns the exit code.
 int serveTuning(const TuneCommand &command);
 
@@ -187,6 +208,9 @@ struct Publication {
 };
 /// Leaves it for `auto` (driver/Tuned.h); says what became of that in one sentence.
 std::string publish(const Publication &publication);
+/// What `auto` takes of the kernel without tuned results, as a candidate; nothing where it takes no tiles, or is no
+/// matter of choices.
+std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice);
 
 //===- The page -----------------------------------------------------------------------------------===//
 

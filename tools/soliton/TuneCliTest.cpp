@@ -122,7 +122,9 @@ TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
   tune::Assignment wanted = {{"schedule", taken.schedule.name},
                              {"direct_copies", taken.directCopies ? "on" : "off"},
                              {"staged_writes", taken.stagedWrites ? "on" : "off"},
+                             {"swizzle", taken.schedule.placement.swizzle ? "on" : "off"},
                              {"raster", std::to_string(taken.raster)},
+                             {"cluster", std::to_string(taken.cluster)},
                              {"mma", taken.mma}};
   for (const auto &[symbol, value] : taken.subs)
     if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
@@ -238,6 +240,26 @@ TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
   EXPECT_NE(remarks({}).find("us measured on "), std::string::npos) << remarks({});
   EXPECT_EQ(remarks({"--tuned", "off"}).find("a tuned result"), std::string::npos);
   EXPECT_EQ(remarks({"--schedule", "modulo"}).find("a tuned result"), std::string::npos);
+}
+
+/// Where a table chooses tiles, a winner has to beat that choice before `auto` takes it; elsewhere there is nothing to
+/// beat.
+TEST_F(TuneCli, WhatAutoWouldTakeIsACandidate) {
+  KernelChoice choice;
+  choice.kernel = "gemm";
+  choice.target = "sm_90a";
+  choice.sizes = {"M=4096", "N=4096", "K=4096"};
+  choice.settings = {"BLOCK_M=64"}; // of a poor start: not what `auto` is asked with
+  choice.schedule = "none";
+  std::optional<tune::Candidate> own = choiceOfAuto(choice);
+  ASSERT_TRUE(own);
+  EXPECT_EQ(own->choices.at("schedule"), "ring");
+  EXPECT_EQ(own->choices.at("BLOCK_M"), "128");
+  KernelChoice resolvedAs = chosen(choice, *own);
+  std::ostringstream unheard;
+  EXPECT_EQ(resolve(resolvedAs, unheard).options.mma, own->choices.at("mma"));
+  choice.target = "gfx942";
+  EXPECT_FALSE(choiceOfAuto(choice));
 }
 
 } // namespace

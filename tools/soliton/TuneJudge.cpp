@@ -34,8 +34,12 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.paddedRows = value;
     else if (name == "staged_writes")
       result.stagedWrites = value;
+    else if (name == "swizzle")
+      result.swizzle = value;
     else if (name == "raster")
       result.raster = std::strtoll(value.c_str(), nullptr, 10);
+    else if (name == "cluster")
+      result.cluster = std::strtoll(value.c_str(), nullptr, 10);
     else {
       std::erase_if(result.settings, [&](const std::string &said) { return said.starts_with(name + "="); });
       result.settings.push_back(name + "=" + value);

@@ -37,6 +37,8 @@ TunedResult resultOf(const Publication &publication) {
   result.choices["direct_copies"] = options.directCopies ? "on" : "off";
   result.choices["staged_writes"] = options.stagedWrites ? "on" : "off";
   result.choices["raster"] = std::to_string(options.raster);
+  result.choices["cluster"] = std::to_string(options.cluster);
+  result.choices["swizzle"] = options.schedule.placement.swizzle ? "on" : "off";
   result.choices["mma"] = options.mma.empty() ? "default" : options.mma;
   result.choices["padded_rows"] = options.paddedRows == RowPadding::always  ? "on"
                                   : options.paddedRows == RowPadding::never ? "off"
@@ -63,6 +65,32 @@ Resolved asFound(const KernelChoice &choice) {
 }
 
 } // namespace
+
+std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice) {
+  Resolved found = asFound(choice);
+  if (!found.entry)
+    return std::nullopt;
+  found.options.tuned = TunedUse::off;
+  Kernel kernel = found.entry->build(*found.variant);
+  std::vector<AutoChoice> choices = chooseAutomatically(kernel, found.options);
+  if (choices.empty() || choices.front().options.schedule.written || !choices.front().options.schedule.file.empty())
+    return std::nullopt;
+  const CompileOptions &options = choices.front().options;
+  if (options.schedule.name == sched::kFastest || options.schedule.name == "none")
+    return std::nullopt; // no row of its table: nobody measured that
+  tune::Candidate candidate;
+  for (const auto &[symbol, value] : options.subs)
+    if (std::optional<int64_t> number = value.constantValue();
+        number && !found.sizes.contains(std::string(symbol.symbolName())))
+      candidate.choices[std::string(symbol.symbolName())] = std::to_string(*number);
+  candidate.choices["schedule"] = options.schedule.name;
+  candidate.choices["direct_copies"] = options.directCopies ? "on" : "off";
+  candidate.choices["staged_writes"] = options.stagedWrites ? "on" : "off";
+  candidate.choices["raster"] = std::to_string(options.raster);
+  candidate.choices["cluster"] = std::to_string(std::max<int64_t>(options.cluster, 1));
+  candidate.choices["mma"] = options.mma.empty() ? "default" : options.mma;
+  return candidate;
+}
 
 std::string publish(const Publication &publication) {
   Resolved found = asFound(publication.command.choice);

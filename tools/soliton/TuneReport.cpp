@@ -54,7 +54,8 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
 td, th { text-align: left; padding: .2rem .6rem; border-bottom: 1px solid var(--soft); vertical-align: top; }
 td.n, th.n { text-align: right; }
-svg { width: 100%; height: auto; } svg text { fill: var(--text); font-size: 11px; }
+svg { width: 100%; height: auto; }
+svg text { fill: var(--text); font-size: 11px; stroke: var(--back); stroke-width: 3px; paint-order: stroke; }
 .axis { stroke: var(--soft); } .best { stroke: var(--line); fill: none; stroke-width: 2; }
 .bound { stroke: var(--good); stroke-dasharray: 5 4; } .dot { fill: var(--soft); }
 .path { fill: none; stroke: var(--line); stroke-width: 1; } .winner { stroke: var(--good); stroke-width: 3; opacity: 1; }
@@ -109,13 +110,30 @@ std::string drawn(const Curve &curve) {
   };
   label(high, number(high, 1));
   label(last, number(last, 1));
-  svg += "<text x=\"" + number(kWidth - kMargin * 3) + "\" y=\"" + number(kHeight - 8) + "\">" + number(right, 0) +
-         " candidates, " + curve.unit + "</text>\n</svg>\n";
+  svg += "<text text-anchor=\"end\" x=\"" + number(kWidth - kMargin) + "\" y=\"" + number(kHeight - 8) + "\">" +
+         number(right, 0) + " candidates, " + curve.unit + "</text>\n</svg>\n";
   return svg;
+}
+
+/// Where the axes of choices stand, and last that of the cost: each has room for the longest of its words.
+std::vector<double> axesOf(const std::vector<tune::Choice> &choices) {
+  constexpr double kLetter = 6, kLeast = 26;
+  std::vector<double> places = {0};
+  for (const tune::Choice &choice : choices) {
+    size_t longest = choice.name.size() / 2; // names stand in two rows, in turn
+    for (const std::string &value : choice.values)
+      longest = std::max(longest, value.size());
+    places.push_back(places.back() + kLeast + kLetter * static_cast<double>(longest));
+  }
+  double room = kWidth - 3 * kMargin;
+  for (double &place : places)
+    place = kMargin + place * room / places.back();
+  return places;
 }
 
 /// An axis a choice, a line a candidate; the last axis is the cost.
 std::string parallel(const TuneStory &story) {
+  constexpr double kRow = 13, kAbove = 2 * kRow + 14;
   const std::vector<tune::Choice> &choices = story.space.choices();
   double least = tune::kRefused, most = 0;
   for (const tune::Trial &trial : story.trials)
@@ -125,16 +143,18 @@ std::string parallel(const TuneStory &story) {
     }
   if (choices.empty() || !std::isfinite(least))
     return "<p>There was nothing to choose from.</p>\n";
-  size_t axes = choices.size() + 1;
-  auto x = [&](size_t axis) {
-    return kMargin + static_cast<double>(axis) / static_cast<double>(axes - 1) * (kWidth - 2.5 * kMargin);
-  };
-  auto y = [&](double part) { return kHeight - kMargin - part * (kHeight - 2 * kMargin); };
+  size_t axes = choices.size() + 1, rows = 0;
+  for (const tune::Choice &choice : choices)
+    rows = std::max(rows, choice.values.size());
+  double height = std::max(kHeight, kAbove + kRow * static_cast<double>(rows) + kRow);
+  std::vector<double> places = axesOf(choices);
+  auto x = [&](size_t axis) { return places[axis]; };
+  auto y = [&](double part) { return height - kRow - part * (height - kRow - kAbove); };
   auto placeOf = [](const tune::Choice &choice, const std::string &value) {
     double place = static_cast<double>(std::ranges::find(choice.values, value) - choice.values.begin());
     return choice.values.size() > 1 ? place / static_cast<double>(choice.values.size() - 1) : 0.5;
   };
-  std::string svg = "<svg viewBox=\"0 0 " + number(kWidth, 0) + " " + number(kHeight, 0) + "\" role=\"img\">\n";
+  std::string svg = "<svg viewBox=\"0 0 " + number(kWidth, 0) + " " + number(height, 0) + "\" role=\"img\">\n";
   std::string winner;
   for (size_t i = 0; i < story.trials.size(); ++i) {
     const tune::Trial &trial = story.trials[i];
@@ -161,10 +181,10 @@ std::string parallel(const TuneStory &story) {
     auto text = [&](double at, double place, const std::string &what) {
       svg += "<text x=\"" + number(at) + "\" y=\"" + number(place) + "\">" + escaped(what) + "</text>\n";
     };
-    text(x(axis) - 20, 16, isCost ? unitOf(story) : choices[axis].name);
+    text(x(axis), axis % 2 == 0 ? kRow : 2 * kRow, isCost ? unitOf(story) : choices[axis].name);
     if (isCost) {
-      text(x(axis) + 6, y(0), number(least));
-      text(x(axis) + 6, y(1) + 8, number(most));
+      text(x(axis) + 6, y(0) + 4, number(least));
+      text(x(axis) + 6, y(1) + 4, number(most));
       continue;
     }
     for (const std::string &value : choices[axis].values)

@@ -74,10 +74,13 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
       space.choice(tile.name, values);
   add("schedule", schedulesFor(resolved));
   add("direct_copies", {"off", "on"});
+  add("swizzle", {"on", "off"});
   if (!hasProduct(resolved))
     return;
   add("staged_writes", {"off", "on"});
   add("raster", {"0", "4", "8", "16"});
+  if (target.maxClusterSize > 1)
+    add("cluster", {"1", "2", "4"});
   std::vector<std::string> kinds = {"default"};
   DType input = resolved.variant->input.resolve(target.fp8e4m3);
   for (const MmaKind *kind : legalMmas(target, {input, input, DType::f32}))
@@ -89,7 +92,7 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
 /// Words that are not names of symbols.
 bool isOption(const std::string &name) {
   return name == "schedule" || name == "direct_copies" || name == "mma" || name == "padded_rows" ||
-         name == "staged_writes";
+         name == "staged_writes" || name == "swizzle";
 }
 
 tune::TuneError noFormula(const std::string &text, const sym::ExprError &error) {
@@ -186,7 +189,9 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
   tune::Assignment start = {{"schedule", choice.schedule},
                             {"direct_copies", "off"},
                             {"staged_writes", "off"},
+                            {"swizzle", choice.swizzle},
                             {"raster", "0"},
+                            {"cluster", "1"},
                             {"mma", "default"}};
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))

@@ -5,9 +5,10 @@
 // for the build of the compiler (and the device, where `other` is `device`), stage `build` to compile what a device
 // elsewhere will load into the cache.
 //
-// SOLITON_TUNE_FAULTS=PERCENT makes workers misbehave on so many candidates of a hundred, chosen by their hashes: they
-// hang, crash, run out of memory, or write nonsense. It is how the attack on the tuner (scripts/attack_tuner.py) knows
-// that none of that matters.
+// SOLITON_TUNE_FAULTS=PERCENT:PLACE makes workers misbehave on so many candidates of a hundred, chosen by their hashes
+// from that place on: they hang, crash, read beyond the end of memory, run out of it, write nonsense, end, or find the
+// disk full. SOLITON_TUNE_JOURNAL=FILE gets a line for each request before it is answered: what was begun, whatever
+// became of it. By these the attack on the tuner (scripts/attack_tuner.py) knows that none of that matters.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,9 +18,15 @@
 #include "tools/soliton/Tune.h"
 
 #include <charconv>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <iostream>
+#include <mutex>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <thread>
 #include <unistd.h>
 
 namespace soliton::cli {
@@ -31,9 +38,37 @@ int faultOf(const std::string &hash) {
   const char *said = std::getenv("SOLITON_TUNE_FAULTS");
   if (!said)
     return -1;
-  uint64_t number = std::strtoull(hash.substr(0, 12).c_str(), nullptr, 16);
-  return number % 100 < std::strtoull(said, nullptr, 10) ? static_cast<int>(number / 100 % 5) : -1;
+  char *end = nullptr;
+  uint64_t percent = std::strtoull(said, &end, 10), at = *end == ':' ? std::strtoull(end + 1, nullptr, 10) % 50 : 0;
+  uint64_t number = std::strtoull(hash.substr(at, 12).c_str(), nullptr, 16);
+  return number % 100 < percent ? static_cast<int>(number / 100 % 7) : -1;
 }
+
+/// Beyond the end of what there is: SIGBUS.
+void readOutOfBounds() {
+  int empty = memfd_create("empty", MFD_CLOEXEC);
+  void *page = mmap(nullptr, 4096, PROT_READ, MAP_SHARED, empty, 0);
+  std::cerr << *static_cast<volatile const char *>(page);
+}
+
+/// While it lives no file grows, as on a full disk; pipes do.
+class FullDisk {
+public:
+  FullDisk() {
+    std::signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before);
+    rlimit none{0, before.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { setrlimit(RLIMIT_FSIZE, &before); }
+  FullDisk(const FullDisk &) = delete;
+  FullDisk &operator=(const FullDisk &) = delete;
+
+private:
+  rlimit before{};
+};
+
+constexpr int kFullDisk = 5;
 
 void misbehave(int fault) {
   switch (fault) {
@@ -46,14 +81,29 @@ void misbehave(int fault) {
   case 2: { // until somebody stops it
     std::vector<std::unique_ptr<char[]>> memory;
     while (true)
-      memory.push_back(std::make_unique<char[]>(size_t{64} << 20));
+      memory.push_back(std::make_unique_for_overwrite<char[]>(size_t{64} << 20));
   }
   case 3:
     std::cout << "\x01{ nonsense" << std::endl;
     break;
+  case 4:
+    readOutOfBounds();
+    break;
   default:
     std::_Exit(3);
   }
+}
+
+/// One write, so that lines of several workers stay whole, and before the work, so that a kill loses none.
+void noteBegun(const std::string &hash, const std::string &stage) {
+  const char *path = std::getenv("SOLITON_TUNE_JOURNAL");
+  if (!path)
+    return;
+  std::string line = hash + " " + stage + "\n";
+  int file = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0 || ::write(file, line.data(), line.size()) < 0)
+    std::cerr << "soliton: error: the journal `" << path << "` can't be written\n";
+  close(file);
 }
 
 std::string hashIn(const std::string &request) {
@@ -116,8 +166,12 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--mma", {choice.mma});
   add("--padded-rows", {choice.paddedRows});
   add("--staged-writes", {choice.stagedWrites});
+  add("--swizzle", {choice.swizzle});
+  add("--short-sums", {choice.shortSums});
   if (choice.raster > 0)
     add("--raster", {std::to_string(choice.raster)});
+  if (choice.cluster > 0)
+    add("--cluster", {std::to_string(choice.cluster)});
   add("--device", {command.device});
   if (choice.wideOffsets)
     words.push_back("--wide-offsets");
@@ -126,9 +180,13 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
 
 int serveTuning(const TuneCommand &command) {
   TuneJudge judge(command.choice, command.device);
+  const char *recorded = std::getenv("SOLITON_TUNE_RECORDED");
+  std::optional<Recording> recording = recorded ? std::optional<Recording>(recorded) : std::nullopt;
   for (std::string line; std::getline(std::cin, line);) {
     Json request = Json::parse(line);
-    if (std::optional<Json> other = answerOther(command, judge, request)) {
+    bool isBuild = request.at("stage") == "build";
+    if (std::optional<Json> other =
+            recording && isBuild ? std::optional(Json{{"built", true}}) : answerOther(command, judge, request)) {
       std::cout << other->dump() << std::endl;
       continue;
     }
@@ -137,10 +195,15 @@ int serveTuning(const TuneCommand &command) {
     std::string otherText = request.at("other").get<std::string>();
     tune::Candidate other = otherText.empty() ? tune::Candidate() : tune::parseCandidate(otherText);
     std::string hash = candidate.hash();
-    if (int fault = faultOf(hash); fault >= 0)
+    noteBegun(hash, request.at("stage").get<std::string>());
+    std::optional<FullDisk> disk;
+    if (int fault = faultOf(hash); fault == kFullDisk)
+      disk.emplace();
+    else if (fault >= 0)
       misbehave(fault);
-    tune::Result result =
-        judge.judge(candidate, {stage.value_or(tune::Stage::Model), otherText.empty() ? nullptr : &other, {}});
+    tune::Stage asked = stage.value_or(tune::Stage::Model);
+    tune::Result result = recording ? recording->answer(hash, asked, otherText.empty() ? "" : other.hash())
+                                    : judge.judge(candidate, {asked, otherText.empty() ? nullptr : &other, {}});
     std::cout << Json{{"hash", hash}, {"result", Json::parse(toJson(result))}}.dump() << std::endl;
   }
   return 0;
@@ -176,6 +239,53 @@ static tune::Judges judgesHere(const TuneJudge &here) {
   };
 }
 
+namespace {
+
+/// What a device will load, compiled by workers while it measures what was compiled before: each of the candidates at
+/// its own size and at those of the answers, into the cache (`build`). Whoever measures one waits for that one alone.
+class BuildAhead {
+public:
+  BuildAhead(tune::Workers &workers, const std::vector<tune::Candidate> &candidates) : faults(candidates.size()) {
+    std::vector<std::string> requests;
+    for (const tune::Candidate &candidate : candidates)
+      requests.push_back(Json{{"candidate", candidate.text()}, {"stage", "build"}, {"other", ""}}.dump());
+    builder = std::thread([this, &workers, requests = std::move(requests)] {
+      try {
+        workers.run(requests, [&](size_t i, const tune::Answer &answer) { finish(i, answer.fault); });
+      } catch (const std::exception &) {
+        // Nobody compiles ahead: who measures compiles for itself, and says what is wrong.
+        for (size_t i = 0; i < requests.size(); ++i)
+          finish(i, "");
+      }
+    });
+  }
+  ~BuildAhead() { builder.join(); }
+  BuildAhead(const BuildAhead &) = delete;
+  BuildAhead &operator=(const BuildAhead &) = delete;
+
+  /// Waits until it is built; what became of the worker, where that was its end.
+  std::string faultOf(size_t i) {
+    std::unique_lock lock(mutex);
+    isBuilt.wait(lock, [&] { return faults[i].has_value(); });
+    return *faults[i];
+  }
+
+private:
+  void finish(size_t i, const std::string &fault) {
+    std::lock_guard lock(mutex);
+    if (!faults[i])
+      faults[i] = fault;
+    isBuilt.notify_all();
+  }
+
+  std::mutex mutex;
+  std::condition_variable isBuilt;
+  std::vector<std::optional<std::string>> faults;
+  std::thread builder;
+};
+
+} // namespace
+
 static tune::Judges judgesInProcesses(const TuneCommand &command, int count) {
   tune::WorkerOptions options;
   options.command = workerCommand(command);
@@ -183,7 +293,12 @@ static tune::Judges judgesInProcesses(const TuneCommand &command, int count) {
   options.count = count;
   options.seconds = command.timeout;
   options.bytes = uint64_t{8} << 30;
+  // Workers compile for the device by way of the cache.
+  if (!command.device.empty())
+    options.environment = {"SOLITON_TUNE_SHARED=1"};
   options.isAnswer = [](const std::string &request, const std::string &line) {
+    if (Json::parse(request).at("stage") == "build")
+      return Json::parse(line, nullptr, /*allow_exceptions=*/false).contains("built");
     return resultIn(line, hashIn(request)).has_value();
   };
   auto workers = std::make_shared<tune::Workers>(options);
@@ -192,17 +307,27 @@ static tune::Judges judgesInProcesses(const TuneCommand &command, int count) {
   options.bytes = 0;
   auto device = std::make_shared<tune::Workers>(std::move(options));
   return [workers, device](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
-    bool isMeasured = question.stage == tune::Stage::Device || question.stage == tune::Stage::Duel;
     std::vector<std::string> requests;
     for (const tune::Candidate &candidate : candidates)
       requests.push_back(requestOf(candidate, question));
     std::vector<tune::Result> results(candidates.size());
-    (isMeasured ? device : workers)->run(requests, [&](size_t i, const tune::Answer &answer) {
+    auto take = [&](size_t i, const tune::Answer &answer) {
       std::optional<tune::Result> result = resultIn(answer.text, candidates[i].hash());
       results[i] = result ? *result : tune::Result::refused("worker", answer.fault);
       if (question.found)
         question.found(i, results[i]);
-    });
+    };
+    if (question.stage != tune::Stage::Device) {
+      (question.stage == tune::Stage::Duel ? device : workers)->run(requests, take);
+      return results;
+    }
+    BuildAhead ahead(*workers, candidates);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      if (std::string fault = ahead.faultOf(i); !fault.empty())
+        take(i, {"", fault});
+      else
+        device->run({requests[i]}, [&](size_t, const tune::Answer &answer) { take(i, answer); });
+    }
     return results;
   };
 }

@@ -38,8 +38,8 @@ def words_of(m, n, k, words, dtype="f16"):
     return ["gemm", "--dtype", f"{dtype}-{dtype}", "--size", f"M={m},N={n},K={k}", *words]
 
 
-def table(bench, title, size, choices, dtype="f16"):
-    """cuBLAS and ours on the same buffers; results are compared with f32 first."""
+def table(bench, title, size, choices, dtype="f16", triton=False):
+    """cuBLAS and ours, and Triton's where asked for, on the same buffers; results are compared with f32 first."""
     import torch
 
     m, n, k = size
@@ -55,6 +55,9 @@ def table(bench, title, size, choices, dtype="f16"):
     for name, words in choices:
         sets[0][2].fill_(float("nan"))
         bench.arm(arms, name, [(words_of(*size, words, dtype), sets)], lambda: difference(sets[0][2], reference, bound))
+    if triton:
+        sets[0][2].fill_(float("nan"))
+        bench.triton(arms, "Triton", lambda kernels, a, b, c: kernels.matmul(a, b, c), sets, lambda: difference(sets[0][2], reference, bound))
     return Table(title, ("cuBLAS",), 2.0 * m * n * k, "TFLOP/s", bench.measure(arms))
 
 
@@ -67,7 +70,7 @@ class Auto:
 
     @staticmethod
     def tables(bench):
-        return [table(bench, "{} GEMM {}x{}x{} ({} out), `--schedule auto`".format(dtype, *size, dtype), size, [("auto", AUTO_WORDS)], dtype)
+        return [table(bench, "{} GEMM {}x{}x{} ({} out), `--schedule auto`".format(dtype, *size, dtype), size, [("auto", AUTO_WORDS)], dtype, triton=True)
                 for dtype in ("f16", "bf16") for size in AUTO]
 
 

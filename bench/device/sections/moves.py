@@ -3,7 +3,7 @@ from protocol import sets_of
 from report import Table
 
 SIZE = 8192
-TILES = [("64x64", []), ("64x128", ["--set", "BLOCK_M=64,BLOCK_N=128"]), ("128x64", ["--set", "BLOCK_M=128,BLOCK_N=64"])]
+TILES = [("auto", []), ("64x64", ["--set", "BLOCK_M=64,BLOCK_N=64"]), ("64x128", ["--set", "BLOCK_M=64,BLOCK_N=128"]), ("128x64", ["--set", "BLOCK_M=128,BLOCK_N=64"])]
 
 
 def words_of(kernel, words):

@@ -11,13 +11,17 @@ EPSILON = 1e-5
 
 
 def tiles(columns):
-    """The library's own, a row a workgroup by several waves, and a row a wave."""
-    yield "the library's tiles", []
+    """What `auto` takes, tiles of several rows that loops walk, a row a workgroup by several waves, and a row a wave."""
+    yield "auto", []
+    yield "16 rows by 256", ["--set", "BLOCK_M=16,BLOCK_N=256,WAVES_M=4,WAVES_N=1"]
     for waves in (2, 4, 8, 16):
         if columns // (32 * waves) in (8, 16, 32):
             yield f"a row by {waves} waves", ["--set", f"BLOCK_M=1,BLOCK_N={columns},WAVES_M=1,WAVES_N={waves}"]
     if columns <= 1024:
         yield "a row a wave", ["--set", f"BLOCK_M=4,BLOCK_N={columns},WAVES_M=4,WAVES_N=1"]
+
+
+COPIES = [("copy, auto", []), ("copy, 64 by 64", ["--set", "BLOCK_M=64,BLOCK_N=64"])]
 
 
 def words_of(kernel, size, words):
@@ -28,7 +32,7 @@ class Rows:
     @staticmethod
     def wanted():
         return [words_of(kernel, size, words) for size in SIZES for kernel in KERNELS for _, words in tiles(size[1])] + [
-            words_of("copy", size, []) for size in SIZES]
+            words_of("copy", size, words) for size in SIZES for _, words in COPIES]
 
     @staticmethod
     def tables(bench):
@@ -61,11 +65,17 @@ def table(bench, size):
     sets = sets_of(make, 4 * size[0] * size[1])
     arms = {"torch copy_": [lambda a=a, b=b: b.copy_(a) for a, _, _, b in sets]}
     a, weight, shift, b = sets[0]
-    bench.arm(arms, "copy", [(words_of("copy", size, []), [arguments_of("copy", *each) for each in sets])], lambda: None if torch.equal(a, b) else "wrong elements")
+    for name, words in COPIES:
+        b.fill_(float("nan"))
+        bench.arm(arms, name, [(words_of("copy", size, words), [arguments_of("copy", *each) for each in sets])],
+                  lambda: None if torch.equal(a, b) else "wrong elements")
     for kernel in KERNELS:
         reference = wanted_of(kernel, a, weight, shift)
         for tile, words in tiles(size[1]):
             b.fill_(float("nan"))
             bench.arm(arms, f"{kernel}, {tile}", [(words_of(kernel, size, words), [arguments_of(kernel, *each) for each in sets])],
                       lambda: difference(b, reference, 2e-3))
-    return Table(f"f16 {size[0]}x{size[1]}: bandwidth beside the fastest copy", ("torch copy_", "copy"), 4.0 * size[0] * size[1], "TB/s", bench.measure(arms))
+    b.fill_(float("nan"))
+    bench.triton(arms, "Triton row_softmax", lambda kernels, a, weight, shift, b: kernels.softmax(a, b), sets,
+                 lambda: difference(b, wanted_of("row_softmax", a, weight, shift), 2e-3))
+    return Table(f"f16 {size[0]}x{size[1]}: bandwidth beside the fastest copy", ("torch copy_", *(name for name, _ in COPIES)), 4.0 * size[0] * size[1], "TB/s", bench.measure(arms))

@@ -205,9 +205,9 @@ def _line(step: dict) -> str:
 # ---- Files -------------------------------------------------------------------------------------------------------------------
 
 
-def dump_schedule(schedule: dict, initiation_interval: int, num_stages: int, dump_file, resource_reservations=None, resource_names=None) -> None:
+def dump_schedule(schedule: dict, initiation_interval: int, num_stages: int | None, dump_file, resource_reservations=None, resource_names=None) -> None:
     """Writes Wave's schedule file, which `override_schedule` takes: interval, stages, the table of units, and a row for each node,
-    which must be those of a `Loop`. What is said of stages, units and names must be so.
+    which must be those of a `Loop`. What is said of stages, units and names must be so; None is what the schedule has.
     """
     import numpy as np
 
@@ -216,7 +216,7 @@ def dump_schedule(schedule: dict, initiation_interval: int, num_stages: int, dum
         raise error("schedule-argument", "nodes that are not those of one loop, expected those of a `Loop`", "`dump_schedule(schedule=loop.schedule, …)`")
     times = loops.times_of(problem, schedule)
     stages, names = max(times) // interval + 1, [name for name, _ in problem.resources]
-    if stages != int(num_stages):
+    if num_stages is not None and stages != int(num_stages):
         raise error("schedule-argument", f"`num_stages` is {num_stages}, but the schedule has {stages} at the interval {interval}")
     if resource_names is not None and list(resource_names) != names:
         raise error("schedule-argument", f"`resource_names` are {list(resource_names)}, expected those of the loop, {names}")

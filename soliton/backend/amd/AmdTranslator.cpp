@@ -29,8 +29,9 @@ void AmdTranslator::setAttributes() {
   std::string lanes = std::to_string(kernel.getWaves() * kernel.getWaveSize());
   function->addFnAttr("amdgpu-flat-work-group-size", lanes + "," + lanes);
   function->addFnAttr("uniform-work-group-size", "true");
-  if (options.wavesPerSimd > 0)
-    function->addFnAttr("amdgpu-waves-per-eu", std::to_string(options.wavesPerSimd));
+  int64_t waves = options.workgroupsPerUnit * kernel.getWaves(), simds = target.simdsPerComputeUnit;
+  if (waves > 0)
+    function->addFnAttr("amdgpu-waves-per-eu", std::to_string((waves + simds - 1) / simds));
   for (llvm::StringRef unused :
        {"amdgpu-no-dispatch-ptr", "amdgpu-no-queue-ptr", "amdgpu-no-implicitarg-ptr", "amdgpu-no-dispatch-id",
         "amdgpu-no-heap-ptr", "amdgpu-no-hostcall-ptr", "amdgpu-no-multigrid-sync-arg", "amdgpu-no-default-queue",

@@ -28,6 +28,13 @@ std::string linkHsaco(const std::string &object, std::string &error) {
   {
     llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
     stream << object;
+    stream.close();
+    // Left for the stream's end, an error (a full disk) would be that of the process.
+    if (stream.has_error()) {
+      error = "a temporary file can't be written: " + stream.error().message();
+      stream.clear_error();
+      return {};
+    }
   }
   if (auto code = llvm::sys::fs::createTemporaryFile("soliton", "hsaco", output)) {
     error = "no temporary file: " + code.message();

@@ -10,6 +10,8 @@
 
 #include "soliton/backend/amd/AmdTranslator.h"
 
+#include "soliton/analysis/Persistent.h"
+
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 
@@ -152,7 +154,7 @@ LogicalResult AmdTranslator::translate(machine::ShuffleOp op) {
 LogicalResult AmdTranslator::translate(machine::PinOp op) {
   // No instruction: a register that comes out of somewhere unknown.
   auto *type = llvm::FunctionType::get(builder.getInt32Ty(), {builder.getInt32Ty()}, false);
-  set(op, builder.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", /*hasSideEffects=*/false), {get(op.getValue())}));
+  set(op, builder.CreateCall(llvm::InlineAsm::get(type, "", "=v,0", op->hasAttr(kAnew)), {get(op.getValue())}));
   return success();
 }
 

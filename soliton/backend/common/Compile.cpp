@@ -232,10 +232,13 @@ static mlir::FailureOr<Built> buildHsaco(machine::KernelOp kernel, const Target 
 
 /// What needs half as many registers again as there are would spill most of them, after minutes of looking for places.
 static llvm::LogicalResult checkDemand(machine::KernelOp kernel, const Target &target, const Options &options) {
-  int64_t alive = registersAlive(kernel), has = target.registersPerLane + target.accumulatorRegistersPerLane;
+  Pressure pressure = pressureOf(kernel);
+  int64_t alive = pressure.registers, has = target.registersPerLane + target.accumulatorRegistersPerLane;
   if (options.allowSpills || 2 * alive <= 3 * has)
     return llvm::success();
-  return report(kernel.getLoc(), DiagId::RegisterSpill).hint("use a smaller tile or more waves")
+  return report(kernel.getLoc(), DiagId::RegisterSpill)
+             .hint("use a smaller tile or more waves")
+             .note(pressure.at->getLoc(), "most of them are alive here")
          << "`" << kernel.getSymName() << "` keeps about " << alive << " registers a lane alive, " << target.name
          << " has " << has;
 }

@@ -12,7 +12,7 @@ namespace {
 /// Places in the order of the text: an op has one where it begins and one where its regions end.
 class Lifetimes {
 public:
-  int64_t most(machine::KernelOp kernel) {
+  Pressure most(machine::KernelOp kernel) {
     number(kernel);
     kernel.getBody().walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) { visit(op); });
     std::vector<int64_t> changes(static_cast<size_t>(next) + 1);
@@ -20,10 +20,13 @@ public:
       changes[static_cast<size_t>(number.from)] += number.bits;
       changes[static_cast<size_t>(number.to) + 1] -= number.bits;
     }
-    int64_t alive = 0, largest = 0;
-    for (int64_t change : changes)
-      largest = std::max(largest, alive += change);
-    return largest / 32;
+    int64_t alive = 0, largest = 0, place = 0;
+    for (size_t i = 0; i < changes.size(); ++i)
+      if ((alive += changes[i]) > largest) {
+        largest = alive;
+        place = static_cast<int64_t>(i);
+      }
+    return {largest / 32, largest > 0 ? opAt(place) : nullptr};
   }
 
 private:
@@ -35,6 +38,14 @@ private:
   /// Numbers by element; `kFree` where it is a constant, which is made again wherever it is used.
   using Elements = llvm::SmallVector<int32_t, 4>;
   static constexpr int32_t kFree = -1;
+
+  mlir::Operation *opAt(int64_t place) const {
+    for (const auto *places : {&begins, &ends})
+      for (const auto &[op, at] : *places)
+        if (at == place)
+          return op;
+    return nullptr;
+  }
 
   void number(mlir::Operation *op) {
     begins[op] = next++;
@@ -164,8 +175,12 @@ private:
 };
 } // namespace
 
-int64_t registersAlive(machine::KernelOp kernel) {
+Pressure pressureOf(machine::KernelOp kernel) {
   return Lifetimes().most(kernel);
+}
+
+int64_t registersAlive(machine::KernelOp kernel) {
+  return pressureOf(kernel).registers;
 }
 
 } // namespace soliton::backend

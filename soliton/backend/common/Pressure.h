@@ -16,6 +16,13 @@
 
 namespace soliton::backend {
 
+/// The most registers that are alive at one place, and the op there; none in a kernel without vectors.
+struct Pressure {
+  int64_t registers = 0;
+  mlir::Operation *at = nullptr;
+};
+Pressure pressureOf(machine::KernelOp kernel);
+
 int64_t registersAlive(machine::KernelOp kernel);
 
 } // namespace soliton::backend

@@ -277,7 +277,7 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         emu::At tile{.region = sharedRegion, .uniform = build.asUniform(value(copy.getDestination()))};
         emu::At mbarrier{.region = sharedRegion, .uniform = build.asUniform(value(copy.getMbarrier()))};
         build.copyTileLoad(maps.lookup(copy.getMap()), coordinates(copy.getCoordinates()), tile, mbarrier,
-                           uniformOrNone(copy.getMulticast()));
+                           uniformOrNone(copy.getMulticast()), coordinates(copy.getOffsets()));
         return success();
       })
       .Case<StoreTileOp>([&](StoreTileOp store) {

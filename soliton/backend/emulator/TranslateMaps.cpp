@@ -98,9 +98,15 @@ void EmulatorTranslator::bindMaps() {
     described.stride[0] = {map.elementBytes()};
     for (size_t d = 0; d < map.rank(); ++d) {
       described.size[d] = quantity(map.getSizes()[d]);
-      described.box[d] = static_cast<uint32_t>(map.getBox()[d]);
+      described.box[d] = d < map.getBox().size() ? static_cast<uint32_t>(map.getBox()[d]) : 1;
       if (d > 0)
         described.stride[d] = quantity(map.getStrides()[d - 1]);
+    }
+    described.corners = static_cast<uint32_t>(map.getLower().size());
+    for (size_t d = 0; d < map.getLower().size(); ++d) {
+      described.lower[d] = static_cast<int32_t>(map.getLower()[d]);
+      described.upper[d] = static_cast<int32_t>(map.getUpper()[d]);
+      described.step[d] = static_cast<int32_t>(map.getSteps()[d]);
     }
     maps[argument] = build.tensorMap(std::move(described));
   }

@@ -66,21 +66,35 @@ std::string NvidiaTranslator::addCoordinates(mlir::OperandRange coordinates, llv
   return operandList(first, static_cast<unsigned>(coordinates.size()));
 }
 
+/// The same of offsets into the window of a filter, which have 16 bits.
+std::string NvidiaTranslator::addOffsets(mlir::OperandRange offsets, llvm::SmallVectorImpl<Value *> &args,
+                                         std::string &constraints) {
+  auto first = static_cast<unsigned>(args.size());
+  for (mlir::Value offset : offsets) {
+    constraints += ",h";
+    args.push_back(builder.CreateTrunc(get(offset), builder.getInt16Ty()));
+  }
+  return operandList(first, static_cast<unsigned>(offsets.size()));
+}
+
 LogicalResult NvidiaTranslator::translate(machine::CopyTileOp op) {
   if (failed(requireShared(op)))
     return failure();
   llvm::SmallVector<Value *> args = {sharedNumber(get(op.getDestination())), get(op.getMap()),
                                      sharedNumber(get(op.getMbarrier()))};
-  std::string constraints = "r,l,r", place = addCoordinates(op.getCoordinates(), args, constraints), mask;
+  std::string constraints = "r,l,r", place = addCoordinates(op.getCoordinates(), args, constraints), offsets, mask;
   std::string text = "cp.async.bulk.tensor." + std::to_string(op.getCoordinates().size()) +
-                     "d.shared::cluster.global.tile.mbarrier::complete_tx::bytes";
+                     "d.shared::cluster.global." + (op.getOffsets().empty() ? "tile" : "im2col") +
+                     ".mbarrier::complete_tx::bytes";
+  if (!op.getOffsets().empty())
+    offsets = ", " + addOffsets(op.getOffsets(), args, constraints);
   if (op.getMulticast()) {
     text += ".multicast::cluster";
     mask = ", $" + std::to_string(args.size());
     constraints += ",h";
     args.push_back(builder.CreateTrunc(get(op.getMulticast()), builder.getInt16Ty()));
   }
-  ptx(text + " [$0], [$1, " + place + "], [$2]" + mask + ";", constraints, args);
+  ptx(text + " [$0], [$1, " + place + "], [$2]" + offsets + mask + ";", constraints, args);
   return success();
 }
 
@@ -116,6 +130,25 @@ LogicalResult NvidiaTranslator::translate(machine::CommitOp op) {
   }
 }
 
+/// Whether it is a sum that a loop left under way, other than one that its products only went on with.
+static bool isLeftByLoop(mlir::Value value) {
+  auto result = llvm::dyn_cast<mlir::OpResult>(value);
+  auto loop = result ? llvm::dyn_cast<mlir::scf::ForOp>(result.getOwner()) : mlir::scf::ForOp();
+  if (!loop)
+    return false;
+  auto product = loop.getYieldedValues()[result.getResultNumber()].getDefiningOp<machine::MmaAsyncOp>();
+  return product && llvm::any_of(loop.getRegionIterArgs()[result.getResultNumber()].getUsers(),
+                                 [](mlir::Operation *user) { return llvm::isa<machine::WaitOp>(user); });
+}
+
+/// ptxas (13.0) takes a wait that every path from a product runs into for the end of its stage, even where one inside of
+/// the loop comes before, and lets no product run while the sum is read (C7514). There is none where the paths part: a
+/// grid without workgroups takes the other one.
+static std::string waitOnTwoPaths(const std::string &wait) {
+  return "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\tmov.u32 r, %nctaid.z;\n\tsetp.eq.u32 p, r, 0;\n\t@p bra other;\n\t" + wait +
+         "\n\tbra.uni done;\n\tother:\n\t" + wait + "\n\tdone:\n\t}";
+}
+
 /// The pending values go through the wait, so that nothing that uses them can be placed before it.
 void NvidiaTranslator::waitForMma(machine::WaitOp op) {
   llvm::SmallVector<Value *> args;
@@ -135,6 +168,8 @@ void NvidiaTranslator::waitForMma(machine::WaitOp op) {
       args.push_back(word);
     }
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(op.getCount()) + ";";
+  if (llvm::any_of(op.getValues(), isLeftByLoop))
+    text = waitOnTwoPaths(text);
   llvm::Type *type = types.empty()       ? builder.getVoidTy()
                      : types.size() == 1 ? types[0]
                                          : static_cast<llvm::Type *>(llvm::StructType::get(context, types));

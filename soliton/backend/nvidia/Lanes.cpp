@@ -2,6 +2,8 @@
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
+#include "soliton/analysis/Persistent.h"
+
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 
@@ -120,7 +122,11 @@ LogicalResult NvidiaTranslator::translate(machine::ShuffleOp op) {
 }
 
 LogicalResult NvidiaTranslator::translate(machine::PinOp op) {
-  set(op, get(op.getValue())); // Immediates reach everything here.
+  // Immediates reach everything here. What is to be computed anew comes out of somewhere unknown.
+  Value *value = get(op.getValue());
+  if (op->hasAttr(kAnew))
+    value = assembly(value->getType(), "", "=r,0", {value}, AsmEffect::memory);
+  set(op, value);
   return success();
 }
 

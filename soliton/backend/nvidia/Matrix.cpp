@@ -212,17 +212,34 @@ static bool isCarriedOn(mlir::Value value) {
   return llvm::isa_and_nonnull<machine::MmaAsyncOp>(yielded.getDefiningOp());
 }
 
+/// What was computed of the sum whose registers a product takes that begins anew.
+static llvm::SmallVector<mlir::Value> madeOfSumBefore(machine::MmaAsyncOp op) {
+  llvm::SmallVector<mlir::Value> made;
+  mlir::Operation *wait = op.getZeroAcc() ? op.getAcc().getDefiningOp() : nullptr;
+  if (llvm::isa_and_nonnull<machine::WaitOp>(wait))
+    for (mlir::Operation *user : op.getAcc().getUsers())
+      if (user->getBlock() == op->getBlock() && user->isBeforeInBlock(op) && !llvm::isa<machine::WaitOp>(user))
+        for (mlir::Value result : user->getResults())
+          if (mlir::getElementTypeOrSelf(result.getType()).isF32())
+            made.push_back(result);
+  return made;
+}
+
 /// One fence through which all registers go that the rest of the group uses and that are there by now: what writes them
-/// stays before it, what uses them after it.
+/// stays before it, what uses them after it. So does what was computed of a sum whose registers the group takes: LLVM
+/// would move it behind the branches that follow, and copy the sum until then.
 void NvidiaTranslator::fenceGroup(machine::MmaAsyncOp op) {
   fenced.clear();
   lastFence = op;
-  llvm::SmallSetVector<mlir::Value, 8> list;
+  llvm::SmallSetVector<mlir::Value, 8> list, made;
   for (mlir::Operation *each = op; each && !endsGroup(each); each = each->getNextNode())
-    if (auto mma = llvm::dyn_cast<machine::MmaAsyncOp>(each))
+    if (auto mma = llvm::dyn_cast<machine::MmaAsyncOp>(each)) {
       for (mlir::Value value : registersOf(mma))
         if (get(value) && !llvm::isa_and_nonnull<machine::MmaAsyncOp>(value.getDefiningOp()) && !isCarriedOn(value))
           list.insert(value);
+      made.insert_range(madeOfSumBefore(mma));
+    }
+  list.insert_range(made);
   llvm::SmallVector<Value *> args;
   llvm::SmallVector<llvm::Type *> types;
   std::string outputs, inputs;
@@ -248,7 +265,11 @@ void NvidiaTranslator::fenceGroup(machine::MmaAsyncOp op) {
     for (size_t i = 0, count = parts(value).size(); i < count; ++i, ++next)
       pieces.push_back(types.size() == 1 ? done : builder.CreateExtractValue(done, next));
     Value *joined = fromElements(pieces, vectorOf(pieces[0]->getType(), pieces.size()));
-    fenced[value] = original->getScalarType()->isFloatTy() ? joined : fromWords(joined, original);
+    Value *behind = original->getScalarType()->isFloatTy() ? joined : fromWords(joined, original);
+    if (made.contains(value))
+      set(value, behind);
+    else
+      fenced[value] = behind;
   }
 }
 

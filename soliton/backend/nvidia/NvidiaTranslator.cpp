@@ -44,7 +44,7 @@ void NvidiaTranslator::setAttributes() {
   function->addFnAttr("nvvm.maxntid", std::to_string(kernel.getWaves() * kernel.getWaveSize()) + ",1,1");
   // Otherwise ptxas spills rather than let one workgroup have more than half of the registers, and ignores a register
   // budget since it does not know what it starts with.
-  function->addFnAttr("nvvm.minctasm", "1");
+  function->addFnAttr("nvvm.minctasm", std::to_string(std::max<int64_t>(options.workgroupsPerUnit, 1)));
   if (kernel.clusterSize() > 1) {
     llvm::ArrayRef<int64_t> size = *kernel.getCluster();
     function->addFnAttr("nvvm.cluster_dim", llvm::formatv("{0},{1},{2}", size[0], size[1], size[2]).str());

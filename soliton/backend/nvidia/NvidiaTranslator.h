@@ -78,6 +78,8 @@ private:
   llvm::LogicalResult translate(machine::StoreTileOp op);
   std::string addCoordinates(mlir::OperandRange coordinates, llvm::SmallVectorImpl<llvm::Value *> &args,
                              std::string &constraints);
+  std::string addOffsets(mlir::OperandRange offsets, llvm::SmallVectorImpl<llvm::Value *> &args,
+                         std::string &constraints);
   llvm::LogicalResult translate(machine::CommitOp op);
   llvm::LogicalResult translate(machine::WaitOp op);
   llvm::LogicalResult translate(machine::MbarrierInitOp op);

@@ -2,6 +2,7 @@
 
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/common/Codegen.h"
+#include "soliton/backend/common/Pressure.h"
 #include "soliton/ir/Diagnose.h"
 
 #include "llvm/Support/FileSystem.h"
@@ -10,8 +11,11 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
+#include <set>
+
 namespace soliton::backend {
 
+using mlir::failed;
 using mlir::success;
 
 /// Where the package `nvidia-cuda-nvcc` of PyPI has it, inside the Python environment that is active.
@@ -120,10 +124,73 @@ static bool saysSerialized(llvm::StringRef line) {
   return line.contains("are serialized") || line.contains("setmaxnreg ignored");
 }
 
-llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::Location loc, const Options &options) {
+static constexpr const char *kSpillHint = "use a smaller tile, fewer stages or more waves";
+
+/// Where most registers are alive, and how many.
+static std::string describe(const Pressure &pressure) {
+  return "most registers are alive here: about " + std::to_string(pressure.registers) + " a lane";
+}
+
+static llvm::LogicalResult judgeSpills(CodeObject &code, machine::KernelOp kernel, const Options &options) {
+  if (!code.spillBytes)
+    return success();
+  std::string text = "`" + code.entry + "` spills " + std::to_string(code.spillBytes) + " bytes of registers a lane";
+  Pressure pressure = pressureOf(kernel);
+  mlir::Location place = pressure.at ? pressure.at->getLoc() : kernel.getLoc();
+  if (!options.allowSpills)
+    return report(kernel.getLoc(), DiagId::RegisterSpill).hint(kSpillHint).note(place, describe(pressure)) << text;
+  code.warnings.push_back({Severity::warning,
+                           DiagId::RegisterSpill,
+                           placeOf(kernel.getLoc()),
+                           text,
+                           kSpillHint,
+                           {{placeOf(place), describe(pressure)}}});
+  return success();
+}
+
+/// The places of asynchronous matrix instructions, each line of the author's once. ptxas names a function, not a line:
+/// what it says is about all of them.
+static llvm::SmallVector<mlir::Location> matrixPlaces(machine::KernelOp kernel) {
+  llvm::SmallVector<mlir::Location> places;
+  std::set<std::pair<std::string, int>> seen;
+  kernel.walk([&](machine::MmaAsyncOp mma) {
+    Place place = placeOf(mma.getLoc());
+    if (seen.emplace(place.file, static_cast<int>(place.line)).second)
+      places.push_back(mma.getLoc());
+  });
+  if (places.empty())
+    places.push_back(kernel.getLoc());
+  return places;
+}
+
+static llvm::LogicalResult judgeOrder(CodeObject &code, machine::KernelOp kernel, llvm::StringRef messages,
+                                      const Options &options) {
+  llvm::SmallVector<llvm::StringRef> lines;
+  messages.split(lines, '\n', -1, false);
+  for (llvm::StringRef line : lines) {
+    bool serialized = saysSerialized(line);
+    if (!serialized && !saysInjected(line))
+      continue;
+    llvm::SmallVector<mlir::Location> places = matrixPlaces(kernel);
+    if (serialized && !options.allowSerialization) {
+      Report error = report(places.front(), DiagId::MatrixSerialized);
+      for (mlir::Location other : llvm::drop_begin(places))
+        error.note(other, "and this one");
+      error << "matrix instructions of `" << code.entry << "` are not run as they were issued: " << line.trim();
+      return error;
+    }
+    code.warnings.push_back(
+        {Severity::warning, DiagId::MatrixSerialized, placeOf(places.front()), line.trim().str(), "", {}});
+  }
+  return success();
+}
+
+llvm::LogicalResult assembleCubin(CodeObject &code, machine::KernelOp kernel, const Target &target,
+                                  const Options &options) {
   std::optional<std::string> program = findPtxas(options);
   if (!program)
-    return report(loc, DiagId::BackendFailed).hint("install CUDA, set CUDA_HOME, or let the driver compile the PTX")
+    return report(kernel.getLoc(), DiagId::BackendFailed)
+               .hint("install CUDA, set CUDA_HOME, or let the driver compile the PTX")
            << "there is no ptxas to assemble `" << code.entry << "` with";
   Run run;
   {
@@ -131,35 +198,16 @@ llvm::LogicalResult assembleCubin(CodeObject &code, const Target &target, mlir::
     run = runPtxas(*program, code.assembly, target.name, options.lineInfo);
   }
   if (run.code != 0 || run.cubin.empty())
-    return report(loc, DiagId::BackendFailed) << "ptxas refused `" << code.entry << "`: " << run.messages;
+    return report(kernel.getLoc(), DiagId::BackendFailed) << "ptxas refused `" << code.entry << "`: " << run.messages;
   code.bytes = run.cubin;
   code.vgprs = numberAfter(run.messages, "Used ");
   code.scratchBytes = numberBefore(run.messages, "bytes stack frame");
   code.spillBytes =
       std::max(numberBefore(run.messages, "bytes spill stores"), numberBefore(run.messages, "bytes spill loads"));
   code.spilledRegisters = code.spillBytes / 4;
-  if (code.spillBytes && !options.allowSpills)
-    return report(loc, DiagId::RegisterSpill).hint("use a smaller tile, fewer stages or more waves")
-           << "`" << code.entry << "` spills " << code.spillBytes << " bytes of registers a lane";
-  if (code.spillBytes)
-    code.warnings.push_back(
-        {Severity::warning,
-         DiagId::RegisterSpill,
-         placeOf(loc),
-         "`" + code.entry + "` spills " + std::to_string(code.spillBytes) + " bytes of registers a lane",
-         "use a smaller tile, fewer stages or more waves",
-         {}});
-  llvm::SmallVector<llvm::StringRef> lines;
-  llvm::StringRef(run.messages).split(lines, '\n', -1, false);
-  for (llvm::StringRef line : lines) {
-    bool serialized = saysSerialized(line);
-    if (!serialized && !saysInjected(line))
-      continue;
-    if (serialized && !options.allowSerialization)
-      return report(loc, DiagId::MatrixSerialized) << "`" << code.entry << "`: " << line.trim();
-    code.warnings.push_back({Severity::warning, DiagId::MatrixSerialized, placeOf(loc), line.trim().str(), "", {}});
-  }
-  return success();
+  if (failed(judgeSpills(code, kernel, options)))
+    return mlir::failure();
+  return judgeOrder(code, kernel, run.messages, options);
 }
 
 } // namespace soliton::backend

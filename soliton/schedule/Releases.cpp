@@ -1,0 +1,110 @@
+#include "soliton/schedule/Releases.h"
+
+#include "soliton/schedule/Paths.h"
+
+#include <algorithm>
+
+namespace soliton::sched {
+namespace {
+class Splitter {
+public:
+  Splitter(const PathContext &context, Program &program, std::optional<int> tripCount)
+      : context(context), problem(context.problem), program(program), tripCount(tripCount) {}
+
+  int run() {
+    int split = 0;
+    // What comes later in the trip is looked at first, so that places in front of it stay what they are.
+    for (int at = static_cast<int>(program.kernel.size()) - 1; at >= 0; --at)
+      if (isDerivedBarrier(program.kernel[at]))
+        split += trySplit(at);
+    return split;
+  }
+
+private:
+  static bool isDerivedBarrier(const Entry &entry) {
+    return entry.kind == EntryKind::Barrier && entry.op < 0 && !entry.said && !entry.stagger;
+  }
+
+  bool isOfWorkgroup(int counter) const { return counter >= 0 && problem.counters[counter].ofWorkgroup; }
+
+  bool isCopyByOneLane(const Entry &entry) const {
+    if (entry.kind != EntryKind::Op)
+      return false;
+    const std::vector<Access> &accesses = problem.operations[entry.op].accesses;
+    return std::any_of(accesses.begin(), accesses.end(),
+                       [&](const Access &access) { return access.write && isOfWorkgroup(access.counter); });
+  }
+
+  /// Whether a release says more behind it than before it.
+  bool completes(const Entry &entry) const {
+    bool meets = entry.kind == EntryKind::Barrier || entry.kind == EntryKind::Release;
+    return meets || (entry.kind == EntryKind::Wait && !isOfWorkgroup(entry.counter));
+  }
+
+  static Entry half(EntryKind kind, const Entry &beside) {
+    Entry entry;
+    entry.kind = kind;
+    entry.position = beside.position;
+    entry.cluster = beside.cluster;
+    return entry;
+  }
+
+  bool trySplit(int barrier) {
+    const std::vector<Entry> &entries = program.kernel;
+    int copy = barrier + 1;
+    while (copy < static_cast<int>(entries.size()) && entries[copy].kind != EntryKind::Barrier &&
+           !isCopyByOneLane(entries[copy]))
+      ++copy;
+    if (copy == static_cast<int>(entries.size()) || !isCopyByOneLane(entries[copy]))
+      return false;
+    int done = barrier, size = static_cast<int>(entries.size());
+    while (done > 0 && !completes(entries[done - 1]))
+      --done;
+    // What was complete before the trip began was so at the end of the one before, or of the prologue.
+    int earlier = size;
+    while (done == 0 && earlier > copy && !completes(entries[earlier - 1]))
+      --earlier;
+    if (done == 0 && earlier > copy && earlier < size && replace(barrier, earlier, copy))
+      return true;
+    return replace(barrier, done, copy) || (done < barrier && replace(barrier, barrier, copy));
+  }
+
+  /// Releases in front of the entry `done` and awaits in front of `copy`, if that is enough.
+  bool replace(int barrier, int done, int copy) {
+    Program before = program;
+    std::vector<Entry> entries;
+    for (int i = 0; i < static_cast<int>(before.kernel.size()); ++i) {
+      if (i == done)
+        entries.push_back(half(EntryKind::Release, before.kernel[i]));
+      if (i == copy)
+        entries.push_back(half(EntryKind::Await, before.kernel[i]));
+      if (i != barrier)
+        entries.push_back(before.kernel[i]);
+    }
+    program.kernel = std::move(entries);
+    if (done > copy)
+      program.prologue.push_back(
+          half(EntryKind::Release, before.prologue.empty() ? before.kernel.front() : before.prologue.back()));
+    if (isProvenThroughout(context, program, tripCount))
+      return true;
+    program = std::move(before);
+    return false;
+  }
+
+  const PathContext &context;
+  const Problem &problem;
+  Program &program;
+  std::optional<int> tripCount;
+};
+} // namespace
+
+int splitBarriers(const PathContext &context, Program &program, std::optional<int> tripCount) {
+  bool any = std::any_of(context.problem.counters.begin(), context.problem.counters.end(),
+                         [](const Counter &counter) { return counter.ofWorkgroup; });
+  // Groups that are staggered count barriers to stay so.
+  if (!any || context.problem.groups > 1)
+    return 0;
+  return Splitter(context, program, tripCount).run();
+}
+
+} // namespace soliton::sched

@@ -1,0 +1,212 @@
+//===- LowerPersistent.cpp - A workgroup walks several tiles --------------------------------===//
+//
+// The program of one tile becomes the body of a loop over tiles. What begins it, copies that fill a ring of buffers, is
+// issued for the next tile as soon as nobody reads the ring any more: results are on their way out meanwhile, and the
+// next tile's first products find their factors there.
+//
+//   scf.if %first { copies of tile %workgroup }
+//   scf.for %tile = %workgroup to %tiles step 132 {
+//     wait, products of all iterations
+//     results to shared memory, barrier                        every wave is done with its products
+//     scf.if %first and %tile + 132 < %tiles { copies of tile %tile + 132 }
+//     results to global memory
+//     barrier                                                  nobody reads what the next tile writes
+//   }
+//
+// Where results lie in shared memory in the ring's own place, the copies come behind the last barrier.
+//
+//===----------------------------------------------------------------------===//
+
+#include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Persistent.h"
+#include "soliton/ir/Counters.h"
+#include "soliton/ir/Diagnose.h"
+#include "soliton/transforms/MachineLowering.h"
+#include "soliton/transforms/PlaceTiles.h"
+#include "soliton/transforms/Touches.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include <set>
+
+namespace soliton {
+using namespace wave;
+namespace arith = mlir::arith;
+
+static bool isOfCounter(Operation *op, wave::Counter counter) {
+  auto commit = dyn_cast<CommitOp>(op);
+  auto wait = dyn_cast<WaitOp>(op);
+  return (commit && commit.getCounter() == counter) || (wait && wait.getCounter() == counter);
+}
+
+/// Shared tiles that the op, or one inside of it, touches; a factor in place is touched by its products.
+static void collectTouched(Operation *around, llvm::SmallSetVector<AllocateOp, 4> &tiles) {
+  around->walk([&](Operation *op) {
+    for (ReadOp factor : inPlaceFactors(op))
+      tiles.insert(sharedTileOf(factor));
+    if (auto access = dyn_cast<AccessOpInterface>(op); access && !isInPlace(op))
+      if (AllocateOp tile = sharedTileOf(op))
+        tiles.insert(tile);
+  });
+}
+
+/// Bytes of shared memory.
+struct Bytes {
+  int64_t begin = 0, end = 0;
+  bool meets(const Bytes &other) const { return begin < other.end && other.begin < end; }
+};
+
+/// Those of a tile, or of one of its buffers.
+static Bytes bytesOf(AllocateOp tile, std::optional<int64_t> buffer = {}) {
+  int64_t each = bytesPerBuffer(tile), start = static_cast<int64_t>(*tile.getOffset()) + buffer.value_or(0) * each;
+  return {start, start + (buffer ? 1 : static_cast<int64_t>(tile.getBuffers())) * each};
+}
+
+/// What the copy writes.
+static Bytes bytesOf(CopyOp copy) {
+  auto buffer = copy->getAttrOfType<ExprAttr>("buffer");
+  AllocateOp tile = sharedTileOf(copy);
+  return bytesOf(tile, buffer ? buffer.getValue().constantValue() : std::nullopt);
+}
+
+/// The copies in front of the first wait, with their commits; none where something else begins the program.
+static SmallVector<Operation *> firstCopies(Block &block) {
+  SmallVector<Operation *> ops;
+  for (Operation &op : block) {
+    auto copy = dyn_cast<CopyOp>(op);
+    bool isBox = copy && copy.getBoxed();
+    if (isBox || (isa<CommitOp>(op) && isOfCounter(&op, wave::Counter::Boxes)))
+      ops.push_back(&op);
+    else if (isa<WaitOp, BarrierOp, AccessOpInterface>(op) || op.getNumRegions() > 0)
+      break;
+  }
+  bool isClosed = !ops.empty() && isa<CommitOp>(ops.back());
+  return isClosed ? ops : SmallVector<Operation *>();
+}
+
+/// The first barrier behind which nothing touches the bytes that the copies write, and no copy is waited for; null if
+/// there is none.
+static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
+  Operation *barrier = nullptr;
+  for (Operation &op : llvm::reverse(block)) {
+    llvm::SmallSetVector<AllocateOp, 4> touched;
+    collectTouched(&op, touched);
+    bool touches = llvm::any_of(touched, [&](AllocateOp tile) {
+      return llvm::any_of(copies, [&](Operation *each) {
+        auto copy = dyn_cast<CopyOp>(each);
+        return copy && bytesOf(tile).meets(bytesOf(copy));
+      });
+    });
+    bool waits = op.walk([](WaitOp wait) {
+                     return isOfCounter(wait, wave::Counter::Boxes) ? mlir::WalkResult::interrupt()
+                                                                    : mlir::WalkResult::advance();
+                   }).wasInterrupted();
+    if (touches || waits)
+      break;
+    if (auto each = dyn_cast<BarrierOp>(op); each && each.isForAllWaves())
+      barrier = &op;
+  }
+  return barrier;
+}
+
+/// Copies of the tile of that number, by the lane for which `condition` holds; all lanes count their groups.
+void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value condition) {
+  Location loc = kernel.getLoc();
+  auto branch = mlir::scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+  int64_t groups = 0;
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    exprs.enterLoop(branch);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    bindTile(tile);
+    Value group = committed(), barrier = barrierOf(group, loc);
+    for (Operation *op : copies) {
+      done.insert(op);
+      if (auto copy = dyn_cast<CopyOp>(op)) {
+        lowerBox(copy, barrier);
+        continue;
+      }
+      machine::MbarrierArriveOp::create(builder, loc, barrier, std::exchange(openBytes, 0));
+      group = arith::AddIOp::create(builder, loc, committed(), number(++groups, loc));
+      barrier = barrierOf(group, loc);
+    }
+    exprs.leaveLoop();
+  }
+  committed() = arith::AddIOp::create(builder, loc, committed(), number(groups, loc));
+}
+
+/// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
+void MachineLowering::endTile() {
+  Location loc = kernel.getLoc();
+  const Target &target = geometry.target();
+  std::set<CounterKind> pending;
+  kernel.walk([&](Operation *op) {
+    auto copy = dyn_cast<CopyOp>(op);
+    bool isShared = sharedTileOf(op) && !target.barrierCompletesShared;
+    std::optional<CounterKind> counter = tickedBy(op, target);
+    if (counter && (copy ? !copy.getBoxed() : isShared && !isInPlace(op)))
+      pending.insert(*counter);
+  });
+  for (CounterKind counter : pending)
+    machine::WaitOp::create(builder, loc, mlir::TypeRange(), toMachine(counter), 0, ValueRange());
+  // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
+  if (!counted.empty())
+    machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
+  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+}
+
+LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
+  Location loc = kernel.getLoc();
+  if (kernel.getCluster())
+    return report(loc, DiagId::NotSupportedHere).hint("leave `cluster` or `persistent` out")
+           << "workgroups of a cluster that walk several tiles";
+  sym::Expr count = 1;
+  for (sym::Expr size : geometry.grid())
+    count = count * size;
+  Value first = machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::workgroup0,
+                                      builder.getI64IntegerAttr(workgroups));
+  Value tiles = exprs.emitI32(sym::simplify(count, geometry.facts()), loc), step = number(workgroups, loc);
+  SmallVector<Operation *> copies = firstCopies(kernel.block());
+  Operation *barrier = copies.empty() ? nullptr : barrierBehind(kernel.block(), copies);
+  if (!barrier)
+    copies.clear();
+  if (barrier)
+    fillRing(copies, first, isFirstLane);
+  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, counted);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &body = *loop.getBody();
+  if (!body.empty())
+    body.back().erase();
+  builder.setInsertionPointToEnd(&body);
+  exprs.enterLoop(loop);
+  outermost = loop;
+  takeCounted(loop.getRegionIterArgs());
+  // Which places of a tile are a lane's is found out for each tile: it is needed behind the products only.
+  for (sym::Expr symbol : {laneSymbol(), waveSymbol()}) {
+    Value known = exprs.emitI32(symbol, loc);
+    auto pin = machine::PinOp::create(builder, loc, known.getType(), known);
+    pin->setAttr(kAnew, builder.getUnitAttr());
+    exprs.bind(symbol, pin);
+  }
+  bindTile(loop.getInductionVar());
+  for (Operation &op : kernel.block()) {
+    if (&op == barrier)
+      finishProducts();
+    if (failed(lower(&op)))
+      return failure();
+    if (&op != barrier)
+      continue;
+    Value next = arith::AddIOp::create(builder, loc, loop.getInductionVar(), step);
+    Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, next, tiles);
+    fillRing(copies, next, arith::AndIOp::create(builder, loc, isFirstLane, isThere));
+    bindTile(loop.getInductionVar());
+  }
+  finishProducts();
+  endTile();
+  mlir::scf::YieldOp::create(builder, loc, counted);
+  exprs.leaveLoop();
+  outermost = nullptr;
+  return success();
+}
+
+} // namespace soliton
