@@ -69,6 +69,11 @@ static Source sourceOf(AccessOpInterface access, int64_t perRow, const Geometry 
   source.dims = *dims;
   if (isPlain(*dims, rank))
     return source;
+  // The engine reads pixels of images, and writes boxes only.
+  if (access.writesIndexed()) {
+    source.reason = "an index of its memory is no place along one dimension";
+    return source;
+  }
   PixelWalkPlan plan = findPixelWalk(*dims, source.places, perRow);
   source.walk = std::move(plan.walk);
   source.reason = plan.reason;

@@ -224,6 +224,26 @@ TEST(BoxedWrites, RowsThatBoxesCannotBeginAtGoLaneByLane) {
   EXPECT_TRUE(remarksOf({.m = 70, .n = 64}).empty());
 }
 
+/// Of all shared accesses, by the bank model.
+int64_t conflictsOf(const Written &w) {
+  CompileOptions options = optionsOf(w);
+  options.countBankConflicts = true;
+  CompileAttempt code = compileImage(build(w), options, rt::ImageKind::emulator);
+  EXPECT_TRUE(code) << format(code.diagnostics);
+  int64_t conflicts = 0;
+  for (const BankConflicts &access : code ? code.result->bankConflicts : std::vector<BankConflicts>())
+    conflicts += access.conflicts;
+  return conflicts;
+}
+
+/// The exchange of chunks that boxes have serves pieces of 4 bytes; those of 8 meet in pairs.
+TEST(BoxedWrites, PiecesOfSixteenBitsMeetNoOther) {
+  EXPECT_EQ(conflictsOf({.m = 128, .n = 128}), 0);
+  EXPECT_EQ(conflictsOf({.m = 128, .n = 128, .out = DType::bf16}), 0);
+  EXPECT_GT(conflictsOf({.m = 128, .n = 128, .out = DType::f32}), 0);
+  EXPECT_EQ(conflictsOf({.m = 128, .n = 128, .out = DType::f32, .boxed = false}), 0);
+}
+
 //===-- What must not be missing ------------------------------------------------------------------------===//
 
 /// Two tiles that leave one after the other from the same place.

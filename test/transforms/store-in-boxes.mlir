@@ -5,7 +5,7 @@
 // lanes wrote to those who read it past the registers. The kernel ends when the boxes have been read.
 // SYNC-LABEL: wave.kernel @staged
 // SYNC: wave.allocate {{.*}}f32, shared, "[M 128, N 64] swizzle(4, 1, 8) panel 32">
-// SYNC: wave.write {{.*}} -> {{.*}}shared{{|.*}}
+// SYNC: wave.write {{.*}}shared, "[M 128, N 64] swizzle(4, 1, 8) panel 32">
 // SYNC-NOT: wave.read
 // SYNC: wave.barrier {publishes}
 // SYNC-NEXT: wave.copy_out {{.*}}elements_per_thread = 4096 : i64{{.*}}piece = {N = 0 : i64}{{.*}}"reg = (32 N 1)(128 M 1), lane = (32 _ 0), wave = (8 _ 0)">
