@@ -100,8 +100,7 @@ static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
     bool waits = op.walk([](WaitOp wait) {
                      return isOfCounter(wait, wave::Counter::Boxes) ? mlir::WalkResult::interrupt()
                                                                     : mlir::WalkResult::advance();
-                   })
-                     .wasInterrupted();
+                   }).wasInterrupted();
     if (touches || waits)
       break;
     if (auto each = dyn_cast<BarrierOp>(op); each && each.isForAllWaves())
@@ -173,7 +172,8 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     copies.clear();
   if (barrier)
     fillRing(copies, first, isFirstLane);
-  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, committed ? ValueRange(committed) : ValueRange());
+  auto loop =
+      mlir::scf::ForOp::create(builder, loc, first, tiles, step, committed ? ValueRange(committed) : ValueRange());
   OpBuilder::InsertionGuard guard(builder);
   Block &body = *loop.getBody();
   if (!body.empty())
