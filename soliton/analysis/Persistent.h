@@ -1,10 +1,12 @@
 //===- Persistent.h - Workgroups that walk several tiles ------------------------------------===//
 //
 // A launch has as many workgroups as there are tiles, or no more than `persistent` of them, each of which takes every
-// so many-th tile in turn. No result depends on it, as none depends on `raster`, which says which tile has which number:
-// the `wave` dialect has the program of one tile, and the machine form the loop around it (LowerPersistent.cpp).
+// so many-th tile in turn. No result depends on it, as none depends on `raster`, which says which tile has which
+// number: the `wave` dialect has the program of one tile, and the machine form the loop around it
+// (LowerPersistent.cpp).
 //
-//   wave.kernel @gemm attributes {persistent = 132 : i64, …}       704 tiles: workgroup 5 takes 5, 137, 269, 401, 533, 665
+//   wave.kernel @gemm attributes {persistent = 132 : i64, …}       704 tiles: workgroup 5 takes 5, 137, 269, 401, 533,
+//   665
 //
 //===----------------------------------------------------------------------===//
 #pragma once

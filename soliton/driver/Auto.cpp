@@ -59,8 +59,10 @@ constexpr ProductTile kRestartedTiles[] = {
 /// What a workgroup of a cluster has to sum, in iterations, before it is worth to meet the others.
 constexpr int64_t kIterationsToShare = 8;
 constexpr int64_t kRowBytes = 128;
-/// How much faster large tiles are where workgroups walk several of them (docs/decisions/0048-turns-and-tiles.md).
+/// How much faster large tiles are where workgroups walk several of them, and up to how many: their tiles lie apart in
+/// the end, and the second cache holds less of what they share (docs/decisions/0048-turns-and-tiles.md).
 constexpr double kWalking = 1.02;
+constexpr int64_t kMostWalked = 32;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
 
@@ -157,16 +159,24 @@ std::string instructionOf(int64_t columns, DType type) {
   return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
 }
 
-/// How much of the machine the tiles keep busy: of whole rounds of all compute units, the part that has a tile.
-double roundsFilled(const Product &product, const ProductTile &tile, const Solver &solver, const Target &target) {
+/// Tiles of the product, if its sizes are known.
+std::optional<int64_t> countTiles(const Product &product, const ProductTile &tile, const Solver &solver) {
   std::optional<int64_t> m = solver.sizeOf(product.rows), n = solver.sizeOf(product.columns);
   if (!m || !n || *m < 1 || *n < 1)
+    return std::nullopt;
+  return ((*m + tile.rows - 1) / tile.rows) * ((*n + tile.columns - 1) / tile.columns);
+}
+
+/// How much of the machine the tiles keep busy: of whole rounds of all compute units, the part that has a tile.
+double roundsFilled(const Product &product, const ProductTile &tile, const Solver &solver, const Target &target) {
+  std::optional<int64_t> tiles = countTiles(product, tile, solver);
+  if (!tiles)
     return 1;
-  int64_t tiles = ((*m + tile.rows - 1) / tile.rows) * ((*n + tile.columns - 1) / tile.columns);
-  int64_t workgroups = tiles * tile.cluster, rounds = (workgroups + target.computeUnits - 1) / target.computeUnits;
+  int64_t workgroups = *tiles * tile.cluster, rounds = (workgroups + target.computeUnits - 1) / target.computeUnits;
   // Rows and columns of tiles beyond the tensor are computed for nothing.
+  auto sizeOf = [&](Expr dim) { return static_cast<double>(*solver.sizeOf(dim)); };
   double inside =
-      static_cast<double>(*m) * static_cast<double>(*n) / static_cast<double>(tiles * tile.rows * tile.columns);
+      sizeOf(product.rows) * sizeOf(product.columns) / static_cast<double>(*tiles * tile.rows * tile.columns);
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
 }
 
@@ -245,10 +255,15 @@ bool fillsComputeUnit(const ProductTile &tile, const Target &target) {
 }
 
 /// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
-/// or where each has one.
+/// where each has one, or where they
+/// would have too many.
 std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
-                                                          const ProductTile &tile, const Target &target) {
+                                                          const Product &product, const ProductTile &tile,
+                                                          const Target &target) {
   if (row.second.options.persistent > 0 || tile.cluster > 1 || !fillsComputeUnit(tile, target))
+    return std::nullopt;
+  std::optional<int64_t> tiles = countTiles(product, tile, Solver(row.second.options));
+  if (!tiles || *tiles <= target.computeUnits || *tiles > kMostWalked * target.computeUnits)
     return std::nullopt;
   std::pair<double, AutoChoice> walking = row;
   walking.first *= kWalking;
@@ -320,7 +335,7 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   if (target && product && isOpen)
     for (const ProductTile &tile : tilesFor(*product, *target, options.shortSums))
       if (auto row = productBy(tile, *product, program, options, *target)) {
-        if (auto walking = persistently(*row, tile, *target))
+        if (auto walking = persistently(*row, *product, tile, *target))
           rows.push_back(std::move(*walking));
         rows.push_back(std::move(*row));
       }

@@ -124,12 +124,34 @@ TEST(Auto, OtherTargetsAndTypes) {
 TEST(Auto, SumsOfBytes) {
   CompileOptions large = options(8192, 8192, 8192);
   std::vector<AutoChoice> exact = chooseAutomatically(product(f8), large);
-  EXPECT_EQ(exact.front().options.mma, "F32_64x192x32_F8");
+  EXPECT_EQ(exact.front().options.mma, "F32_64x128x32_F8");
+  EXPECT_EQ(boundTo(exact.front().options, "BM"), 192);
   EXPECT_EQ(boundTo(exact.front().options, "BK"), 128);
+  // Two groups of waves have two pieces in turn.
+  auto wide = std::ranges::find_if(exact, [](const AutoChoice &each) { return boundTo(each.options, "BN") == 192; });
+  ASSERT_NE(wide, exact.end());
+  EXPECT_EQ(wide->options.mma, "F32_64x96x32_F8");
   EXPECT_FALSE(exact.front().options.shortSums);
   EXPECT_EQ(chooseAutomatically(product(f8), options(512, 512, 512)).front().options.mma, "F32_64x64x32_F8");
   large.shortSums = true;
   EXPECT_EQ(chooseAutomatically(product(f8), large).front().options.mma, "F32_64x256x32_F8");
+}
+
+/// Workgroups walk tiles where each has several, not very many, and a compute unit has room for one of them.
+TEST(Auto, WalksTiles) {
+  for (auto [m, n, k, workgroups] : {std::tuple(4096, 4096, 4096, 132),
+                                     {8192, 8192, 8192, 132},
+                                     {2048, 2048, 2048, 0},
+                                     {8192, 28672, 4096, 0},
+                                     {16, 4096, 4096, 0}})
+    EXPECT_EQ(chooseAutomatically(product(), options(m, n, k)).front().options.persistent, workgroups) << m << " " << n;
+  // The same tiles without it are what comes next, for kernels that have no registers left for it.
+  std::vector<AutoChoice> choices = chooseAutomatically(product(), options(4096, 4096, 4096));
+  EXPECT_EQ(choices[1].options.mma, choices[0].options.mma);
+  EXPECT_EQ(choices[1].options.persistent, 0);
+  CompileOptions asked = options(4096, 4096, 4096);
+  asked.persistent = 64;
+  EXPECT_EQ(chooseAutomatically(product(), asked).front().options.persistent, 64);
 }
 
 TEST(Auto, Right) {

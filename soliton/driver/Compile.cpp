@@ -281,7 +281,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   if (options.raster > 0)
     kernel.setRaster(options.raster);
   if (options.persistent > 0)
-    kernel->setAttr(kPersistent, mlir::IntegerAttr::get(mlir::IntegerType::get(kernel.getContext(), 64), options.persistent));
+    kernel->setAttr(kPersistent,
+                    mlir::IntegerAttr::get(mlir::IntegerType::get(kernel.getContext(), 64), options.persistent));
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)

@@ -1,7 +1,6 @@
 #include "soliton/transforms/LoopProblem.h"
 
 #include "soliton/analysis/InPlace.h"
-#include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
@@ -119,9 +118,7 @@ private:
 } // namespace
 
 /// Whether the launch is known to have no more workgroups than there are compute units.
-static bool hasUnitForItself(KernelOp kernel, const Geometry &geometry) {
-  if (std::optional<int64_t> most = persistentWorkgroups(kernel); most && *most <= geometry.target().computeUnits)
-    return true;
+static bool hasUnitForItself(const Geometry &geometry) {
   sym::Expr workgroups = 1;
   for (sym::Expr each : geometry.grid())
     workgroups = workgroups * each;
@@ -159,7 +156,7 @@ void ProblemBuilder::addMachine() {
   });
 
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
-  problem().limits.alone = hasUnitForItself(loop->getParentOfType<KernelOp>(), geometry);
+  problem().limits.alone = hasUnitForItself(geometry);
 }
 
 int ProblemBuilder::counter(CounterKind kind) const {

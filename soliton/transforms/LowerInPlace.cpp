@@ -52,7 +52,8 @@ static bool isDoneWith(Value sum, Operation *at) {
                       [&](Operation *user) { return user->getBlock() == at->getBlock() && user->isBeforeInBlock(at); });
 }
 
-/// The value of the iteration before in whose place the loop hands on what comes of the product; none where it does not.
+/// The value of the iteration before in whose place the loop hands on what comes of the product; none where it does
+/// not.
 static Value carriedBefore(MmaOp op) {
   auto loop = dyn_cast<IterateOp>(op->getParentOp());
   Value sum = op.getResult();

@@ -66,8 +66,8 @@ static int64_t residents(int64_t bytes, const Geometry &geometry) {
 /// For workgroups that walk several tiles: rings from the beginning, smaller buffers first, and the one tile that lives
 /// behind them at the end of shared memory, where it meets only the last buffer. The others can be filled for the next
 /// tile then while it is in use. Nothing where it would reach further.
-static std::optional<SharedPlan> planRingsFirst(llvm::MutableArrayRef<AllocateOp> allocations, ArrayRef<SharedTile> tiles,
-                                                int64_t room) {
+static std::optional<SharedPlan> planRingsFirst(llvm::MutableArrayRef<AllocateOp> allocations,
+                                                ArrayRef<SharedTile> tiles, int64_t room) {
   SharedPlan plan{.offsets = std::vector<int64_t>(tiles.size(), 0)};
   SmallVector<size_t> rings, others;
   for (size_t i = 0; i < tiles.size(); ++i)
@@ -105,8 +105,7 @@ static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, llvm::Mut
   SharedPlan shared = planShared(tiles);
   bool areShared = residents(shared.bytes, geometry) > residents(apart.bytes, geometry);
   if (areShared && persistentWorkgroups(kernel))
-    if (std::optional<SharedPlan> plan =
-            planRingsFirst(allocations, tiles, bytesForTiles(kernel, geometry.target())))
+    if (std::optional<SharedPlan> plan = planRingsFirst(allocations, tiles, bytesForTiles(kernel, geometry.target())))
       return *plan;
   return areShared ? shared : apart;
 }

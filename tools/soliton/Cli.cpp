@@ -43,8 +43,9 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them");
   command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
-  command.add_option("--persistent", choice.persistent,
-                     "a launch has so many workgroups at most, which take several tiles each")
+  command
+      .add_option("--persistent", choice.persistent,
+                  "a launch has so many workgroups at most, which take several tiles each")
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));

@@ -141,12 +141,12 @@ static bool isLeftByLoop(mlir::Value value) {
                                  [](mlir::Operation *user) { return llvm::isa<machine::WaitOp>(user); });
 }
 
-/// ptxas (13.0) takes a wait that every path from a product runs into for the end of its stage, even where one inside of
-/// the loop comes before, and lets no product run while the sum is read (C7514). There is none where the paths part: a
-/// grid without workgroups takes the other one.
+/// ptxas (13.0) takes a wait that every path from a product runs into for the end of its stage, even where one inside
+/// of the loop comes before, and lets no product run while the sum is read (C7514). There is none where the paths part:
+/// a grid without workgroups takes the other one.
 static std::string waitOnTwoPaths(const std::string &wait) {
-  return "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\tmov.u32 r, %nctaid.z;\n\tsetp.eq.u32 p, r, 0;\n\t@p bra other;\n\t" + wait +
-         "\n\tbra.uni done;\n\tother:\n\t" + wait + "\n\tdone:\n\t}";
+  return "{\n\t.reg .pred p;\n\t.reg .b32 r;\n\tmov.u32 r, %nctaid.z;\n\tsetp.eq.u32 p, r, 0;\n\t@p bra other;\n\t" +
+         wait + "\n\tbra.uni done;\n\tother:\n\t" + wait + "\n\tdone:\n\t}";
 }
 
 /// The pending values go through the wait, so that nothing that uses them can be placed before it.
