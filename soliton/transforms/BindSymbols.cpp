@@ -116,6 +116,15 @@ static LogicalResult noWaveGroups(MmaOp mma, const MmaKind &kind, const Geometry
          << (geometry[depth].waves > 1 ? ", and waves share `" + depth.name() + "`" : "");
 }
 
+/// Whether its instruction reads factors by itself. One that is bound later may still have the name of a family, which
+/// is no instruction: what they share is asked for again then.
+static bool isBoundInPlace(MmaOp mma, const Target &target) {
+  auto element = [](Value value) { return *dtypeOf(cast<TileType>(value.getType()).getElementType()); };
+  MmaChoice bound = selectMma(target, std::string_view(*mma.getKind()),
+                              {element(mma.getLhs()), element(mma.getRhs()), element(mma.getAcc()), mma.isScaled()});
+  return bound && readsInPlace(*bound.kind);
+}
+
 /// A parameter of the global space of which nothing but factors of such instructions is read joins the shared space:
 /// its tiles take no registers then, and come in whole rows.
 static void stageFactor(Value factor, const Geometry &geometry) {
@@ -125,7 +134,7 @@ static void stageFactor(Value factor, const Geometry &geometry) {
     return;
   auto isFactor = [&](mlir::OpOperand &use) {
     auto mma = dyn_cast<MmaOp>(use.getOwner());
-    return mma && mma.getKind() && use.getOperandNumber() < 2 && readsInPlace(mmaKindOf(mma, geometry.target()));
+    return mma && mma.getKind() && use.getOperandNumber() < 2 && isBoundInPlace(mma, geometry.target());
   };
   bool only = llvm::all_of(parameter.getUsers(), [&](Operation *user) {
     auto each = dyn_cast<ReadOp>(user);
