@@ -15,7 +15,8 @@
 //
 //   kernel:   mma_qk n+1, mma_pv n, copy v n+B-1, copy k n+B, softmax n+1, rescale n+1
 //
-// Barriers are split where that is enough (Releases.h), so that waves of one group compute while products of another run.
+// Barriers are split where that is enough (Releases.h), so that waves of one group compute while products of another
+// run.
 //
 // A loop without such copies gets its memory one iteration ahead (SchedulePrefetch.cpp).
 //
@@ -217,11 +218,12 @@ std::vector<bool> comesBeforeLater(const Problem &problem, std::span<const Depen
 
 /// One trip: products of the next iteration, those of this one that had to wait, copies while both are under way,
 /// arithmetic, and what needs all of them complete: who takes their sums, or writes the registers of their factors
-/// anew. Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose products
-/// the trip before has completed.
+/// anew. Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose
+/// products the trip before has completed.
 void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
                      std::vector<bool> later, int tiles, Schedule &schedule) {
   schedule.copiesRunOn = true;
+  schedule.releases = true;
   Graph graph(problem.numOps(), dependences);
   carryLittle(problem, graph, later);
   ShortLives ranks(graph);
@@ -240,8 +242,8 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
       part = Products;
     else if (isOnlyFactor(problem, graph, op))
       part = Sums;
-    int stage = part == Copies ? (isForLater(problem, op, later) ? 2 : 1)
-                               : (later[op] && !before[op] ? tiles + 1 : tiles);
+    int stage =
+        part == Copies ? (isForLater(problem, op, later) ? 2 : 1) : (later[op] && !before[op] ? tiles + 1 : tiles);
 
     // What is needed sooner is copied first, so that a wait for it leaves the rest on its way.
     bool isUrgent = part == Copies && stage > 1;
@@ -289,7 +291,6 @@ Scheduled scheduleRing(const Problem &problem) {
     return schedulePrefetch(problem);
   std::vector<bool> later = comesLater(problem, dependences);
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
-  schedule.releases = true;
   if (std::ranges::find(later, true) != later.end())
     placeOverlapped(problem, dependences, first, later, tiles, schedule);
   else

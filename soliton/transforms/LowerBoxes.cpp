@@ -11,8 +11,8 @@
 //                                      %committed1 = %committed + 1
 //   wave.wait boxes, 1                 machine.mbarrier_wait of barrier (committed1 - 2) mod R
 //
-// The number of groups committed so far is a value that loops and branches carry, and so is that of releases, at each of
-// which one lane of every wave arrives; the copying lane awaits their phases. CopyRing.h says what both are for.
+// The number of groups committed so far is a value that loops and branches carry, and so is that of releases, at each
+// of which one lane of every wave arrives; the copying lane awaits their phases. CopyRing.h says what both are for.
 //
 //===----------------------------------------------------------------------===//
 
