@@ -42,9 +42,13 @@ public:
   std::string wrong;
 
   void read(const Json &root) {
-    only(root, {"format", "version", "loop", "algorithm", "interval", "timing", "unrolled", "kernel_copies",
-                "eliminate_epilogue", "copies_run_on", "releases", "direct_copies", "strict", "groups", "stagger", "buffers",
-                "ops", "insertions", "orders", "waivers"});
+    only(root, {"format",        "version",       "loop",
+                "algorithm",     "interval",      "timing",
+                "unrolled",      "kernel_copies", "eliminate_epilogue",
+                "copies_run_on", "releases",      "direct_copies",
+                "strict",        "groups",        "stagger",
+                "buffers",       "ops",           "insertions",
+                "orders",        "waivers"});
     head(root);
     if (version >= 2)
       newer(root);

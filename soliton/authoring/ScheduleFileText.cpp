@@ -278,8 +278,7 @@ std::string printText(const ScheduleFile &file) {
     text += "kernel_copies " + std::to_string(file.kernelCopies) + "\n";
   text += std::string(file.eliminateEpilogue ? "eliminate_epilogue\n" : "") +
           (file.copiesRunOn ? "copies_run_on\n" : "") + (file.releases ? "releases\n" : "") +
-          (file.directCopies ? "direct_copies\n" : "") +
-          (file.strict ? "strict\n" : "");
+          (file.directCopies ? "direct_copies\n" : "") + (file.strict ? "strict\n" : "");
   if (file.groupStart.size() > 1)
     text += "groups " + describe(file.groupStart) + "\n";
   if (!file.stagger.empty())

@@ -502,7 +502,8 @@ private:
         .Case([&](AllocateOp each) { allocate(each); })
         .Case([&](IterateOp each) { iterate(each); })
         .Case([&](ConditionalOp each) { conditional(each); })
-        .Case<YieldOp, BarrierOp, CommitOp, WaitOp, ReleaseOp, AwaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>([](auto) {})
+        .Case<YieldOp, BarrierOp, CommitOp, WaitOp, ReleaseOp, AwaitOp, PriorityOp, SchedBarrierOp, SchedGroupOp>(
+            [](auto) {})
         .Case([&](FillOp each) { fill(each); })
         .Case([&](SelfIndexOp each) { selfIndex(each); })
         .Case([&](PrefetchOp) {}) // changes nothing

@@ -118,10 +118,8 @@ private:
     dep.latency = latency(dep.kind, storage.space, problem.operations[x.op]);
     if (!reuse)
       keepOrder(dep);
+    dep.crossWave = storage.space == Space::Shared && !storage.waveLocal && x.op != y.op;
     dep.counter = x.access->counter;
-    // Who comes behind what one lane issued for all waves waits for it by itself.
-    bool seenByWait = dep.counter >= 0 && problem.counters[dep.counter].ofWorkgroup;
-    dep.crossWave = storage.space == Space::Shared && !storage.waveLocal && x.op != y.op && !seenByWait;
     dep.toCounter = y.access->counter;
     dep.fromGroups = x.groups;
     dep.toGroups = y.groups;

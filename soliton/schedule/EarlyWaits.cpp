@@ -15,21 +15,12 @@ bool isWaitForGroup(const Problem &problem, const Entry &entry) {
          !problem.counters[entry.counter].ofWorkgroup;
 }
 
-/// The last wait for a group of the trip that has arithmetic between it and the one before; -1 if there is none.
-int waitBehindArithmetic(const Problem &problem, const std::vector<Entry> &entries) {
-  int found = -1;
-  bool waited = false, computes = false;
-  for (size_t i = 0; i < entries.size(); ++i) {
-    if (isWaitForGroup(problem, entries[i])) {
-      if (computes)
-        found = static_cast<int>(i);
-      waited = true;
-      computes = false;
-    } else if (waited && entries[i].kind == EntryKind::Op) {
-      computes |= problem.operations[entries[i].op].kind == OpKind::Valu;
-    }
-  }
-  return found;
+/// The last wait for a group of the trip; -1 if there is none.
+int lastWaitForGroup(const Problem &problem, const std::vector<Entry> &entries) {
+  for (int i = static_cast<int>(entries.size()) - 1; i >= 0; --i)
+    if (isWaitForGroup(problem, entries[i]))
+      return i;
+  return -1;
 }
 } // namespace
 
@@ -39,14 +30,27 @@ bool waitForTilesEarly(const PathContext &context, Program &program, std::option
   size_t heads = 0;
   while (heads < entries.size() && isOfWorkgroup(problem, entries[heads]))
     ++heads;
-  int place = waitBehindArithmetic(problem, entries);
-  if (heads == 0 || place < 0)
+  int place = lastWaitForGroup(problem, entries);
+  if (heads == 0 || place < static_cast<int>(heads))
     return false;
   Program before = program;
   auto first = before.kernel.begin(), at = first + place;
   program.prologue.insert(program.prologue.end(), first, first + heads);
   program.kernel.assign(first + heads, at);
-  program.kernel.insert(program.kernel.end(), first, first + heads);
+  for (auto head = first; head != first + heads; ++head) {
+    // Groups that are committed between the two places are not among those that stay.
+    Entry wait = *head;
+    wait.value -= static_cast<int>(std::count_if(at, before.kernel.end(), [&](const Entry &entry) {
+      return entry.kind == EntryKind::Commit && entry.counter == wait.counter;
+    }));
+    wait.position = at->position;
+    wait.cluster = at->cluster;
+    program.kernel.push_back(wait);
+    if (wait.value < 0) {
+      program = std::move(before);
+      return false;
+    }
+  }
   program.kernel.insert(program.kernel.end(), at, before.kernel.end());
   if (isProvenThroughout(context, program, tripCount))
     return true;

@@ -31,7 +31,10 @@ PathContext::PathContext(const Problem &problem, const Schedule &schedule)
 
 PathContext::PathContext(const Problem &problem, const Schedule &schedule, std::vector<Dependence> known)
     : problem(problem), schedule(schedule), dependences(std::move(known)), inputs(problem.operations.size()) {
-  for (const Dependence &dep : dependences) {
+  for (Dependence &dep : dependences) {
+    // Where buffers are released, who comes behind what one lane issued for all waves waits for it by itself.
+    if (schedule.releases && dep.counter >= 0 && problem.counters[dep.counter].ofWorkgroup)
+      dep.crossWave = false;
     if (!schedule.slots[dep.from].scheduled() || !schedule.slots[dep.to].scheduled())
       continue;
     if (isHazard(problem, dep))

@@ -6,6 +6,9 @@
 
 namespace soliton::sched {
 namespace {
+/// Releases that an await leaves open at most.
+constexpr int kMostAwaited = 2;
+
 class Splitter {
 public:
   Splitter(const PathContext &context, Program &program, std::optional<int> tripCount)
@@ -57,27 +60,40 @@ private:
       ++copy;
     if (copy == static_cast<int>(entries.size()) || !isCopyByOneLane(entries[copy]))
       return false;
-    int done = barrier, size = static_cast<int>(entries.size());
-    while (done > 0 && !completes(entries[done - 1]))
-      --done;
-    // What was complete before the trip began was so at the end of the one before, or of the prologue.
-    int earlier = size;
-    while (done == 0 && earlier > copy && !completes(entries[earlier - 1]))
-      --earlier;
-    if (done == 0 && earlier > copy && earlier < size && replace(barrier, earlier, copy))
-      return true;
-    return replace(barrier, done, copy) || (done < barrier && replace(barrier, barrier, copy));
+    // The lane had better not wait: the older the release that is enough, and the earlier in the trip, the better.
+    std::vector<int> places = placesOfRelease(barrier, copy);
+    for (int value = kMostAwaited; value >= 0; --value)
+      for (auto place = places.rbegin(); place != places.rend(); ++place)
+        if (replace(barrier, *place, copy, value))
+          return true;
+    return false;
   }
 
-  /// Releases in front of the entry `done` and awaits in front of `copy`, if that is enough.
-  bool replace(int barrier, int done, int copy) {
+  /// Behind what completes something, from the barrier backwards; behind the copy they are places of the trip before.
+  std::vector<int> placesOfRelease(int barrier, int copy) const {
+    std::vector<int> places;
+    for (int at = barrier; at > 0; --at)
+      if (at == barrier || completes(program.kernel[at - 1]))
+        places.push_back(at);
+    // What was complete before the trip began was so at the end of the one before, or of the prologue.
+    for (int at = static_cast<int>(program.kernel.size()) - 1; at > copy; --at)
+      if (completes(program.kernel[at - 1]))
+        places.push_back(at);
+    return places;
+  }
+
+  /// Releases in front of the entry `done` and awaits all but the last `value` of them in front of `copy`, if that is
+  /// enough.
+  bool replace(int barrier, int done, int copy, int value) {
     Program before = program;
     std::vector<Entry> entries;
     for (int i = 0; i < static_cast<int>(before.kernel.size()); ++i) {
       if (i == done)
         entries.push_back(half(EntryKind::Release, before.kernel[i]));
-      if (i == copy)
+      if (i == copy) {
         entries.push_back(half(EntryKind::Await, before.kernel[i]));
+        entries.back().value = value;
+      }
       if (i != barrier)
         entries.push_back(before.kernel[i]);
     }

@@ -228,6 +228,8 @@ std::vector<bool> comesBeforeLater(const Problem &problem, std::span<const Depen
 void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
                      std::vector<bool> later, int tiles, Schedule &schedule) {
   schedule.copiesRunOn = true;
+  // Groups that only multiply are best in step: the one that has tiles copied would wait in the middle of its products.
+  schedule.releases = true;
   Graph graph(problem.numOps(), dependences);
   carryLittle(problem, graph, later);
   ShortLives ranks(graph);
@@ -360,9 +362,7 @@ Scheduled scheduleRing(const Problem &problem) {
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  // Groups that only multiply are best in step: the one that has tiles copied would wait in the middle of its products.
-  schedule.releases = std::ranges::find(later, true) != later.end();
-  if (schedule.releases)
+  if (std::ranges::find(later, true) != later.end())
     placeOverlapped(problem, dependences, first, later, tiles, schedule);
   else if (pieces.count > 1)
     placeInTurn(problem, dependences, first, last, pieces, tiles, schedule);

@@ -132,6 +132,64 @@ TEST(Synchronize, CpAsyncGroupsAreCounted) {
   expectRight(problem, schedule);
 }
 
+/// A tile that one lane copies, a product that reads it by itself, and arithmetic on its sum.
+Problem copiedByOneLane() {
+  Problem problem;
+  int boxes = problem.addCounter("boxes", Retirement::Group, 15),
+      mma = problem.addCounter("mma", Retirement::Group, 15);
+  problem.counters[boxes].ofWorkgroup = true;
+  Region tile;
+  tile.name = "tile";
+  tile.space = Space::Shared;
+  tile.size = 1024;
+  Region sum;
+  sum.name = "sum";
+  int region = problem.addRegion(tile), register_ = problem.addRegion(sum);
+  Operation copy = makeOp("copy", OpKind::CopyAsync, 600), product = makeOp("mma", OpKind::Mma, 64),
+            use = makeOp("use", OpKind::Valu, 4);
+  copy.ticks = {{boxes, 1}};
+  copy.accesses = {writes(region, boxes)};
+  product.ticks = {{mma, 1}};
+  product.accesses = {reads(region, mma), writes(register_, mma)};
+  use.accesses = {reads(register_)};
+  for (Operation *op : {&copy, &product, &use})
+    problem.addOperation(*op);
+  return problem;
+}
+
+TEST(Synchronize, ABarrierForCopiesOfOneLaneIsSplit) {
+  Problem problem = copiedByOneLane();
+  Schedule schedule = emptySchedule(problem, "manual", 1, Timing::Order);
+  schedule.slots = {{0, 0, 0, 2}, {2, 0, 0, 0}, {2, 0, 0, 1}};
+  schedule.buffers = {3, 0};
+  auto kernelOf = [&] {
+    std::string text;
+    for (const Entry &entry : synchronize(problem, schedule).program.kernel)
+      text += (text.empty() ? "" : ", ") + toString(problem, entry);
+    return text;
+  };
+  EXPECT_NE(kernelOf().find("barrier"), std::string::npos);
+  schedule.releases = true;
+  EXPECT_EQ(kernelOf(),
+            "mma @+0, commit mma, wait boxes 0, wait mma 0, release, use @+0, await 1, copy @+2, commit boxes");
+
+  // Neither half may go, nor may the lane be content with less.
+  Program program = synchronize(problem, schedule).program;
+  EXPECT_TRUE(verify(problem, schedule, program).ok());
+  for (size_t i = 0; i < program.kernel.size(); ++i) {
+    Program less = program;
+    if (program.kernel[i].kind == EntryKind::Release || program.kernel[i].kind == EntryKind::Await) {
+      less.kernel.erase(less.kernel.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_FALSE(verify(problem, schedule, less).ok());
+    }
+    if (program.kernel[i].kind == EntryKind::Await) {
+      less = program;
+      ++less.kernel[i].value;
+      EXPECT_FALSE(verify(problem, schedule, less).ok());
+    }
+  }
+}
+
 TEST(Synchronize, MbarrierPhasesAndWgmmaGroups) {
   for (int buffers : {1, 2, 3, 4}) {
     Problem problem = producerConsumer(buffers);

@@ -71,9 +71,8 @@ bool isByOneLane(const Kernel &kernel, const Access &y) {
 }
 
 bool isInOrder(const Kernel &kernel, const Access &x, const Access &y) {
-  return x.counter < 0 ||
-         (x.counter == y.counter && kernel.counters[x.counter].kind != Retirement::OutOfOrder &&
-          !kernel.counters[x.counter].ofWorkgroup);
+  return x.counter < 0 || (x.counter == y.counter && kernel.counters[x.counter].kind != Retirement::OutOfOrder &&
+                           !kernel.counters[x.counter].ofWorkgroup);
 }
 
 DepKind kindOf(const Access &x, const Access &y) {

@@ -349,6 +349,56 @@ TEST(WholeVerify, OtherWorkgroupsOfTheClusterMeetAtItsBarriersAlone) {
   EXPECT_EQ(shape(derive(kernel).kernel.body), shape(kernel.body));
 }
 
+/// With a counter of what one lane copies for the workgroup; `box` copies to a tile so.
+constexpr int kBoxes = 3;
+Kernel kernelWithBoxes(Sequence body) {
+  Kernel kernel = kernelOf(std::move(body));
+  kernel.counters.push_back({"boxes", sched::Retirement::Group, 15});
+  kernel.counters.back().ofWorkgroup = true;
+  return kernel;
+}
+Node box(int region) {
+  return instruction("box", {touch(region, true, kBoxes)}, {{kBoxes, 1}});
+}
+
+TEST(WholeVerify, WhatOneLaneHasCopiedIsThereForWhoHasWaited) {
+  EXPECT_TRUE(verify(kernelWithBoxes({box(0), commit(kBoxes), wait(kBoxes, 0), load(0)})).ok());
+  EXPECT_FALSE(verify(kernelWithBoxes({box(0), commit(kBoxes), load(0)})).ok());
+  EXPECT_FALSE(verify(kernelWithBoxes({box(0), commit(kBoxes), wait(kBoxes, 1), load(0)})).ok());
+  // Two copies to one place may land in any order.
+  EXPECT_FALSE(verify(kernelWithBoxes({box(0), box(0), commit(kBoxes), wait(kBoxes, 0), load(0)})).ok());
+  EXPECT_EQ(shape(derive(kernelWithBoxes({box(0), load(0)})).kernel.body).find('b'), std::string::npos);
+}
+
+TEST(WholeVerify, ACopyingLaneAwaitsWhatAllWavesHaveReleased) {
+  auto isRight = [](Sequence body) { return verify(kernelWithBoxes(std::move(body))).ok(); };
+  EXPECT_TRUE(isRight({load(0), wait(kShared, 0), release(), await(0), box(0)}));
+  EXPECT_FALSE(isRight({load(0), wait(kShared, 0), await(0), box(0)}));
+  EXPECT_FALSE(isRight({load(0), wait(kShared, 0), release(), box(0)}));
+  EXPECT_FALSE(isRight({load(0), wait(kShared, 0), release(), await(1), box(0)}));
+  EXPECT_TRUE(isRight({load(0), wait(kShared, 0), release(), release(), await(1), box(0)}));
+  // Not complete where it was released; released where only one way goes; by others than the copying lane.
+  EXPECT_FALSE(isRight({load(0), release(), wait(kShared, 0), await(0), box(0)}));
+  EXPECT_FALSE(isRight({load(0), wait(kShared, 0), branch({release()}), await(0), box(0)}));
+  EXPECT_FALSE(isRight({load(0), wait(kShared, 0), release(), await(0), store(0)}));
+}
+
+TEST(WholeVerify, ReleasesOfATripAreAwaitedInTheNext) {
+  auto isRight = [](int value) {
+    Sequence body = {await(value), box(0), commit(kBoxes), wait(kBoxes, 0), load(0), wait(kShared, 0), release()};
+    return verify(kernelWithBoxes({release(), loop(body)})).ok();
+  };
+  EXPECT_TRUE(isRight(0));
+  EXPECT_FALSE(isRight(1));
+}
+
+TEST(Whole, NoBarrierIsDerivedForWhatIsReleased) {
+  Sequence body = {box(0), commit(kBoxes), wait(kBoxes, 0), load(0), wait(kShared, 0), release(), await(0)};
+  EXPECT_TRUE(derive(kernelWithBoxes({loop(body)})).insertions.empty());
+  body.pop_back();
+  EXPECT_FALSE(derive(kernelWithBoxes({loop(body)})).insertions.empty());
+}
+
 TEST(WholeVerify, WaitsThatNoCounterHoldsAreRefused) {
   EXPECT_EQ(verify(kernelOf({wait(kShared, 16)})).diagnostics.front().id, DiagId::ScheduleWaitValue);
   Kernel kernel = kernelOf({store(7)});

@@ -111,7 +111,9 @@ void CopyRing::wait(WaitOp op, State &state) {
 /// True if a wait was put in: what was found before is no longer so.
 bool CopyRing::runLoop(IterateOp loop, State &state) {
   const int64_t before = state.outstanding;
-  for (;;) {
+  // A loop of few trips need not come to rest: its tiles may never be filled again, and no barrier stands in it.
+  const int64_t trips = loop.getCount()->getValue().constantValue().value_or(INT64_MAX);
+  for (int64_t trip = 0; trip < trips; ++trip) {
     State after = state;
     if (run(loop.block(), after))
       return true;
@@ -128,6 +130,7 @@ bool CopyRing::runLoop(IterateOp loop, State &state) {
       return false;
     }
   }
+  return false;
 }
 
 /// A workgroup must not end while something is on its way to its memory.

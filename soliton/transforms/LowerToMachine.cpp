@@ -72,10 +72,11 @@ machine::KernelOp MachineLowering::makeKernel() {
   });
   builder.setInsertionPoint(kernel);
   ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
-  auto result = machine::KernelOp::create(builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names),
-                                          geometry.waveSize(), geometry.waveCount(),
-                                          static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)),
-                                          *kernel.getTarget(), kernel.getKeepOrder());
+  auto result = machine::KernelOp::create(
+      builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names), geometry.waveSize(),
+      geometry.waveCount(),
+      static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)), *kernel.getTarget(),
+      kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
   Block &body = result.getBody().emplaceBlock();

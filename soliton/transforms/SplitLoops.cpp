@@ -77,8 +77,8 @@ private:
       const Layout &layout = index.getResult().getType().layout();
       Dim dim(index.getDim().str());
       auto offset = layout.offset.find(dim);
-      Expr least = geometry.named(*index.getStart(), index.getSymbols()) +
-                   (offset == layout.offset.end() ? 0 : offset->second);
+      Expr least =
+          geometry.named(*index.getStart(), index.getSymbols()) + (offset == layout.offset.end() ? 0 : offset->second);
       return Range{least, least + (layout.extent(dim) - 1)};
     }
     if (isa_and_nonnull<BroadcastOp, SliceOp, ConvertOp, PermuteOp>(def))

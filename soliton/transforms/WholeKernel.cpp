@@ -33,13 +33,15 @@ private:
   const Target &target() const { return geometry.target(); }
 
   void addCounters() {
+    // Elsewhere barriers stand behind waits for boxes, as they always did.
+    bool releases = kernel.walk([](ReleaseOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
     for (const soliton::Counter &each : target().counters) {
       counters[each.kind] = static_cast<int>(result.kernel.counters.size());
       sched::Retirement kind = each.grouped   ? sched::Retirement::Group
                                : each.inOrder ? sched::Retirement::InOrder
                                               : sched::Retirement::OutOfOrder;
       result.kernel.counters.push_back({std::string(name(each.kind)), kind, static_cast<int>(each.maxPending)});
-      result.kernel.counters.back().ofWorkgroup = each.ofWorkgroup;
+      result.kernel.counters.back().ofWorkgroup = each.ofWorkgroup && releases;
     }
   }
 

@@ -54,9 +54,13 @@ private:
   using Predicate = std::function<bool(const Entry &)>;
 
   static bool isOp(const Entry &entry) { return entry.kind == EntryKind::Op; }
-  static bool isBarrier(const Entry &entry) { return entry.kind == EntryKind::Barrier && !entry.stagger; }
+  /// Or half of one.
+  static bool isBarrier(const Entry &entry) {
+    return (entry.kind == EntryKind::Barrier && !entry.stagger) || entry.kind == EntryKind::Release;
+  }
   static bool isWait(const Entry &entry) {
-    return entry.kind == EntryKind::Wait || entry.kind == EntryKind::PhaseWait || entry.kind == EntryKind::Commit;
+    return entry.kind == EntryKind::Wait || entry.kind == EntryKind::PhaseWait || entry.kind == EntryKind::Commit ||
+           entry.kind == EntryKind::Await;
   }
 
   std::optional<Mutant> done(bool changed) { return changed ? std::optional(std::move(mutant)) : std::nullopt; }
@@ -108,7 +112,8 @@ private:
   }
 
   bool wrongCount() {
-    std::optional<Location> where = choose([](const Entry &entry) { return entry.kind == EntryKind::Wait; });
+    std::optional<Location> where =
+        choose([](const Entry &entry) { return entry.kind == EntryKind::Wait || entry.kind == EntryKind::Await; });
     if (!where)
       return false;
     int more = 1 + static_cast<int>(pick(4));

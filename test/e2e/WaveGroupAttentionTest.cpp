@@ -6,8 +6,16 @@
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/backend/Backend.h"
+#include "soliton/backend/emulator/Translate.h"
 #include "soliton/driver/Auto.h"
+#include "soliton/ir/Machine.h"
 #include "test/e2e/Support.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Parser/Parser.h"
 
 namespace soliton::test {
 namespace {
@@ -30,8 +38,9 @@ struct Attended {
     return result;
   }
 
-  CompileAttempt compile(rt::ImageKind kind) const {
+  CompileAttempt compile(rt::ImageKind kind, std::vector<Artefact> keep = {}) const {
     CompileOptions options = which().options(sizes, dynamic);
+    options.keep = std::move(keep);
     options.mma = "F32_64xNx16_F16";
     options.stagedWrites = true;
     if (kind == rt::ImageKind::ptx)
@@ -107,6 +116,108 @@ TEST(WaveGroupAttention, TheRingOverlapsProductsWithTheSoftmaxBefore) {
   EXPECT_EQ(times(before, "wgmma.mma_async"), 16u);
   EXPECT_EQ(times(before, "wgmma.fence"), 2u);
   EXPECT_GE(times(between, "ex2.approx"), 64u);
+}
+
+//===-- Released buffers -------------------------------------------------------------------------------===//
+
+TEST(WaveGroupAttention, NoWaveWaitsForAllOthersInTheRing) {
+  std::string ptx = ptxOf({sizesOf(4096, 4096, 128)});
+  size_t loop = ptx.find("nounroll"), end = ptx.find("wgmma.wait_group.sync.aligned 0", loop);
+  ASSERT_NE(loop, std::string::npos);
+  EXPECT_EQ(ptx.substr(loop, end - loop).find("bar.sync"), std::string::npos);
+  // One arrival that expects no bytes: that of a wave which is done.
+  EXPECT_NE(ptx.find("mbarrier.arrive.shared::cta.b64"), std::string::npos);
+}
+
+/// What is found in the machine form of one workgroup's attention once `change` has been at it.
+std::vector<emu::FindingKind> findingsAfter(llvm::function_ref<int(mlir::ModuleOp)> change) {
+  Attended attended{.sizes = {{"B", 1}, {"H", 1}, {"Q", 128}, {"KV", 1024}, {"D", 64}}};
+  CompileAttempt code = attended.compile(rt::ImageKind::emulator, {Artefact::machine});
+  EXPECT_TRUE(code) << format(code.diagnostics);
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
+                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(code ? code.result->artefacts.front().second : "", &context);
+  EXPECT_GT(change(*module), 0);
+  mlir::FailureOr<emu::Program> program =
+      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
+  EXPECT_TRUE(mlir::succeeded(program));
+  std::vector<std::vector<uint16_t>> tensors(4, std::vector<uint16_t>(1024 * 64, 0x3c00));
+  emu::LaunchConfig launch{.scalars = {0x3e000000}, .checks = true, .adversarial = true};
+  for (std::vector<uint16_t> &tensor : tensors)
+    launch.buffers.push_back({tensor.data(), tensor.size() * 2});
+  std::vector<emu::FindingKind> kinds;
+  for (const emu::Finding &finding : emu::run(*program, launch).findings)
+    kinds.push_back(finding.kind);
+  return kinds;
+}
+
+/// Calls `visit` for each op of that kind that the copying lane, or one lane of each wave, executes.
+template <typename OpTy>
+int forEachInBranch(mlir::ModuleOp module, llvm::function_ref<bool(OpTy)> visit) {
+  std::vector<OpTy> ops;
+  module.walk([&](OpTy op) {
+    if (op->template getParentOfType<mlir::scf::IfOp>())
+      ops.push_back(op);
+  });
+  int changed = 0;
+  for (OpTy op : ops)
+    changed += visit(op);
+  return changed;
+}
+
+TEST(WaveGroupAttention, TheEmulatorMissesWhatReleasesLack) {
+  EXPECT_TRUE(findingsAfter([](mlir::ModuleOp) { return 1; }).empty());
+  // A wave that does not say that it is done.
+  EXPECT_FALSE(findingsAfter([](mlir::ModuleOp module) {
+                 return forEachInBranch<machine::MbarrierArriveOp>(
+                     module, [](auto op) { return op.getExpect() == 0 ? (op.erase(), true) : false; });
+               }).empty());
+  // A lane that copies without having heard.
+  EXPECT_FALSE(findingsAfter([](mlir::ModuleOp module) {
+                 return forEachInBranch<machine::MbarrierWaitOp>(module, [](auto op) { return op.erase(), true; });
+               }).empty());
+  // One that waits for the other phase.
+  EXPECT_FALSE(findingsAfter([](mlir::ModuleOp module) {
+                 return forEachInBranch<machine::MbarrierWaitOp>(module, [](auto op) {
+                   mlir::OpBuilder builder(op);
+                   mlir::Value one =
+                       mlir::arith::ConstantOp::create(builder, op.getLoc(), builder.getI32IntegerAttr(1));
+                   op.getParityMutable().assign(
+                       mlir::arith::XOrIOp::create(builder, op.getLoc(), op.getParity(), one).getResult());
+                   return true;
+                 });
+               }).empty());
+  // Phases that are complete when not all waves have come.
+  EXPECT_FALSE(findingsAfter([](mlir::ModuleOp module) {
+                 return forEachInBranch<machine::MbarrierInitOp>(module, [](auto op) {
+                   return op.getCount() > 1 ? (op.setCount(op.getCount() / 2), true) : false;
+                 });
+               }).empty());
+}
+
+TEST(WaveGroupAttention, MasksAreForTheLastTrips) {
+  auto countOf = [](const std::string &text, std::string_view word) {
+    size_t count = 0;
+    for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
+      ++count;
+    return count;
+  };
+  // Prologue, loop without masks, loop with them: the products of the loop are there twice, the selects are not.
+  Attended causal{.sizes = sizesOf(4096, 4096, 128), .kernel = "attention_causal"};
+  CompileAttempt compiled = causal.compile(rt::ImageKind::emulator, {Artefact::machine});
+  ASSERT_TRUE(compiled) << format(compiled.diagnostics);
+  const std::string &machine = compiled.result->artefacts.front().second;
+  EXPECT_EQ(countOf(machine, "scf.for"), 2u);
+  size_t first = machine.find("scf.for"), second = machine.find("scf.for", first + 1);
+  EXPECT_EQ(countOf(machine.substr(first, second - first), "arith.select"), 0u);
+  EXPECT_GT(countOf(machine.substr(second), "arith.select"), 0u);
+}
+
+TEST(WaveGroupAttention, MasksOfEveryKindOfTail) {
+  for (auto [q, kv] : {std::pair(512, 512), {300, 640}, {640, 300}, {129, 129}})
+    expectRight({.sizes = sizesOf(q, kv, 64), .kernel = "attention_causal"});
+  expectRight({.sizes = sizesOf(512, 640, 64), .kernel = "attention_causal", .dynamic = {"Q", "KV"}});
 }
 
 TEST(WaveGroupAttention, AutoTakesAChainOfProducts) {

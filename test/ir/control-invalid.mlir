@@ -79,6 +79,14 @@ func.func @wait_c1() {
 
 // -----
 
+func.func @await_c1() {
+  // expected-error@+1 {{has count -1, expected 0 to 2147483647}}
+  wave.await -1
+  return
+}
+
+// -----
+
 func.func @priority_c1() {
   // expected-error@+1 {{has level 4, expected 0 to 3}}
   wave.priority 4

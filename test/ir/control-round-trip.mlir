@@ -44,6 +44,10 @@ wave.kernel @time attributes {arg_names = [], constraints = [], subs = {}, dynam
   wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
   // CHECK-NEXT: wave.commit cp_async
   wave.commit cp_async
+  // CHECK-NEXT: wave.release
+  wave.release
+  // CHECK-NEXT: wave.await 1
+  wave.await 1
   // CHECK-NEXT: wave.wait vm, 63
   wave.wait vm, 63
   // CHECK-NEXT: wave.wait shared, 4
