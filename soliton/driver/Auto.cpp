@@ -29,12 +29,14 @@ struct ProductTile {
   int64_t cluster = 1;
   /// Instructions beside each other: where sums begin anew, those of one are added while another is under way.
   int64_t pieces = 1;
+  /// Measured to be faster where a workgroup walks several of them.
+  bool walks = false;
 };
 // Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
 // memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. So they
 // order the tiles as an H200 did at 16, 64 and 128 rows (docs/decisions/0040-few-rows.md).
 constexpr ProductTile kProductTiles[] = {
-    {128, 256, 1.0},
+    {128, 256, 1.0, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true},
     {128, 192, 0.98},
     {128, 128, 0.79},
     {64, 128, 0.7},
@@ -248,19 +250,12 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   return std::pair(tile.speed * filled, std::move(choice));
 }
 
-/// Whether a compute unit has no room for a second workgroup: so many buffers has a ring of large tiles at least.
-bool fillsComputeUnit(const ProductTile &tile, const Target &target) {
-  constexpr int64_t buffers = 4;
-  return 2 * buffers * tile.panels * kRowBytes * (tile.rows + tile.columns) > target.sharedBytes;
-}
-
 /// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
-/// where each has one, or where they
-/// would have too many.
+/// where each has one, or where they would have too many.
 std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
                                                           const Product &product, const ProductTile &tile,
                                                           const Target &target) {
-  if (row.second.options.persistent > 0 || tile.cluster > 1 || !fillsComputeUnit(tile, target))
+  if (row.second.options.persistent > 0 || !tile.walks)
     return std::nullopt;
   std::optional<int64_t> tiles = countTiles(product, tile, Solver(row.second.options));
   if (!tiles || *tiles <= target.computeUnits || *tiles > kMostWalked * target.computeUnits)

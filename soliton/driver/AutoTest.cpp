@@ -137,12 +137,13 @@ TEST(Auto, SumsOfBytes) {
   EXPECT_EQ(chooseAutomatically(product(f8), large).front().options.mma, "F32_64x256x32_F8");
 }
 
-/// Workgroups walk tiles where each has several, not very many, and a compute unit has room for one of them.
+/// Workgroups walk tiles that were measured to gain by it, where each has several and not very many.
 TEST(Auto, WalksTiles) {
   for (auto [m, n, k, workgroups] : {std::tuple(4096, 4096, 4096, 132),
                                      {8192, 8192, 8192, 132},
                                      {2048, 2048, 2048, 0},
                                      {8192, 28672, 4096, 0},
+                                     {4095, 4097, 4099, 0},
                                      {16, 4096, 4096, 0}})
     EXPECT_EQ(chooseAutomatically(product(), options(m, n, k)).front().options.persistent, workgroups) << m << " " << n;
   // The same tiles without it are what comes next, for kernels that have no registers left for it.
