@@ -157,6 +157,8 @@ void MachineLowering::endTile() {
 
 LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   Location loc = kernel.getLoc();
+  if (workgroups < 1)
+    return report(loc, DiagId::InvalidIr) << "`persistent` is " << workgroups << ", expected at least 1";
   if (kernel.getCluster())
     return report(loc, DiagId::NotSupportedHere).hint("leave `cluster` or `persistent` out")
            << "workgroups of a cluster that walk several tiles";

@@ -97,6 +97,15 @@ TEST(Persistent, OnOtherTargets) {
     }
 }
 
+TEST(Persistent, TheProgramSaysSo) {
+  Product p = several(64, 64, 128, 1);
+  CompileOptions options = optionsOf(p);
+  options.keep = {Artefact::wave};
+  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::ptx);
+  ASSERT_TRUE(code) << format(code.diagnostics);
+  EXPECT_NE(code.result->artefacts.front().second.find("persistent = 1 : i64"), std::string::npos);
+}
+
 TEST(Persistent, NotInClusters) {
   Product p = several(64, 64, 2048, 2);
   p.cluster = 2;
