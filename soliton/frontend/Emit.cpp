@@ -355,7 +355,7 @@ private:
     return wave::ReadOp::create(builder, location(op), resultType(op), parameters[op.memory], operands(op),
                                 attrs.symbols, attrs.elementsPerThread, attrs.indices, /*starts=*/nullptr, attrs.bounds,
                                 /*guards=*/nullptr, tags(op), /*origin=*/nullptr, /*buffer=*/nullptr,
-                                /*matrix_load=*/nullptr);
+                                /*matrixLoad=*/nullptr);
   }
 
   void emitWrite(const OpRecord &op) {

@@ -165,7 +165,7 @@ private:
     for (auto it = places.lower_bound({node.id, 0}); it != places.end() && placeIn(*it).before == node.id; ++it)
       visit(*it);
   }
-  static const WaitPlace &placeIn(const WaitPlace &place) { return place; }
+  static WaitPlace placeIn(const WaitPlace &place) { return place; }
   static const WaitPlace &placeIn(const std::pair<const WaitPlace, int> &wait) { return wait.first; }
 
   void visit(const Sequence &sequence, Issues &issues, Walk &walk) {

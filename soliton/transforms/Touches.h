@@ -17,8 +17,9 @@ namespace soliton {
 /// The shared tile that an instruction reads, writes or copies to; null if there is none.
 wave::AllocateOp sharedTileOf(Operation *op);
 
-/// The rows (places along the first dimension that has several, of a tile in panels those of each panel) of that tile that any lane of
-/// any wave touches; nothing where the instruction's indices do not tell, or the tile has no address map yet.
+/// The rows (places along the first dimension that has several, of a tile in panels those of each panel) of that tile
+/// that any lane of any wave touches; nothing where the instruction's indices do not tell, or the tile has no address
+/// map yet.
 std::optional<llvm::BitVector> rowsOf(Operation *op, wave::AllocateOp tile);
 
 /// The counter that an instruction ticks; nothing for one that touches no memory.

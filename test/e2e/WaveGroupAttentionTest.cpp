@@ -252,9 +252,8 @@ TEST(WaveGroupAttention, ProductsThatShareAFactor) {
   for (const auto &[name, value] : std::exchange(options.subs, {}))
     (sizes.contains(std::string(name.symbolName())) ? options.subs : options.defaults).emplace_back(name, value);
   auto kernel = gated.entry->build(*gated.variant);
-  CompileAttempt compiled = compileByChoice(kernel, options, [&](const CompileOptions &each) {
-    return compileImage(kernel, each, rt::ImageKind::emulator);
-  });
+  CompileAttempt compiled = compileByChoice(
+      kernel, options, [&](const CompileOptions &each) { return compileImage(kernel, each, rt::ImageKind::emulator); });
   ASSERT_TRUE(compiled) << format(compiled.diagnostics);
   checkOnEmulator(gated, *compiled.result, sizes);
 }
