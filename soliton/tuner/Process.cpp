@@ -7,9 +7,13 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <functional>
+#include <future>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
 
 namespace soliton::tune {
@@ -64,6 +68,30 @@ std::vector<char *> pointersTo(std::vector<std::string> &words) {
   return list;
 }
 
+/// What fork returns, and errno. PR_SET_PDEATHSIG kills a process when the *thread* that forked it ends, though its
+/// program goes on (prctl(2)), in the middle of whatever it was asked by others. So each is forked by a thread of its
+/// own, which stays until it has ended.
+std::pair<pid_t, int> forkFromOwnThread(const std::function<void()> &child) {
+  std::promise<std::pair<pid_t, int>> forked;
+  std::future<std::pair<pid_t, int>> answer = forked.get_future();
+  auto keep = [&child, forked = std::move(forked)]() mutable {
+    pid_t process = fork();
+    if (process == 0)
+      child();
+    forked.set_value({process, errno});
+    // From here on nothing of the caller's is there any more. It takes the status; this only waits for it.
+    siginfo_t ended = {};
+    while (process > 0 && waitid(P_PID, static_cast<id_t>(process), &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR) {
+    }
+  };
+  try {
+    std::thread(std::move(keep)).detach();
+  } catch (const std::system_error &error) {
+    return {-1, error.code().value()};
+  }
+  return answer.get();
+}
+
 } // namespace
 
 Process Process::start(std::vector<std::string> command, const ProcessOptions &options) {
@@ -78,16 +106,16 @@ Process Process::start(std::vector<std::string> command, const ProcessOptions &o
   std::vector<std::string> environment = variablesWith(options.environment);
   std::vector<char *> arguments = pointersTo(command), variables = pointersTo(environment);
   Process made;
-  made.process = fork();
-  if (made.process == 0)
-    become(arguments, variables, in[0], out[1], options.bytes);
+  auto [process, reason] = forkFromOwnThread([&] { become(arguments, variables, in[0], out[1], options.bytes); });
   close(in[0]);
   close(out[1]);
-  if (made.process < 0) {
+  if (process < 0) {
     close(in[1]);
     close(out[0]);
+    errno = reason;
     throw cannotStart();
   }
+  made.process = process;
   fcntl(out[0], F_SETFL, O_NONBLOCK);
   made.in = in[1];
   made.out = out[0];

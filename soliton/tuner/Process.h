@@ -4,7 +4,8 @@
 //   worker.write("request\n");
 //   std::string how = worker.end();          // `ended by signal 9 (Killed)`
 //
-// It ends with us, however we end, and takes along whom it started.
+// It ends with this program, however that ends, and not with the thread that started it; it takes along whom it
+// started.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -7,8 +7,12 @@
 #include "gtest/gtest.h"
 
 #include <chrono>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <set>
+#include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
@@ -260,6 +264,49 @@ TEST(Workers, WhoIsKilledIsAskedOnceMore) {
   EXPECT_EQ(answers[1].text, "answer to b");
   EXPECT_NE(answers[2].fault.find("signal 9"), std::string::npos);
   EXPECT_EQ(answers[3].text, "answer to d");
+}
+
+/// Who compiles ahead does so in a thread of its own. Its end must not kill workers that already have the next request:
+/// that would be refused for it.
+TEST(Workers, TheyStayWhenTheThreadThatStartedThemEnds) {
+  Workers workers = shell("while read line; do echo \"answer to $line\"; done", 2);
+  std::vector<std::string> requests = {"a", "b"};
+  std::thread([&] { workers.run(requests); }).join();
+  std::this_thread::sleep_for(std::chrono::milliseconds(100)); // such a kill comes a moment later
+  for (const Answer &answer : workers.run(requests))
+    EXPECT_EQ(answer.fault, "");
+  EXPECT_EQ(workers.started(), 2);
+}
+
+/// `Z` is one that nobody has asked how it ended; "" that there is none.
+std::string stateOf(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string line((std::istreambuf_iterator<char>(file)), {});
+  size_t end = line.rfind(')');
+  return end == std::string::npos ? "" : line.substr(end + 2, 1);
+}
+
+TEST(Process, EndsWithItsProgramThoughThatIsKilled) {
+  int told[2];
+  ASSERT_EQ(pipe(told), 0);
+  pid_t program = fork();
+  if (program == 0) {
+    Process hangs = Process::start({"/bin/sh", "-c", "echo $$; sleep 100"});
+    char digits[16] = {};
+    while (read(hangs.output(), digits, sizeof digits - 1) <= 0)
+      usleep(1000);
+    pid_t process = std::atoi(digits);
+    [[maybe_unused]] ssize_t written = write(told[1], &process, sizeof process);
+    raise(SIGKILL);
+  }
+  pid_t process = 0;
+  ASSERT_EQ(read(told[0], &process, sizeof process), static_cast<ssize_t>(sizeof process));
+  waitpid(program, nullptr, 0);
+  for (int tries = 0; tries < 500 && stateOf(process) != "" && stateOf(process) != "Z"; ++tries)
+    usleep(10'000);
+  EXPECT_TRUE(stateOf(process) == "" || stateOf(process) == "Z") << stateOf(process);
+  close(told[0]);
+  close(told[1]);
 }
 
 TEST(Workers, AProgramThatIsNotThereIsAFault) {
