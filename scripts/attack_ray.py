@@ -4,7 +4,8 @@
     scripts/attack_ray.py --build build [--json]        make test-ray
 
 Ray is installed from PyPI into build/ray-venv, once. What must hold: a cluster decides what one process decides, with nodes
-that come and go too; a device measures kernels that a node without one has compiled; who misbehaves costs its candidate;
+that come and go too; a device measures kernels that a node without one has compiled, though builders are lost; who misbehaves
+costs its candidate;
 Ray costs at most 5 ms a candidate, and the coordinator takes at least 1,000 answers a second of 64 simulated workers. Says
 `ok: NAME` or `FAILED: NAME` about each. Exits 77 with the reason where Ray cannot be installed.
 """
@@ -32,6 +33,16 @@ ECHO = """
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
+    print(json.dumps({"build": "x"} if asked["stage"] == "hello" else {"hash": asked["candidate"]}), flush=True)
+"""
+# The same, but the first who are to build kill the actor that holds them.
+KILLER = """
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked["stage"] == "build" and len(os.listdir(sys.argv[1])) < 3:
+        os.mkdir(f"{sys.argv[1]}/{os.getpid()}")
+        os.kill(os.getppid(), 9)
     print(json.dumps({"build": "x"} if asked["stage"] == "hello" else {"hash": asked["candidate"]}), flush=True)
 """
 
@@ -148,8 +159,9 @@ class Attack:
             builder, device = Worker.remote(command, 60, 0), Worker.remote(command, 60, 0)
             candidate = "soliton-candidate 1\nschedule = prefetch\n"
             ask = {"candidate": candidate, "stage": "build", "other": ""}
-            reference = builder.build.remote(json.dumps(ask))
+            count, reference = builder.build.options(num_returns=2).remote(json.dumps(ask))
             names = set(ray.get(reference))
+            assert ray.get(count) == len(names)
             assert len(names) >= 3, f"expected the kernel at three sizes at least, found {names}"
             text, fault = ray.get(device.ask.remote(json.dumps({**ask, "stage": "device"}), reference))
             assert not fault and json.loads(text)["result"]["measured_us"] > 0, (text, fault)
@@ -162,19 +174,38 @@ class Attack:
         finally:
             ray.shutdown()
 
+    def through_ray(self, program: str, *arguments: str, device: str = "") -> subprocess.Popen:
+        """A coordinator that is ready, whose workers are a program of Python."""
+        first = {"command": [sys.executable, "-u", "-c", program, *arguments], "device": device, "seconds": 60, "bytes": 0, "build": "x"}
+        command = [sys.executable, str(ROOT / "python" / "soliton" / "tuner_ray.py"), "auto"]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment())
+        process.stdin.write(json.dumps(first) + "\n")
+        process.stdin.flush()
+        said = process.stdout.readline()
+        assert "ready" in said, said
+        return process
+
+    def builders(self) -> None:
+        """What a device waits for is the result of an actor that is lost: not the device is."""
+        lost = self.folder / "lost"
+        lost.mkdir()
+        process = self.through_ray(KILLER, str(lost), device="emulator")
+        process.stdin.write(json.dumps({"id": 7, "request": {"candidate": "c", "stage": "device", "other": ""}}) + "\n")
+        process.stdin.flush()
+        said = json.loads(process.stdout.readline())
+        process.stdin.close()
+        process.wait(30)
+        self.figures["builders_lost"] = len(list(lost.iterdir()))
+        assert said == {"id": 7, "text": json.dumps({"hash": "c"})}, said
+        assert self.figures["builders_lost"] == 3
+
     def overhead(self) -> None:
         """A worker that answers at once, asked through Ray one request after the other, and directly.
 
         The least of some rounds is Ray's own: what a busy machine adds to the others is not. The mean is printed beside it.
         """
-        first = {"command": [sys.executable, "-u", "-c", ECHO], "device": "", "seconds": 60, "bytes": 0, "build": "x"}
-        source = ROOT / "python" / "soliton" / "tuner_ray.py"
-        through = subprocess.Popen([sys.executable, str(source), "auto"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment())
-        through.stdin.write(json.dumps(first) + "\n")
-        through.stdin.flush()
-        said = through.stdout.readline()
-        assert "ready" in said, said
-        directly = subprocess.Popen(first["command"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        through = self.through_ray(ECHO)
+        directly = subprocess.Popen([sys.executable, "-u", "-c", ECHO], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         request = {"candidate": "c", "stage": "model", "other": ""}
 
         def seconds(process: subprocess.Popen, asked: dict, count: int) -> float:
@@ -222,7 +253,7 @@ class Simulated:
         class RayError(Exception):
             pass
 
-        class RayActorError(RayError):
+        class RayTaskError(RayError):
             pass
 
     def __init__(self, workers: int) -> None:
@@ -254,6 +285,7 @@ def attack(build: Path, as_json: bool) -> int:
         tried = Attack(str(build / "bin" / "soliton"), Path(folder))
         tried.check("the coordinator takes 1,000 answers a second of 64 workers", tried.throughput)
         tried.check("kernels come through the object store, faults cost one candidate", tried.kernels)
+        tried.check("a builder that is lost is no loss of the device", tried.builders)
         tried.check("Ray costs at most 5 ms a candidate", tried.overhead)
         tried.check("a cluster decides what one process decides", tried.same_answer)
         tried.check("nodes that are lost and join change nothing", tried.losses)

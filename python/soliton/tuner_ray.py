@@ -9,7 +9,8 @@
 Ray places and moves things; nothing of that is done here. An actor of one CPU holds one worker process, an actor of one GPU
 (of one unit of the resource `emulator` for emulators) another: that is the lease. What a candidate does to its process is
 the candidate's fault; what happens to an actor or its node is nobody's, and the request goes to another one. Kernels are
-built on CPU nodes and go to devices through the object store, by the hash that is their name in the compiler's cache.
+built on CPU nodes and go to devices through the object store, by the hash that is their name in the compiler's cache. A
+kernel that is lost with its builder is no loss of the device that waits for it.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ import json
 import logging
 import os
 import sys
-from typing import Any
+from typing import Any, Callable
 
 # Requests whose actor was lost go elsewhere, this often.
 TRIES = 8
-# What an argument came to that was on a node that is gone.
-LOST = "lost in the object store"
+# What no program does to itself: the system did, or somebody.
+KILLED = "ended by signal 9 "
 # Between two looks at which nodes there are.
 LOOK_SECONDS = 0.5
 # Without a worker for so long there is no cluster to speak of.
@@ -82,6 +83,10 @@ class Worker:
                 with open(path + ".new", "wb") as file:
                     file.write(bytes)
                 os.rename(path + ".new", path)
+        answer, fault = self.asked(line)
+        return self.asked(line) if fault.startswith(KILLED) else (answer, fault)
+
+    def asked(self, line: str) -> tuple[str, str]:
         try:
             if self.process is None:
                 self.start()
@@ -124,8 +129,11 @@ class Worker:
         found = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder.name) for name in names]
         return [os.path.relpath(path, self.folder.name) for path in found if path.endswith(".kernel")]
 
-    def build(self, line: str) -> dict:
-        """Compiles what a device will need; files of the cache by name. Nothing where that fails: the device will say why."""
+    def build(self, line: str) -> tuple[int, dict]:
+        """Compiles what a device will need: how many files of the cache, and these by name. None where that fails: the device will say why.
+
+        The number is for who waits: it says that this actor has not been lost, and the files need not be fetched for that.
+        """
         self.ask(line)
         files = {}
         for name in self.kept():
@@ -133,7 +141,15 @@ class Worker:
             with open(path, "rb") as file:
                 files[name] = file.read()
             os.remove(path)
-        return files
+        return len(files), files
+
+
+class Job:
+    """A request that goes from actor to actor until one of them answers it, or too many were lost with it."""
+
+    def __init__(self, ask: Callable[[Any], Any]) -> None:
+        self.ask, self.tries = ask, 0
+        self.done: asyncio.Future = asyncio.get_running_loop().create_future()
 
 
 class Cluster:
@@ -188,9 +204,13 @@ class Cluster:
             while True:
                 job = await self.jobs[kind].get()
                 try:
-                    await job(actor)
-                except self.ray.exceptions.RayActorError:
-                    self.jobs[kind].put_nowait(job)
+                    job.done.set_result(await job.ask(actor))
+                except self.ray.exceptions.RayTaskError as error:
+                    # It came from within the actor, which so is there: something that it was given is lost, or its node has no
+                    # room. That something may itself be the result of a lost actor, so this is asked before the other.
+                    self.again(kind, job, error)
+                except self.ray.exceptions.RayError as error:
+                    self.again(kind, job, error)
                     return
         except self.ray.exceptions.RayError:
             return
@@ -217,55 +237,55 @@ class Cluster:
             await asyncio.sleep(PATIENCE_SECONDS)  # it keeps its lease, and is not asked
         return fits
 
+    def again(self, kind: str, job: Job, error: Exception) -> None:
+        job.tries += 1
+        if job.tries < TRIES:
+            self.jobs[kind].put_nowait(job)
+        else:
+            job.done.set_exception(error)
+
     # ---- Requests ----------------------------------------------------------------------------------------------------
 
     async def answer(self, request: dict) -> dict:
         """What becomes of a request, whoever is lost on the way."""
-        line = json.dumps(request)
-        if request["stage"] not in ("device", "duel"):
-            text, fault = await self.run("cpu", lambda actor: actor.ask.remote(line))
-        else:
-            sides = [request["candidate"]] + ([request["other"]] if request["other"] else [])
-            kernels = [await self.kernels_of(side) for side in sides]
-            text, fault = await self.run("device", lambda actor: actor.ask.remote(line, *kernels))
-            if fault == LOST:  # kernels went with their node: the device compiles them itself
-                text, fault = await self.run("device", lambda actor: actor.ask.remote(line))
+        line, is_measured = json.dumps(request), request["stage"] in ("device", "duel")
+        kind, sides = ("device", [request["candidate"], request["other"]]) if is_measured else ("cpu", [])
+        kernels = [files for side in sides if side and (files := await self.kernels_of(side))]
+
+        async def ask(actor) -> tuple[str, str]:
+            try:
+                return await actor.ask.remote(line, *kernels)
+            except self.ray.exceptions.RayTaskError:
+                kernels.clear()  # they went with their node: the device compiles for itself
+                raise
+
+        try:
+            text, fault = await self.run(kind, ask)
+        except self.ray.exceptions.RayError as error:
+            fault = f"{TRIES} workers were lost with it, the last by {type(error).__name__}"
         return {"text": text} if not fault else {"fault": fault}
 
     async def kernels_of(self, candidate: str):
-        """Built once, by a node with a CPU to spare; the reference travels, the bytes go from node to node."""
+        """Built once, by a node with a CPU to spare; the reference travels, the bytes go from node to node. None if nobody could."""
         key = hashlib.sha256(candidate.encode()).hexdigest()
         if key not in self.built:
             line = json.dumps({"candidate": candidate, "stage": "build", "other": ""})
-            done = asyncio.get_running_loop().create_future()
 
-            async def job(actor) -> None:
-                reference = actor.build.remote(line)
-                await asyncio.to_thread(self.ray.wait, [reference], fetch_local=False)
-                done.set_result(reference)
+            async def ask(actor):
+                count, files = actor.build.options(num_returns=2).remote(line)
+                return files if await count else None
 
-            self.jobs["cpu"].put_nowait(job)
-            self.built[key] = done
-        return await asyncio.shield(self.built[key])
+            self.built[key] = asyncio.ensure_future(self.run("cpu", ask))
+        try:
+            return await asyncio.shield(self.built[key])
+        except self.ray.exceptions.RayError:
+            return None
 
-    async def run(self, kind: str, ask) -> tuple[str, str]:
-        done = asyncio.get_running_loop().create_future()
-        tries = 0
-
-        async def job(actor) -> None:
-            nonlocal tries
-            tries += 1
-            try:
-                done.set_result(await ask(actor))
-            except self.ray.exceptions.RayActorError:
-                if tries < TRIES:
-                    raise
-                done.set_result(("", f"{tries} workers were lost with it, and their nodes"))
-            except self.ray.exceptions.RayError:
-                done.set_result(("", LOST))
-
+    async def run(self, kind: str, ask: Callable[[Any], Any]):
+        """What the first actor says that is not lost; the last loss where too many are."""
+        job = Job(ask)
         self.jobs[kind].put_nowait(job)
-        return await done
+        return await job.done
 
 
 def own_output():
