@@ -3,8 +3,9 @@
 //   space = Space().choice("BLOCK_M", ["64", "128"]).where("BLOCK_M <= 64", function)
 //   tune(space, {"BLOCK_M": "64"}, {"strategy": "evolution", "budget": 20, …}, judge, progress)
 //
-// `judge(candidates, stage, other)` gives a line of JSON for each candidate (soliton/tuner/Result.h); a candidate is
-// its text (soliton/tuner/Candidate.h). What is asked, in which order, and what is known already is C++'s matter.
+// `judge(candidates, stage, other, found)` tells `found(number, line)` of a line of JSON for each candidate
+// (soliton/tuner/Result.h); a candidate is its text (soliton/tuner/Candidate.h). What is asked, in which order, and
+// what is known already is C++'s matter.
 //
 //===----------------------------------------------------------------------===//
 #include "Tuner.h"
@@ -69,21 +70,22 @@ nb::dict dictOf(const tune::Trial &trial) {
   return dict;
 }
 
+/// Python tells of each answer as it comes, so that it is kept whatever happens next.
 tune::Judges judgesOf(nb::callable judge) {
   return [judge](const std::vector<tune::Candidate> &candidates, const tune::Question &question) {
     std::vector<std::string> texts;
     for (const tune::Candidate &candidate : candidates)
       texts.push_back(candidate.text());
-    nb::object other = question.other ? nb::cast(question.other->text()) : nb::none();
-    auto lines = nb::cast<std::vector<std::string>>(judge(texts, std::string(nameOf(question.stage)), other));
-    std::vector<tune::Result> results;
-    for (size_t i = 0; i < candidates.size(); ++i) {
-      std::optional<tune::Result> result =
-          i < lines.size() ? tune::resultFromJson(lines[i]) : std::optional<tune::Result>();
-      results.push_back(result ? *result : tune::Result::refused("worker", "it was answered by no result"));
+    std::vector<tune::Result> results(candidates.size(),
+                                      tune::Result::refused("worker", "it was answered by no result"));
+    nb::object found = nb::cpp_function([&](size_t i, const std::string &line) {
+      if (std::optional<tune::Result> result = tune::resultFromJson(line))
+        results.at(i) = *result;
       if (question.found)
-        question.found(i, results.back());
-    }
+        question.found(i, results.at(i));
+    });
+    nb::object other = question.other ? nb::cast(question.other->text()) : nb::none();
+    judge(texts, std::string(nameOf(question.stage)), other, found);
     return results;
   };
 }

@@ -87,13 +87,10 @@ class Subject:
 
     # ---- Judging ----
 
-    def prepared(self, choices: dict, schedule: str):
-        """A function that judges the candidate by verifier, model and code; it may run in any thread."""
-        trace, request = self._request(self.options_for(choices, schedule))
-        return lambda: _native.judge_kernel(trace.kernel, request, self.place, self._launch_sizes())
-
     def model(self, choices: dict, schedule: str) -> str:
-        return self.prepared(choices, schedule)()
+        """What verifier, model and code say."""
+        trace, request = self._request(self.options_for(choices, schedule))
+        return _native.judge_kernel(trace.kernel, request, self.place, self._launch_sizes())
 
     def small_sizes(self, choices: dict, more: int) -> dict:
         """Sizes at which the emulator is quick."""

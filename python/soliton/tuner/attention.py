@@ -20,9 +20,11 @@ from .._errors import CompileError
 from .._options import SchedulingType, WaveCompileOptions, default_target
 from . import traces
 from ._compiling import median
+from ._workers import Here, Workers
 from .logger import TuningLogger
 from .loops import Loop
 from .schedules import ScheduleOptimizer
+from .search import is_gpu
 
 
 @dataclass
@@ -61,12 +63,39 @@ class AttentionConfig:
         return kernel, options, {symbol: sizes[str(symbol)] for symbol in dynamic}
 
 
-class _Meter:
-    """The latency of a schedule, in seconds: `measure_fn` of the optimizer."""
+class _Refused(Exception):
+    """By the compiler, a driver, or the end of a worker."""
 
-    def __init__(self, config: AttentionConfig, loop: Loop, device: str, logger: TuningLogger):
+
+class _Meter:
+    """The latency of a schedule, in seconds: `measure_fn` of the optimizer. Schedules are judged in a process that may die."""
+
+    def __init__(self, config: AttentionConfig, loop: Loop, device: str, logger: TuningLogger, seconds: float):
         self.config, self.loop, self.device, self.logger = config, loop, device, logger
         self.best, self.best_file, self.spilled = math.inf, "", -1
+        self.worker = Workers(self._answer, 1, seconds)
+        # No copy of this process may use a GPU.
+        self.at_device: Here | Workers = Here(self._answer) if is_gpu(device) else self.worker
+
+    def __enter__(self) -> _Meter:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.worker.__exit__()
+
+    def _answer(self, request: list) -> dict:
+        what, *arguments = request
+        try:
+            return {"said": getattr(self.loop.subject, what)(*arguments)}
+        except CompileError as failure:
+            return {"refused": failure.diagnostics[0].message}
+
+    @staticmethod
+    def _ask(where: Here | Workers, what: str, *arguments):
+        (reply,) = where.run([[what, *arguments]])
+        if why := reply.fault or reply.value.get("refused", ""):
+            raise _Refused(why)
+        return reply.value["said"]
 
     def __call__(self, schedule: dict) -> float:
         modelled = self.loop.modelled(schedule)
@@ -75,8 +104,8 @@ class _Meter:
             return modelled
         try:
             latency, launches, samples = self._judged(schedule)
-        except CompileError as failure:
-            return self._refused(schedule, failure.diagnostics[0].message)
+        except _Refused as refusal:
+            return self._refused(schedule, str(refusal))
         if latency < self.best:
             self.best, self.best_file = latency, self.loop.file(schedule)
             self._trace(samples, launches)
@@ -88,9 +117,9 @@ class _Meter:
 
     def _judged(self, schedule: dict):
         """(seconds, launches of a sample, samples); infinity where a filter refuses it."""
-        subject, file = self.loop.subject, self.loop.file(schedule)
-        result = json.loads(subject.model({}, file))
-        why = self._refusal(result) or subject.answer({}, file, self.device or "emulator")[0]
+        file = self.loop.file(schedule)
+        result = json.loads(self._ask(self.worker, "model", {}, file))
+        why = self._refusal(result) or self._ask(self.at_device, "answer", {}, file, self.device or "emulator")[0]
         if why:
             return self._refused(schedule, why), 1, []
         if not self.device:
@@ -104,7 +133,7 @@ class _Meter:
         return median(samples), launches, samples
 
     def _measured(self, file: str) -> tuple[list[float], int]:
-        return self.loop.subject.measured({}, file, self.device, self.config.num_warmup, self.config.num_iterations)
+        return self._ask(self.at_device, "measured", {}, file, self.device, self.config.num_warmup, self.config.num_iterations)
 
     def _refusal(self, result: dict) -> str:
         """What a filter says. Registers that are spilled cost time, which a device measures and the model does not know: there a
@@ -140,22 +169,24 @@ def tune_attention(
     verbose: bool = False,
     target: str = "",
     device: str | None = None,
+    timeout: float = 60,
 ) -> tuple[dict, float]:
     """The best schedule that was found, and its latency in seconds.
 
-    `device` is where it is measured: `cuda`, `hip`, `emulator`, or empty for the model; None: the GPU of this target, if there is one.
+    `device` is where it is measured: `cuda`, `hip`, `emulator`, or empty for the model; None: the GPU of this target, if there is one. A
+    schedule that ends the process in which it is judged, or takes longer than `timeout` seconds, has the latency infinity.
     """
     kernel, options, sizes = config.kernel(target)
     device = _device_for(options.target, device)
     loop = Loop(kernel, options, sizes)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
     logger = TuningLogger(output_dir, times, verbose)
-    meter = _Meter(config, loop, device, logger)
-    # The first measurement is the optimizer's own, of the schedule that the loop has now.
-    first = _Once(meter, lambda latency: logger.log_initial(loop, latency))
-    bound = 0.0 if device else loop.bound
-    optimizer = ScheduleOptimizer(loop.validator(), first, tuning_logger=logger, random_seed=config.random_seed, bound=bound)
-    result = optimizer.optimize(max_iterations, max_no_improvement, verbose=False)
+    with _Meter(config, loop, device, logger, timeout) as meter:
+        # The first measurement is the optimizer's own, of the schedule that the loop has now.
+        first = _Once(meter, lambda latency: logger.log_initial(loop, latency))
+        bound = 0.0 if device else loop.bound
+        optimizer = ScheduleOptimizer(loop.validator(), first, tuning_logger=logger, random_seed=config.random_seed, bound=bound)
+        result = optimizer.optimize(max_iterations, max_no_improvement, verbose=False)
     about = {**dataclasses.asdict(config), "enable_scheduling": config.enable_scheduling.name, "mfma_variant": str(config.mfma_variant)}
     logger.finish(result, target=options.target, device=device or "none", bound_seconds=loop.bound, config=about)
     (logger.folder / "best.schedule").write_text(loop.file(result.schedule))

@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import math
 import os
@@ -20,6 +19,7 @@ from .._errors import CompileError, error
 from .._fingerprint import fingerprint
 from .._options import ALGORITHMS
 from ._compiling import Subject, median
+from ._workers import Here, Reply, Workers
 from .spaces import Space
 
 SAMPLES, WARMUPS = 21, 5
@@ -131,35 +131,37 @@ class _Line:
 
 
 class _Judges:
-    """Answers what C++ asks about candidates."""
+    """Answers what C++ asks about candidates, in processes that may die. What a GPU is asked, this one asks it: no copy may."""
 
-    def __init__(self, subject: Subject, device: str, workers: int):
-        self.subject, self.device, self.workers = subject, device, workers
+    def __init__(self, subject: Subject, device: str, workers: int, seconds: float):
+        self.subject, self.device = subject, device
+        self.compiling: Here | Workers = Workers(self._answer, workers, seconds) if workers > 0 else Here(self._answer)
+        # A device is asked by one process, one candidate at a time.
+        self.measuring: Here | Workers = Here(self._answer) if workers == 0 or is_gpu(device) else Workers(self._answer, 1, seconds)
 
-    def __call__(self, texts: list[str], stage: str, other: str | None) -> list[str]:
-        candidates = [_native.parse_candidate(text) for text in texts]
-        if stage == "model":
-            return self._modelled(candidates)
-        return [self._guarded(stage, lambda each=each: self._asked(each, stage, other)) for each in candidates]
+    def __enter__(self) -> _Judges:
+        return self
 
-    @staticmethod
-    def _guarded(stage: str, ask) -> str:
+    def __exit__(self, *_) -> None:
+        self.compiling.__exit__()
+        self.measuring.__exit__()
+
+    def __call__(self, texts: list[str], stage: str, other: str | None, found) -> None:
+        """`found` is told of the line of each candidate as it comes."""
+
+        def take(number: int, reply: Reply) -> None:
+            found(number, _native.result_json("worker", reply.fault, 0.0, 0.0, 0.0) if reply.fault else reply.value)
+
+        requests = [{"candidate": text, "stage": stage, "other": other} for text in texts]
+        (self.compiling if stage in ("model", "answer") else self.measuring).run(requests, take)
+
+    def _answer(self, request: dict) -> str:
         """What the compiler or a driver refuses is a result like others, and says why."""
+        candidate, stage = _native.parse_candidate(request["candidate"]), request["stage"]
         try:
-            return ask()
+            return self.subject.model(*candidate) if stage == "model" else self._asked(candidate, stage, request["other"])
         except CompileError as failure:
             return _native.result_json({"model": "verifier", "duel": "device"}.get(stage, stage), str(failure).strip(), 0.0, 0.0, 0.0)
-
-    def _modelled(self, candidates) -> list[str]:
-        with concurrent.futures.ThreadPoolExecutor(max(self.workers, 1)) as pool:
-            # Kernels are traced one after the other; compiling leaves the interpreter to others.
-            ready = []
-            for choices, schedule in candidates:
-                try:
-                    ready.append(pool.submit(self._guarded, "model", self.subject.prepared(choices, schedule)))
-                except CompileError as failure:
-                    ready.append(pool.submit(str, _native.result_json("verifier", str(failure).strip(), 0.0, 0.0, 0.0)))
-            return [each.result() for each in ready]
 
     def _asked(self, candidate: tuple[dict, str], stage: str, other: str | None) -> str:
         choices, schedule = candidate
@@ -181,6 +183,10 @@ class _Judges:
             for (choices, schedule), samples in ((candidate, own), (other, others)):
                 samples += self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES // 3)[0]
         return _native.result_json("", "", median(own) * 1e6, _spread(own), median(others) * 1e6)
+
+
+def is_gpu(device: str) -> bool:
+    return device.startswith(("cuda", "hip"))
 
 
 def _spread(seconds: list[float]) -> float:
@@ -237,12 +243,14 @@ def tune(
     device: str = "",
     database=None,
     progress: bool | None = None,
+    timeout: float = 60,
 ) -> Tuned:
     """Searches a space for a kernel under `@tkw.wave(…)`, or one that `wave_compile` made.
 
     Without a device times are those of the compiler's model. Then `moves` schedules of the longest loop of the best are tried by the
     model alone, and the best of those compiled and checked like any candidate. `sizes` binds what only the launch knows.
-    Results stay in the database of `soliton tune` (`database=""`: nowhere), and the same call finds them again.
+    Results stay in the database of `soliton tune` (`database=""`: nowhere), and the same call finds them again. Candidates are judged
+    by so many `workers`, processes that have `timeout` seconds for each (0: by this one); what ends such a process is refused by `worker`.
     """
     if strategy not in _native.strategies():
         raise error("schedule-argument", f"found the strategy `{strategy}`, expected one of {', '.join(_native.strategies())}")
@@ -251,17 +259,18 @@ def tune(
     settings = json.dumps({**how, "space": space._native.text, "moves": moves, "start": _start(space, subject)}, sort_keys=True)
     tuning = _native.Tuning(path, _about(subject, device), settings)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
-    judges, line = _Judges(subject, device, workers), _Line(f"{subject.kernel._name} for {subject.options.target}", how["budget"], times, progress)
+    line = _Line(f"{subject.kernel._name} for {subject.options.target}", how["budget"], times, progress)
     see = lambda found: line.see(Trial._of(found))  # noqa: E731
-    found = tuning.search(space._native, _start(space, subject), how, judges, see)
-    trials, best, moved = found["trials"], found["best"], {}
-    if best is not None and moves > 0:
-        choices = trials[best]["choices"]
-        moved = subject.loop(choices).moves(strategy, seed, moves, generation)
-        line.budget += len(moved["files"])
-        later = tuning.search_all([_native.candidate_text(choices, file) for file in moved["files"]], how, judges, see)
-        best = best if later["best"] is None else len(trials) + later["best"]
-        trials = trials + later["trials"]
+    with _Judges(subject, device, workers, timeout) as judges:
+        found = tuning.search(space._native, _start(space, subject), how, judges, see)
+        trials, best, moved = found["trials"], found["best"], {}
+        if best is not None and moves > 0:
+            choices = trials[best]["choices"]
+            moved = subject.loop(choices).moves(strategy, seed, moves, generation)
+            line.budget += len(moved["files"])
+            later = tuning.search_all([_native.candidate_text(choices, file) for file in moved["files"]], how, judges, see)
+            best = best if later["best"] is None else len(trials) + later["best"]
+            trials = trials + later["trials"]
     tuning.end(found["ended"])
     line.end()
     every = [Trial._of(each) for each in trials]
