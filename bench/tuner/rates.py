@@ -39,11 +39,11 @@ class Usage:
     last: float = 0.0
 
     def look(self, parent: int) -> None:
-        try:
-            children = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
+        try:  # each is a child of the thread that forked it
+            lists = [path.read_text() for path in Path(f"/proc/{parent}/task").glob("*/children")]
         except OSError:
             return
-        for child in map(int, children):
+        for child in (int(word) for text in lists for word in text.split()):
             try:
                 ran, waited, _ = map(int, Path(f"/proc/{child}/schedstat").read_text().split())
             except (OSError, ValueError):
