@@ -295,7 +295,7 @@ TEST(Process, EndsWithItsProgramThoughThatIsKilled) {
     char digits[16] = {};
     while (read(hangs.output(), digits, sizeof digits - 1) <= 0)
       usleep(1000);
-    pid_t process = std::atoi(digits);
+    pid_t process = static_cast<pid_t>(std::strtol(digits, nullptr, 10));
     [[maybe_unused]] ssize_t written = write(told[1], &process, sizeof process);
     raise(SIGKILL);
   }
