@@ -106,6 +106,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.shortSums = nb::cast<bool>(value);
   else if (name == "persistent")
     options.persistent = nb::cast<int64_t>(value);
+  else if (name == "service_waves")
+    options.serviceWaves = nb::cast<int64_t>(value);
   else if (name == "raster")
     options.raster = nb::cast<int64_t>(value);
   else if (name == "cluster")

@@ -78,6 +78,7 @@ FailureOr<Geometry> Geometry::of(KernelOp kernel) {
   Geometry geometry;
   geometry.bindings = *bindings;
   geometry.chip = target;
+  geometry.copyingWaves = static_cast<int64_t>(kernel.getServiceWaves().value_or(0));
   geometry.indexSymbols = std::make_shared<IndexSymbols>(kernel);
   try {
     geometry.read(attribute);

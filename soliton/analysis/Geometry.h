@@ -72,6 +72,9 @@ public:
   /// Waves of a workgroup along each workgroup dimension.
   const std::array<int64_t, 3> &waves() const { return waveGrid; }
   int64_t waveCount() const { return waveGrid[0] * waveGrid[1] * waveGrid[2]; }
+  /// Waves beside those that compute; one of them has boxes copied.
+  int64_t serviceWaves() const { return copyingWaves; }
+  int64_t allWaves() const { return waveCount() + serviceWaves(); }
   /// Workgroups along each dimension of the grid.
   const std::array<sym::Expr, wave::kMaxGridDims> &grid() const { return gridSizes; }
   /// Whether workgroups are launched in one dimension and take their number apart.
@@ -116,6 +119,7 @@ private:
   std::map<Dim, size_t> places;
   int64_t laneCount = 0;
   std::array<int64_t, 3> waveGrid = {1, 1, 1};
+  int64_t copyingWaves = 0;
   std::array<sym::Expr, wave::kMaxGridDims> gridSizes;
   bool linear = false;
   int64_t accessBytes = 16;

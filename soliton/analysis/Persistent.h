@@ -15,16 +15,14 @@
 
 namespace soliton {
 
-inline constexpr llvm::StringLiteral kPersistent = "persistent";
-
 /// On a `machine.pin`: what is made of the value is computed anew in each iteration of the loop that it stands in, not
 /// once in front of it, where it would take registers throughout.
 inline constexpr llvm::StringLiteral kAnew = "anew";
 
 /// The most workgroups of a launch; nothing where each tile has its own.
 inline std::optional<int64_t> persistentWorkgroups(wave::KernelOp kernel) {
-  auto most = kernel->getAttrOfType<mlir::IntegerAttr>(kPersistent);
-  return most ? std::optional(most.getInt()) : std::nullopt;
+  auto most = kernel.getPersistent();
+  return most ? std::optional(static_cast<int64_t>(*most)) : std::nullopt;
 }
 
 } // namespace soliton

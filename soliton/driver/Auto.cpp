@@ -31,6 +31,8 @@ struct ProductTile {
   int64_t pieces = 1;
   /// Measured to be faster where a workgroup walks several of them.
   bool walks = false;
+  /// Waves beside those that compute have tiles copied for them.
+  bool served = false;
 };
 // Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
 // memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. So they
@@ -50,10 +52,13 @@ constexpr ProductTile kProductTiles[] = {
     {16, 64, 0.24, /*exchanged=*/true, /*panels=*/2, /*cluster=*/2},
 };
 /// The same where sums go on in f32 after every tile: those and the accumulator are 192 registers at 128 by 192
-/// (docs/decisions/0039-sums-of-bytes.md). A third group of waves has products under way while two add; two groups have
-/// them by pieces in turn, whose left factor is read once for each (docs/decisions/0048-turns-and-tiles.md).
+/// (docs/decisions/0039-sums-of-bytes.md), which two groups of waves have where a third one copies for them and leaves
+/// its registers (docs/decisions/0053-service-waves.md). Without it a third group of waves has products under way while
+/// two add, or two groups have them by pieces in turn, whose left factor is read once for each
+/// (docs/decisions/0048-turns-and-tiles.md).
 constexpr ProductTile kRestartedTiles[] = {
-    {192, 128, 1.0},
+    {128, 192, 1.01, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true, /*served=*/true},
+    {192, 128, 1.0, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true},
     {128, 192, 0.98, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/2},
     {128, 128, 0.81},
     {64, 128, 0.7},
@@ -126,14 +131,25 @@ struct Chain {
 };
 
 /// Rows of a workgroup, what an iteration takes of the dimension that is walked, the most columns that it is for, and
-/// how fast it is beside others: measured with f16 on an H200 (bench/results/h200-attention.md). Up to 64 columns two
+/// how fast it is beside others: measured with f16 on an H200 (bench/results/h200-attention.md). With up to 64 columns
+/// three groups of waves have the registers that they need if a fourth one copies for them and leaves its own; else two
 /// workgroups share a compute unit with small steps, and one computes while the other's products run.
 struct ChainTile {
   int64_t rows, step, columns;
   double speed;
+  bool served = false;
 };
-constexpr ChainTile kChainTiles[] = {
-    {128, 64, 64, 1.0}, {128, 128, 256, 0.89}, {64, 64, 64, 0.84}, {64, 128, 256, 0.66}};
+constexpr ChainTile kChainTiles[] = {{192, 128, 64, 1.0, /*served=*/true},
+                                     {128, 128, 256, 0.9, /*served=*/true},
+                                     {128, 64, 64, 0.96},
+                                     {128, 128, 256, 0.87},
+                                     {64, 64, 64, 0.8},
+                                     {64, 128, 256, 0.64}};
+/// Waves of a group: with them comes one wave for each SIMD, whose registers the others take.
+constexpr int64_t kServiceWaves = 4;
+/// Rows of different length, as causal masks make them: workgroups that run together take the longest of several heads,
+/// so that none is left in the end, and so few of them that what they read stays in the second cache.
+constexpr int64_t kHeadColumns = 512;
 
 std::optional<Chain> findChain(const Program &program) {
   std::optional<Chain> chain;
@@ -154,6 +170,19 @@ std::optional<Chain> findChain(const Program &program) {
       ++count;
     }
   return count > 1 ? chain : std::nullopt;
+}
+
+/// Whether a copying wave, which has none of the program's values, can follow it: nothing is a number from data.
+bool canBeServed(const Program &program, const CompileOptions &options) {
+  bool saidNone = options.serviceWaves && *options.serviceWaves == 0;
+  return !saidNone && options.cluster <= 1 && std::ranges::none_of(program.ops, [](const OpRecord &op) {
+    return op.kind == OpKind::indexOf || op.kind == OpKind::exit;
+  });
+}
+
+/// Whether workgroups along the first dimension of the grid have loops of different length.
+bool areUneven(const TilingConstraint &walked) {
+  return walked.options.iters && sym::contains(*walked.options.iters, workgroup_id(0));
 }
 
 std::string instructionOf(int64_t columns, DType type) {
@@ -226,7 +255,8 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   // Columns on the instruction's rows have waves of their own.
   if (columnWaves ? !solver.require(columnWaves->tile, tile.exchanged ? perWave : tile.columns) : tile.exchanged)
     return std::nullopt;
-  if (!maySplit(tile, solver.sizeOf(product.depth), wholeDepthOf(tile, product), options))
+  if (!maySplit(tile, solver.sizeOf(product.depth), wholeDepthOf(tile, product), options) ||
+      (tile.served && !canBeServed(program, options)))
     return std::nullopt;
   double filled = roundsFilled(product, tile, solver, target);
   AutoChoice choice{options, ""};
@@ -239,14 +269,16 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (choice.options.raster == 0)
     choice.options.raster = kRaster;
   choice.options.cluster = tile.cluster;
+  if (tile.served && !options.serviceWaves)
+    choice.options.serviceWaves = kServiceWaves;
   choice.options.schedule.name = "ring";
   choice.why = "tiles of " + std::to_string(tile.rows) + " by " + std::to_string(tile.columns) + " by " +
                std::to_string(deep) + ", `" + choice.options.mma + "`" +
                (tile.exchanged ? " with exchanged operands" : "") +
                (tile.cluster > 1 ? ", K shared by clusters of " + std::to_string(tile.cluster) : "") +
-               ", direct copies in a ring, bands of " + std::to_string(choice.options.raster) + " tiles: fills " +
-               std::to_string(std::lround(100 * filled)) + " % of whole rounds, relative speed " +
-               std::to_string(tile.speed).substr(0, 4);
+               (tile.served ? ", waves that copy" : "") + ", direct copies in a ring, bands of " +
+               std::to_string(choice.options.raster) + " tiles: fills " + std::to_string(std::lround(100 * filled)) +
+               " % of whole rounds, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * filled, std::move(choice));
 }
 
@@ -275,6 +307,8 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
   auto *rowWaves = program.findFor<WaveConstraint>(chain.rows);
   if (!rows || !walked || !rowWaves)
     return std::nullopt;
+  if (tile.served && !canBeServed(program, options))
+    return std::nullopt;
   Solver solver(options);
   constexpr int64_t rowsPerWave = 16;
   std::optional<int64_t> columns = solver.sizeOf(chain.columns), size = solver.sizeOf(chain.rows);
@@ -290,8 +324,13 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
   choice.options.directCopies = true;
   choice.options.stagedWrites = true;
   choice.options.schedule.name = "ring";
+  if (tile.served && !options.serviceWaves)
+    choice.options.serviceWaves = kServiceWaves;
+  if (options.raster == 0 && rows->workgroup_dim == 0 && areUneven(*walked))
+    choice.options.raster = -std::max<int64_t>(1, kHeadColumns / std::max<int64_t>(*columns, 1));
   choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(tile.step) +
-               ", `" + choice.options.mma + "`, direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
+               ", `" + choice.options.mma + "`" + (tile.served ? ", waves that copy" : "") +
+               ", direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
                " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * inside, std::move(choice));
 }

@@ -124,12 +124,19 @@ TEST(Auto, OtherTargetsAndTypes) {
 TEST(Auto, SumsOfBytes) {
   CompileOptions large = options(8192, 8192, 8192);
   std::vector<AutoChoice> exact = chooseAutomatically(product(f8), large);
-  EXPECT_EQ(exact.front().options.mma, "F32_64x128x32_F8");
-  EXPECT_EQ(boundTo(exact.front().options, "BM"), 192);
+  // Two groups of waves, with the registers of a third one, which copies.
+  EXPECT_EQ(exact.front().options.mma, "F32_64x192x32_F8");
+  EXPECT_EQ(boundTo(exact.front().options, "BM"), 128);
   EXPECT_EQ(boundTo(exact.front().options, "BK"), 128);
-  // Two groups of waves have two pieces in turn.
-  auto wide = std::ranges::find_if(exact, [](const AutoChoice &each) { return boundTo(each.options, "BN") == 192; });
-  ASSERT_NE(wide, exact.end());
+  EXPECT_EQ(exact.front().options.serviceWaves, 4);
+  EXPECT_EQ(exact.front().options.persistent, 132);
+  // Without it three groups, or two that have two pieces in turn.
+  large.serviceWaves = 0;
+  std::vector<AutoChoice> alone = chooseAutomatically(product(f8), large);
+  EXPECT_EQ(alone.front().options.mma, "F32_64x128x32_F8");
+  EXPECT_EQ(boundTo(alone.front().options, "BM"), 192);
+  auto wide = std::ranges::find_if(alone, [](const AutoChoice &each) { return boundTo(each.options, "BN") == 192; });
+  ASSERT_NE(wide, alone.end());
   EXPECT_EQ(wide->options.mma, "F32_64x96x32_F8");
   EXPECT_FALSE(exact.front().options.shortSums);
   EXPECT_EQ(chooseAutomatically(product(f8), options(512, 512, 512)).front().options.mma, "F32_64x64x32_F8");

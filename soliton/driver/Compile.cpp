@@ -278,11 +278,12 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setStagedWrites(true);
   if (options.stagedWrites && options.boxedWrites)
     kernel.setWritesInBoxes(true);
-  if (options.raster > 0)
+  if (options.raster != 0)
     kernel.setRaster(options.raster);
   if (options.persistent > 0)
-    kernel->setAttr(kPersistent,
-                    mlir::IntegerAttr::get(mlir::IntegerType::get(kernel.getContext(), 64), options.persistent));
+    kernel.setPersistent(options.persistent);
+  if (options.serviceWaves)
+    *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)
@@ -328,7 +329,7 @@ void Compilation::noteMissingVersion(std::string_view what) {
 /// Whether so many workgroups could be in a compute unit at once.
 static mlir::LogicalResult checkRoom(wave::KernelOp kernel, const Geometry &geometry, int64_t workgroups) {
   const Target &target = geometry.target();
-  int64_t room = target.simdsPerComputeUnit * target.maxWavesPerSimd, waves = geometry.waveCount();
+  int64_t room = target.simdsPerComputeUnit * target.maxWavesPerSimd, waves = geometry.allWaves();
   if (workgroups >= 0 && workgroups <= room / waves)
     return mlir::success();
   return report(kernel.getLoc(), DiagId::NotSupportedHere).hint("ask for fewer, or for 0: as many as happen to fit")

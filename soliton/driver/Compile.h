@@ -59,6 +59,9 @@ struct CompileOptions {
   int64_t raster = 0;
   /// A launch has no more workgroups than this; each of them takes several tiles, one after the other. 0: one each.
   int64_t persistent = 0;
+  /// Waves beside those that compute, which have boxes copied for them; 0: a wave that computes does it. Unset: what
+  /// the kernel says.
+  std::optional<int64_t> serviceWaves = {};
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
   /// So many workgroups must have room in a compute unit's registers and shared memory at once, so that some compute

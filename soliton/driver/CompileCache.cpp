@@ -103,6 +103,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("boxed writes", options.boxedWrites)
       .add("raster", options.raster)
       .add("persistent", options.persistent)
+      .add("service waves", options.serviceWaves.value_or(-1))
       .add("cluster", options.cluster)
       .add("workgroups per unit", options.workgroupsPerUnit)
       .add("mma", options.mma)

@@ -194,7 +194,7 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   image.kernel = image.entry = kernel.getSymName().str();
   image.place = placeOf(kernel.getLoc());
   image.target = geometry.target().name;
-  image.threads = {static_cast<uint32_t>(geometry.waveCount() * geometry.waveSize()), 1, 1};
+  image.threads = {static_cast<uint32_t>(geometry.allWaves() * geometry.waveSize()), 1, 1};
   for (auto [to, size] : llvm::zip(image.grid, geometry.launchGrid()))
     to = exprs.convert(sym::simplify(size, geometry.factsAtLaunch()));
   if (std::optional<int64_t> most = persistentWorkgroups(kernel))

@@ -371,8 +371,20 @@ private:
               quoted(use.expr) + " in " + use.what + " is " + std::to_string(*value) + ", expected at least " +
                   std::to_string(least));
     }
-    if (auto *hardware = program.findAny<HardwareConstraint>())
+    if (auto *hardware = program.findAny<HardwareConstraint>()) {
       checkVectorShapes(*hardware);
+      checkServiceWaves(*hardware);
+    }
+  }
+
+  /// They have boxes copied, which not every target can.
+  void checkServiceWaves(const HardwareConstraint &hardware) {
+    const Target *target = bindings.target;
+    if (hardware.n_service_waves > 0 && target && !target->hasTileCopy)
+      error(DiagId::NotSupportedHere, hardware.place,
+            "`n_service_waves` is " + std::to_string(hardware.n_service_waves) + ", but " + quoted(target->name) +
+                " copies no boxes, which those waves ask for",
+            "leave it out for this target");
   }
 
   /// 0 says that a workgroup has one element.

@@ -125,8 +125,9 @@ private:
     checkOnlyOne(constraint, index, DiagId::HardwareRepeated, "hardware constraint");
     if (!constraint.workgroups_per_cluster.empty())
       unsupported(constraint.place, "`workgroups_per_cluster`");
-    if (constraint.n_service_waves != 0)
-      unsupported(constraint.place, "`n_service_waves`");
+    if (constraint.n_service_waves < 0)
+      error(DiagId::HardwareValue, constraint.place,
+            "`n_service_waves` is " + std::to_string(constraint.n_service_waves) + ", expected 0 or more");
     if (constraint.waves_per_block.size() > 3)
       error(DiagId::HardwareValue, constraint.place,
             "`waves_per_block` has " + std::to_string(constraint.waves_per_block.size()) +

@@ -95,7 +95,8 @@ struct HardwareConstraint {
   /// says that a workgroup has one element of the dimension, and is refused where its tile has more.
   DimMap vector_shapes = {};
   int64_t max_bits_per_load = 128;
-  /// Waves that only move data. Not supported by this version.
+  /// Waves beside those that compute, of which one has boxes of tensors copied for them; 4 of them, a group as wide as
+  /// a compute unit, leave their registers to the others. Only where the target copies boxes.
   int64_t n_service_waves = 0;
   Place place = std::source_location::current();
 };

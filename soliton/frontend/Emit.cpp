@@ -171,12 +171,17 @@ private:
     mlir::StringAttr target;
     if (bindings.target)
       target = builder.getStringAttr(bindings.target->name);
+    auto *hardware = program.findAny<HardwareConstraint>();
+    mlir::IntegerAttr service;
+    if (hardware && hardware->n_service_waves > 0)
+      service = builder.getI64IntegerAttr(hardware->n_service_waves);
     return wave::KernelOp::create(builder, location(program.place), builder.getStringAttr(program.name), strings(names),
                                   builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
                                   strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
                                   /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
-                                  /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false);
+                                  /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
+                                  /*persistent=*/nullptr, service);
   }
 
   void emitParameters(wave::KernelOp kernel) {

@@ -109,10 +109,6 @@ TEST_F(ErrorsTest, NotSupportedHere) {
   Kernel cluster{"cluster", {HardwareConstraint{.workgroups_per_cluster = {2, 1, 1}}}};
   expectMistake(cluster.diagnostics(), DiagId::NotSupportedHere,
                 "`workgroups_per_cluster` is part of the language, but this version does not implement it");
-  line = __LINE__ + 1;
-  Kernel service{"service", {HardwareConstraint{.n_service_waves = 1}}};
-  expectMistake(service.diagnostics(), DiagId::NotSupportedHere,
-                "`n_service_waves` is part of the language, but this version does not implement it");
 }
 
 //===- Names and parameters -----------------------------------------------------------===//

@@ -36,10 +36,13 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     memory past the registers, where the target can. `staged_writes` asks for tiles whose lanes hold too little of a row to go to
     global memory through shared memory; with `writes_in_boxes` they leave that in boxes of their tensor, where the target and the tensor
     allow it. With `raster` workgroups take the tiles of the first two dimensions of the grid in bands of so
-    many along the first, so that those that run together read the same rows and columns. With `cluster` so many workgroups share the
+    many along the first, so that those that run together read the same rows and columns; bands of a negative number lie along the second,
+    which then counts fastest. With `cluster` so many workgroups share the
     iterations of the loop that sums a product; they are resident together and read each other's shared memory. It is asked of the pass
     that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
-    whose accumulator is short adds up more in it than one tile. `geometry` is what the constraints say, once they were resolved.
+    whose accumulator is short adds up more in it than one tile. With `persistent` a launch has no more workgroups than that, each of which walks
+    every so many-th tile. With `service_waves` a workgroup has so many waves beside those that compute, and the first of them has boxes
+    copied; the program is that of one wave all the same, and says nothing of who executes what. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -51,8 +54,10 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C5) `subs` binds symbols to 64-bit integers or expressions of other symbols.
       * (C6) `form` is the number of a form.
       * (C7) `workspace`, if there, has expressions, and as many memories are the last parameters.
-      * (C8) `raster`, if there, is at least 1.
+      * (C8) `raster`, if there, is not 0.
       * (C9) `cluster`, if there, is at least 2.
+      * (C10) `persistent`, if there, is at least 1.
+      * (C11) `service_waves`, if there, is at least 1.
 
     Example:
     ```mlir
@@ -68,10 +73,11 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        DictionaryAttr:$subs, StrArrayAttr:$dynamic, I32Attr:$form, OptionalAttr<StrAttr>:$target,
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
-                       UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes);
+                       UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes,
+                       OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c9
+  let hasVerifier = 1; // kernel_c1 … kernel_c11
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.

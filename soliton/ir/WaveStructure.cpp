@@ -87,12 +87,20 @@ llvm::LogicalResult KernelOp::verify() {
   if (getForm() > static_cast<uint32_t>(Form::Machine))
     return emitOpError() << "has form " << getForm() << ", expected 0 to " << static_cast<uint32_t>(Form::Machine);
   // kernel_c8
-  if (getRaster() && static_cast<int64_t>(*getRaster()) < 1)
-    return emitOpError() << "has a `raster` of " << static_cast<int64_t>(*getRaster()) << ", expected at least 1";
+  if (getRaster() && *getRaster() == 0)
+    return emitOpError() << "has a `raster` of 0, expected bands of some rows, or, below 0, of columns";
   // kernel_c9
   if (getCluster() && static_cast<int64_t>(*getCluster()) < 2)
     return emitOpError() << "has a `cluster` of " << static_cast<int64_t>(*getCluster())
                          << " workgroups, expected at least 2";
+  // kernel_c10
+  if (getPersistent() && static_cast<int64_t>(*getPersistent()) < 1)
+    return emitOpError() << "has `persistent` of " << static_cast<int64_t>(*getPersistent())
+                         << " workgroups, expected at least 1";
+  // kernel_c11
+  if (getServiceWaves() && static_cast<int64_t>(*getServiceWaves()) < 1)
+    return emitOpError() << "has " << static_cast<int64_t>(*getServiceWaves())
+                         << " `service_waves`, expected at least 1";
   return verifyWorkspace(*this);
 }
 

@@ -13,7 +13,10 @@
 // comes a trip later, behind the first one of the next iteration: both are under way while lanes compute, and while one
 // of them has the next tiles copied.
 //
-//   kernel:   mma_qk n+1, mma_pv n, copy v n+B-1, copy k n+B, softmax n+1, rescale n+1
+//   kernel:   mma_qk n+1, mma_pv n, copy v n+B-1, copy k n+B, maxima n+1, rescale n+1, exponentials n+1
+//
+// What is added to what the later product left comes as soon as its own operands are there, so that an assembler finds
+// multiplications to put between the exponentials: on one unit alone either would take as long again.
 //
 // Barriers are split where that is enough (Releases.h), so that waves of one group compute while products of another
 // run.
@@ -144,13 +147,8 @@ void carryLittle(const Problem &problem, const Graph &graph, std::vector<bool> &
   }
 }
 
-/// Products that come later, or those that do not, and what they need of their own iteration.
-std::vector<bool> leadsToProducts(const Problem &problem, std::span<const Dependence> dependences,
-                                  const std::vector<bool> &later, bool ofLater) {
-  std::vector<bool> leads(problem.operations.size(), false);
-  for (size_t op = 0; op < leads.size(); ++op)
-    leads[op] = isAsyncProduct(problem.operations[op]) && later[op] == ofLater;
-
+/// The marked ones, and what they need of their own iteration.
+std::vector<bool> withNeeds(std::vector<bool> leads, std::span<const Dependence> dependences) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Dependence &dep : dependences)
@@ -158,6 +156,15 @@ std::vector<bool> leadsToProducts(const Problem &problem, std::span<const Depend
         changed = leads[dep.from] = true;
   }
   return leads;
+}
+
+/// Products that come later, or those that do not, and what they need of their own iteration.
+std::vector<bool> leadsToProducts(const Problem &problem, std::span<const Dependence> dependences,
+                                  const std::vector<bool> &later, bool ofLater) {
+  std::vector<bool> products(problem.operations.size(), false);
+  for (size_t op = 0; op < products.size(); ++op)
+    products[op] = isAsyncProduct(problem.operations[op]) && later[op] == ofLater;
+  return withNeeds(std::move(products), dependences);
 }
 
 /// Whether nobody but products takes it, in the same iteration: its registers are theirs until they are complete.
@@ -223,8 +230,9 @@ std::vector<bool> comesBeforeLater(const Problem &problem, std::span<const Depen
 
 /// One trip: products of the next iteration, those of this one that had to wait, copies while both are under way,
 /// arithmetic, and what needs all of them complete: who takes their sums, or writes the registers of their factors
-/// anew. Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose
-/// products the trip before has completed.
+/// anew. Sums are taken, and made ready for the next products, as soon as the arithmetic that this needs is done.
+/// Then the next trip's products can be issued one behind the other. Copies take the place of tiles whose products the
+/// trip before has completed.
 void placeOverlapped(const Problem &problem, std::span<const Dependence> dependences, const std::vector<bool> &first,
                      std::vector<bool> later, int tiles, Schedule &schedule) {
   schedule.copiesRunOn = true;
@@ -235,11 +243,12 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
   ShortLives ranks(graph);
   std::vector<bool> leads = leadsToProducts(problem, dependences, later, /*ofLater=*/false),
                     leadsLater = leadsToProducts(problem, dependences, later, /*ofLater=*/true),
-                    before = comesBeforeLater(problem, dependences, later, leadsLater);
+                    before = comesBeforeLater(problem, dependences, later, leadsLater),
+                    neededBefore = withNeeds(before, dependences);
 
   for (int op = 0; op < problem.numOps(); ++op) {
-    enum Part { Products, Later, Copies, Arithmetic, Sums, BeforeLater };
-    Part part = Arithmetic;
+    enum Part { Products, Later, Copies, NeededBefore, Sums, BeforeLater, Arithmetic, Factors };
+    Part part = neededBefore[op] ? NeededBefore : Arithmetic;
     if (first[op])
       part = Copies;
     else if (later[op])
@@ -247,7 +256,7 @@ void placeOverlapped(const Problem &problem, std::span<const Dependence> depende
     else if (leads[op])
       part = Products;
     else if (isOnlyFactor(problem, graph, op))
-      part = Sums;
+      part = Factors;
     int stage =
         part == Copies ? (isForLater(problem, op, later) ? 2 : 1) : (later[op] && !before[op] ? tiles + 1 : tiles);
 

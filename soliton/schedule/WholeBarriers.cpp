@@ -10,6 +10,12 @@ namespace {
 struct Exposed {
   const Access *access = nullptr;
   std::optional<int> phase;
+  /// An await stands between the beginning of the node and the access, which is behind whatever was followed by so many
+  /// releases in front of the node.
+  std::optional<int> awaited = {};
+  /// Releases between the access and the end of the node, and whether the first wave has heard of one of them.
+  int releases = 0;
+  bool isHeard = false;
 };
 
 /// A node, or a sequence, as seen from outside.
@@ -45,12 +51,12 @@ public:
   void release() {
     for (auto &list : byRegion)
       for (Entry &entry : list)
-        ++entry.releases;
+        ++entry.exposed.releases;
   }
   void await(int value) {
     for (auto &list : byRegion)
       for (Entry &entry : list)
-        entry.isHeard |= entry.releases > value;
+        entry.exposed.isHeard |= entry.exposed.releases > value;
   }
 
   /// The last place below `below` of an access of which `y`, in another iteration of `loop` if that is given, needs a
@@ -59,7 +65,7 @@ public:
     int last = -1;
     for (int region : sharing[y.access->region])
       for (auto it = byRegion[region].rbegin(); it != byRegion[region].rend() && it->at > last; ++it)
-        if (it->at < below && !(it->isHeard && isByOneLane(kernel, *y.access)) && needsBarrier(it->exposed, y, loop))
+        if (it->at < below && !isHeard(it->exposed, y) && needsBarrier(it->exposed, y, loop))
           last = it->at;
     return last;
   }
@@ -91,10 +97,12 @@ private:
   struct Entry {
     Exposed exposed;
     int at = 0;
-    /// Releases since, and whether the first wave knows of one of them.
-    int releases = 0;
-    bool isHeard = false;
   };
+
+  /// Whether the first wave, which alone executes `y`, knows by then that all waves are done with what was accessed.
+  bool isHeard(const Exposed &x, const Exposed &y) const {
+    return isByOneLane(kernel, *y.access) && (x.isHeard || (y.awaited && x.releases >= *y.awaited));
+  }
 
   /// Barriers of clusters come with what needs them; none is derived.
   bool needsBarrier(const Exposed &x, const Exposed &y, int loop) const {
@@ -360,11 +368,20 @@ private:
     Flow result;
     Pending pending(kernel, sharing);
     bool shifted = false;
+    int releases = 0;
+    std::optional<int> awaited;
+    auto fewer = [](std::optional<int> a, std::optional<int> b) { return a && b ? std::min(*a, *b) : a ? a : b; };
     for (size_t i = 0; i < sequence.size(); ++i) {
+      if (sequence[i].kind == NodeKind::Await)
+        awaited = fewer(awaited, std::max(0, sequence[i].value + 1 - releases));
+      releases += sequence[i].kind == NodeKind::Release ? 1 : 0;
       if (result.open)
         for (Exposed y : flows[i].entries) {
           if (shifted)
             y.phase = std::nullopt;
+          if (y.awaited)
+            y.awaited = std::max(0, *y.awaited - releases);
+          y.awaited = fewer(y.awaited, awaited);
           result.entries.push_back(y);
         }
       pass(sequence[i], flows[i], static_cast<int>(i), pending);

@@ -64,8 +64,12 @@ void CopyRing::State::barrier() {
     sinceRelease = {0};
   sinceBarrier.pop_back();
   sinceBarrier.insert(sinceBarrier.begin(), 0);
-  if (sinceBarrier.size() == 1)
-    unawaited = unknown = 0;
+  if (sinceBarrier.size() > 1)
+    return;
+  // A wave that serves has come to the barrier too, but looks at what was released before it only later.
+  if (!served)
+    unawaited = 0;
+  unknown = unawaited;
 }
 
 static bool raise(int64_t &mine, int64_t others) {
@@ -194,7 +198,8 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
   if (!copiesBoxes(kernel))
     return ring;
   closeGroups(kernel.block());
-  const State nothing{.sinceBarrier = SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
+  const State nothing{.served = kernel.getServiceWaves().has_value(),
+                      .sinceBarrier = SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
   for (State state = nothing; ring.run(kernel.block(), state) || ring.endWithNone(kernel, state); state = nothing)
     ring = CopyRing();
   ring.slots = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(ring.most, 1))));

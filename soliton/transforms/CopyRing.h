@@ -25,6 +25,9 @@
 // `await n` waits for the phase of the last release but n. No wave may arrive as k + S before all have arrived as k. It
 // knows that they have by a barrier, or by a group that it has waited for: the first wave committed it behind an await.
 // So S is larger than the number of releases of which a wave that comes to the next one knows nothing yet.
+// Where a wave that serves commits (LowerService.cpp), it must have looked at k before the others have all arrived as
+// k + S, or would see a parity that has come round again. That they know by a group that it committed behind its await
+// too; a barrier, which it may meet in front of that await, tells them nothing.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -53,6 +56,8 @@ public:
 
 private:
   struct State {
+    /// Whether a wave that serves commits, which releases nothing itself.
+    bool served = false;
     int64_t outstanding = 0;
     /// Groups waited for since the last barrier, between that and the one before it, and so on.
     SmallVector<int64_t> sinceBarrier;

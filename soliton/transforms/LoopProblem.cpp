@@ -1,6 +1,7 @@
 #include "soliton/transforms/LoopProblem.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/ServiceWaves.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
@@ -148,6 +149,8 @@ void ProblemBuilder::addMachine() {
   if (int global = counter(CounterKind::vm); global >= 0)
     problem().counters[global].saysRegisterWaits = true;
   problem().limits.registers = target().registersPerLane + target().accumulatorRegistersPerLane;
+  if (geometry.serviceWaves() > 0)
+    problem().limits.registers = std::min(problem().limits.registers, registersWithService(geometry).computing);
   // What other tiles take is not the loop's to use.
   int64_t others = bytesBeside(loop, geometry, [&](Operation *user) {
     // A factor that is read in place is touched where its products are.

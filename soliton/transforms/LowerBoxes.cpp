@@ -44,7 +44,8 @@ bool MachineLowering::isOfBoxes(Operation *op) const {
 bool MachineLowering::countsBoxes(Operation *around) const {
   return around
       ->walk([](Operation *op) {
-        return commitsBoxes(op) || isa<ReleaseOp>(op) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+        return commitsBoxes(op) || isa<ReleaseOp, AwaitOp>(op) ? mlir::WalkResult::interrupt()
+                                                               : mlir::WalkResult::advance();
       })
       .wasInterrupted();
 }
@@ -58,13 +59,9 @@ Value MachineLowering::firstLane() {
   return exprs.emitI1(sym::simplify(first, geometry.facts()), kernel.getLoc());
 }
 
-/// Makes the barriers, in front of everything.
-void MachineLowering::beginBoxes() {
-  if (ring.size() == 0)
-    return;
+/// In front of everything, by one lane.
+void MachineLowering::makeBarriers() {
   Location loc = kernel.getLoc();
-  isFirstLane = firstLane();
-  counted.assign(ring.numReleases() > 0 ? 2 : 1, number(0, loc));
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -76,6 +73,16 @@ void MachineLowering::beginBoxes() {
                                       geometry.waveCount());
   }
   machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+}
+
+void MachineLowering::beginBoxes() {
+  if (ring.size() == 0)
+    return;
+  isFirstLane = firstLane();
+  size_t counts = ring.numReleases() == 0 ? 1 : crew == Crew::Copying ? 3 : 2;
+  counted.assign(counts, number(0, kernel.getLoc()));
+  if (crew == Crew::All)
+    makeBarriers();
 }
 
 /// The barrier in memory of the group that was, or is going to be, committed as the given one.
@@ -103,13 +110,30 @@ void MachineLowering::lowerRelease(ReleaseOp op) {
   released() = arith::AddIOp::create(builder, loc, released(), number(1, loc));
 }
 
-/// Waits for the phase of the last release but `count`: all waves came to those before it first.
+/// Waits for the phase of the last release but `count`: all waves came to those before it first. A wave that releases
+/// nothing itself may find that the others have come round the ring since it awaited that release, and its parity
+/// with them: it looks at each release once.
 void MachineLowering::lowerAwait(AwaitOp op) {
   Location loc = op.getLoc();
   Value release = arith::SubIOp::create(builder, loc, released(), number(static_cast<int64_t>(op.getCount()) + 1, loc));
+  OpBuilder::InsertionGuard guard(builder);
+  if (crew == Crew::Copying) {
+    Value isNew = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, release, awaited());
+    auto branch = mlir::scf::IfOp::create(builder, loc, isNew, /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
   Value turn = arith::ShRUIOp::create(builder, loc, release, number(llvm::Log2_64(ring.numReleases()), loc));
   Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
   machine::MbarrierWaitOp::create(builder, loc, releaseBarrierOf(release, loc), parity);
+}
+
+/// Everything up to the release that it waits for is awaited.
+void MachineLowering::countAwait(AwaitOp op) {
+  if (crew != Crew::Copying)
+    return;
+  Location loc = op.getLoc();
+  Value behind = arith::SubIOp::create(builder, loc, released(), number(static_cast<int64_t>(op.getCount()), loc));
+  awaited() = arith::MaxSIOp::create(builder, loc, awaited(), behind);
 }
 
 /// The parameter whose map describes a tensor of which boxes lie in shared memory as `type` says.
@@ -152,6 +176,8 @@ void MachineLowering::lowerBoxes(Operation *first) {
   Location loc = first->getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   bool commits = false;
+  SmallVector<AwaitOp> awaits;
+  SmallVector<Value, 3> before = counted;
   {
     OpBuilder::InsertionGuard guard(builder);
     exprs.enterLoop(branch);
@@ -160,9 +186,11 @@ void MachineLowering::lowerBoxes(Operation *first) {
     for (Operation *op = first; !commits && (isBoxed(op) || commitsBoxes(op) || isa_and_nonnull<AwaitOp>(op));
          op = op->getNextNode()) {
       commits = commitsBoxes(op);
-      if (auto await = dyn_cast<AwaitOp>(op))
+      if (auto await = dyn_cast<AwaitOp>(op)) {
         lowerAwait(await);
-      else if (commits)
+        countAwait(await);
+        awaits.push_back(await);
+      } else if (commits)
         machine::MbarrierArriveOp::create(builder, op->getLoc(), barrier, openBytes);
       else
         lowerBox(cast<CopyOp>(op), barrier);
@@ -170,6 +198,9 @@ void MachineLowering::lowerBoxes(Operation *first) {
     }
     exprs.leaveLoop();
   }
+  // What the first lane has awaited all lanes of its wave count.
+  counted = before;
+  llvm::for_each(awaits, [&](AwaitOp await) { countAwait(await); });
   if (!commits)
     return;
   openBytes = 0;

@@ -207,6 +207,8 @@ static ProductsUnderWay handedOnBy(IterateOp loop) {
 }
 
 bool MachineLowering::enterWithProducts(IterateOp loop) {
+  if (crew == Crew::Copying)
+    return false;
   products = handedOnBy(loop);
   LeftUnderWay left = leftBy(loop.block());
   emptyCommits = left.emptyCommits;

@@ -13,7 +13,9 @@
 //     barrier                                                  nobody reads what the next tile writes
 //   }
 //
-// Where results lie in shared memory in the ring's own place, the copies come behind the last barrier.
+// Copies that run on past the loop have arrived by then: they are waited for in front of that barrier, not behind it
+// where somebody takes their place. Where results lie in shared memory in the ring's own place, the copies come behind
+// the last barrier.
 //
 //===----------------------------------------------------------------------===//
 
@@ -77,6 +79,8 @@ static SmallVector<Operation *> firstCopies(Block &block) {
     bool isBox = copy && copy.getBoxed();
     if (isBox || (isa<CommitOp>(op) && isOfCounter(&op, wave::Counter::Boxes)))
       ops.push_back(&op);
+    else if (isInPlace(&op)) // read where its product stands
+      continue;
     else if (isa<WaitOp, BarrierOp, AccessOpInterface>(op) || op.getNumRegions() > 0)
       break;
   }
@@ -84,8 +88,19 @@ static SmallVector<Operation *> firstCopies(Block &block) {
   return isClosed ? ops : SmallVector<Operation *>();
 }
 
-/// The first barrier behind which nothing touches the bytes that the copies write, and no copy is waited for; null if
-/// there is none.
+/// Whether the op copies boxes, or one inside of it.
+static bool copiesBoxes(Operation *around) {
+  return around
+      ->walk([](Operation *op) {
+        auto copy = dyn_cast<CopyOp>(op);
+        bool copies = (copy && copy.getBoxed()) || (isa<CommitOp>(op) && isOfCounter(op, wave::Counter::Boxes));
+        return copies ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// The first barrier behind which nothing touches the bytes that the copies write, and nothing is copied; null if there
+/// is none.
 static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
   Operation *barrier = nullptr;
   for (Operation &op : llvm::reverse(block)) {
@@ -97,11 +112,7 @@ static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
         return copy && bytesOf(tile).meets(bytesOf(copy));
       });
     });
-    bool waits = op.walk([](WaitOp wait) {
-                     return isOfCounter(wait, wave::Counter::Boxes) ? mlir::WalkResult::interrupt()
-                                                                    : mlir::WalkResult::advance();
-                   }).wasInterrupted();
-    if (touches || waits)
+    if (touches || copiesBoxes(&op))
       break;
     if (auto each = dyn_cast<BarrierOp>(op); each && each.isForAllWaves())
       barrier = &op;
@@ -109,8 +120,24 @@ static Operation *barrierBehind(Block &block, ArrayRef<Operation *> copies) {
   return barrier;
 }
 
+void settleBoxes(KernelOp kernel) {
+  SmallVector<Operation *> copies = firstCopies(kernel.block());
+  Operation *barrier = copies.empty() ? nullptr : barrierBehind(kernel.block(), copies);
+  if (!barrier)
+    return;
+  OpBuilder builder(barrier);
+  WaitOp::create(builder, barrier->getLoc(), wave::Counter::Boxes, 0, ArrayAttr());
+}
+
 /// Copies of the tile of that number, by the lane for which `condition` holds; all lanes count their groups.
 void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value condition) {
+  if (crew == Crew::Computing) {
+    for (Operation *op : copies) {
+      done.insert(op);
+      countOnly(op);
+    }
+    return;
+  }
   Location loc = kernel.getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
   int64_t groups = 0;
@@ -138,6 +165,8 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
 /// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
 void MachineLowering::endTile() {
   Location loc = kernel.getLoc();
+  if (crew == Crew::Copying)
+    return barrierOfAll(builder, loc);
   const Target &target = geometry.target();
   std::set<CounterKind> pending;
   kernel.walk([&](Operation *op) {
@@ -152,13 +181,11 @@ void MachineLowering::endTile() {
   // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
   if (!counted.empty())
     machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
-  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+  barrierOfAll(builder, loc);
 }
 
 LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   Location loc = kernel.getLoc();
-  if (workgroups < 1)
-    return report(loc, DiagId::InvalidIr) << "`persistent` is " << workgroups << ", expected at least 1";
   if (kernel.getCluster())
     return report(loc, DiagId::NotSupportedHere).hint("leave `cluster` or `persistent` out")
            << "workgroups of a cluster that walk several tiles";
@@ -188,7 +215,9 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     Value known = exprs.emitI32(symbol, loc);
     auto pin = machine::PinOp::create(builder, loc, known.getType(), known);
     pin->setAttr(kAnew, builder.getUnitAttr());
-    exprs.bind(symbol, pin);
+    // A pin hides that all lanes have the same wave; descriptors of tiles would be made lane by lane.
+    bool isUniform = symbol == waveSymbol();
+    exprs.bind(symbol, isUniform ? Value(machine::UniformOp::create(builder, loc, pin)) : Value(pin));
   }
   bindTile(loop.getInductionVar());
   for (Operation &op : kernel.block()) {

@@ -74,9 +74,8 @@ machine::KernelOp MachineLowering::makeKernel() {
   ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
   auto result = machine::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names), geometry.waveSize(),
-      geometry.waveCount(),
-      static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)), *kernel.getTarget(),
-      kernel.getKeepOrder());
+      geometry.allWaves(), static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)),
+      *kernel.getTarget(), kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
   Block &body = result.getBody().emplaceBlock();
@@ -89,9 +88,15 @@ machine::KernelOp MachineLowering::makeKernel() {
       for (BlockArgument part : kernel.block().getArguments().drop_front(kernel.numGivenParameters()))
         parameters[part] = to;
   }
-  for (auto [i, symbol] : llvm::enumerate(kernel.getDynamic()))
-    exprs.bind(sym::Expr::symbol(cast<StringAttr>(symbol).getValue()), body.getArgument(order.size() + i));
+  bindSizes(body);
   return result;
+}
+
+void MachineLowering::bindSizes(Block &body) {
+  // They come behind what a launch is given, in front of the maps.
+  size_t first = kernel.numGivenParameters() + (kernel.getWorkspace() ? 1 : 0);
+  for (auto [i, symbol] : llvm::enumerate(kernel.getDynamic()))
+    exprs.bind(sym::Expr::symbol(cast<StringAttr>(symbol).getValue()), body.getArgument(first + i));
 }
 
 void MachineLowering::bindIds() {
@@ -100,7 +105,8 @@ void MachineLowering::bindIds() {
                                  upper ? builder.getI64IntegerAttr(*upper) : mlir::IntegerAttr());
   };
   exprs.bind(laneSymbol(), id(machine::IdKind::lane, geometry.waveSize()));
-  if (geometry.waveCount() > 1)
+  // The wave that serves stands for the first.
+  if (geometry.waveCount() > 1 && crew != Crew::Copying)
     exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
   else
     exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
@@ -143,21 +149,23 @@ void MachineLowering::bindWorkgroupIds() {
   }
 }
 
-/// The first dimension fastest, or in bands; workgroups of a cluster, which are neighbours, are counted along the last.
+/// The first dimension fastest, or in bands, of the second dimension where they are negative; workgroups of a cluster,
+/// which are neighbours, are counted along the last.
 void MachineLowering::bindTile(Value tile) {
   Location loc = kernel.getLoc();
   sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
   exprs.bind(linear, tile);
+  auto raster = static_cast<int64_t>(kernel.getRaster().value_or(0));
+  const int64_t banded = raster < 0 ? 1 : 0;
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
     sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
     if (kernel.getCluster() && dim == kClusterDim) {
       exprs.bind(symbol, machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::cluster_rank,
                                                kernel.getClusterAttr()));
-    } else if (kernel.getRaster() && dim < 2) {
-      sym::Expr rows = geometry.grid()[0], columns = geometry.grid()[1];
-      auto [row, column] =
-          inBands(sym::mod(linear, rows * columns), rows, columns, static_cast<int64_t>(*kernel.getRaster()));
-      exprs.bind(symbol, exprs.emitI32(dim == 0 ? row : column, loc));
+    } else if (raster != 0 && dim < 2) {
+      sym::Expr rows = geometry.grid()[banded], columns = geometry.grid()[1 - banded];
+      auto [row, column] = inBands(sym::mod(linear, rows * columns), rows, columns, std::abs(raster));
+      exprs.bind(symbol, exprs.emitI32(dim == banded ? row : column, loc));
     } else if (size.isConstant(1)) {
       exprs.bind(symbol, number(0, loc));
     } else {
@@ -182,8 +190,9 @@ LogicalResult MachineLowering::lowerBody(Operation *around, Block &from, Block &
   if (failed(lowerBlock(from)))
     return failure();
   SmallVector<Value> yielded;
-  for (Value value : from.getTerminator()->getOperands())
-    yielded.push_back(vector(value));
+  if (crew != Crew::Copying)
+    for (Value value : from.getTerminator()->getOperands())
+      yielded.push_back(vector(value));
   if (around->getNumResults() > yielded.size())
     llvm::append_range(yielded, counted);
   mlir::scf::YieldOp::create(builder, around->getLoc(), yielded);
@@ -200,19 +209,23 @@ LogicalResult MachineLowering::lowerLoop(IterateOp loop) {
   Value zero = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   Value one = arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
   Value count = exprs.emitI32(geometry.named(*loop.getCount(), loop.getSymbols()), loc);
+  bool hasTiles = crew != Crew::Copying;
   SmallVector<Value> inits;
-  for (Value init : loop.getInits())
-    inits.push_back(vector(init));
+  if (hasTiles)
+    for (Value init : loop.getInits())
+      inits.push_back(vector(init));
   bool counts = countsBoxes(loop);
   if (counts)
     llvm::append_range(inits, counted);
   auto lowered = mlir::scf::ForOp::create(builder, loc, zero, count, one, inits);
   if (counts)
     takeCounted(lowered.getRegionIterArgs());
-  for (auto [argument, carried] : llvm::zip(loop.carried(), lowered.getRegionIterArgs()))
-    define(argument, carried);
-  for (auto [result, value] : llvm::zip(loop.getResults(), lowered.getResults()))
-    define(result, value);
+  if (hasTiles)
+    for (auto [argument, carried, result, value] :
+         llvm::zip(loop.carried(), lowered.getRegionIterArgs(), loop.getResults(), lowered.getResults())) {
+      define(argument, carried);
+      define(result, value);
+    }
   bool before = enterWithProducts(loop);
   if (failed(lowerBody(lowered, loop.block(), *lowered.getBody())))
     return failure();
@@ -314,26 +327,30 @@ void MachineLowering::lowerIndexOf(IndexOfOp op) {
 }
 
 LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
+  bool hasTiles = crew != Crew::Copying;
   sym::Expr condition = sym::simplify(geometry.named(op.getCondition(), op.getSymbols()), geometry.factsAt(op));
   if (std::optional<bool> known = sym::prove(sym::ne(condition, 0), geometry.factsAt(op))) {
     Block &taken = *known ? op.thenBlock() : op.elseBlock();
     if (failed(lowerBlock(taken)))
       return failure();
-    for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands()))
-      define(result, vector(value));
+    if (hasTiles)
+      for (auto [result, value] : llvm::zip(op.getResults(), taken.getTerminator()->getOperands()))
+        define(result, vector(value));
     return success();
   }
   SmallVector<Type> types;
-  for (Value result : op.getResults())
-    types.push_back(vectorType(cast<TileType>(result.getType())));
+  if (hasTiles)
+    for (Value result : op.getResults())
+      types.push_back(vectorType(cast<TileType>(result.getType())));
   bool counts = countsBoxes(op);
   if (counts)
     types.append(counted.size(), builder.getI32Type());
-  SmallVector<Value, 2> before = counted;
+  SmallVector<Value, 3> before = counted;
   auto lowered = mlir::scf::IfOp::create(builder, op.getLoc(), types, exprs.emitI1(condition, op.getLoc()),
                                          /*addThenBlock=*/true, /*addElseBlock=*/true);
-  for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
-    define(result, value);
+  if (hasTiles)
+    for (auto [result, value] : llvm::zip(op.getResults(), lowered.getResults()))
+      define(result, value);
   for (auto [from, to] : {std::pair(&op.thenBlock(), lowered.thenBlock()), {&op.elseBlock(), lowered.elseBlock()}}) {
     counted = before;
     if (failed(lowerBody(lowered, *from, *to)))
@@ -348,14 +365,14 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
 LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
   Location loc = op.getLoc();
   auto barrier = [&](OpBuilder &at) {
-    if (op.getPublishes())
+    if (op.getPublishes() && crew != Crew::Copying)
       machine::FenceOp::create(at, loc, machine::FenceSpace::shared_async);
     if (op.getCluster()) {
       machine::ClusterArriveOp::create(at, loc);
       machine::ClusterWaitOp::create(at, loc);
       return;
     }
-    machine::BarrierOp::create(at, loc, 0, mlir::IntegerAttr());
+    barrierOfAll(at, loc);
   };
   auto waves = geometry.waveCount();
   if (op.isForAllWaves())
@@ -400,6 +417,8 @@ LogicalResult MachineLowering::lower(Operation *op) {
     finishProducts();
   if (isInPlace(op) || done.contains(op)) // whoever uses it reads
     return success();
+  if (!isForCrew(op))
+    return countOnly(op), success();
   if (isOfBoxes(op)) {
     auto wait = dyn_cast<WaitOp>(op);
     return wait ? lowerBoxWait(wait) : lowerBoxes(op), success();
@@ -471,12 +490,7 @@ LogicalResult MachineLowering::lowerBlock(Block &block) {
   return success();
 }
 
-LogicalResult MachineLowering::run() {
-  FailureOr<CopyRing> found = CopyRing::of(kernel);
-  if (failed(found))
-    return failure();
-  ring = *found;
-  machine::KernelOp lowered = makeKernel();
+LogicalResult MachineLowering::lowerProgram() {
   bindIds();
   std::optional<int64_t> persistent = persistentWorkgroups(kernel);
   if (!persistent)
@@ -485,6 +499,19 @@ LogicalResult MachineLowering::run() {
   if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
+  return success();
+}
+
+LogicalResult MachineLowering::run() {
+  if (persistentWorkgroups(kernel))
+    settleBoxes(kernel);
+  FailureOr<CopyRing> found = CopyRing::of(kernel);
+  if (failed(found))
+    return failure();
+  ring = *found;
+  machine::KernelOp lowered = makeKernel();
+  if (failed(geometry.serviceWaves() > 0 ? lowerRoles() : lowerProgram()))
+    return failure();
   gatherFactors(lowered.getBody().front());
   if (!maps.empty()) {
     SmallVector<Attribute> names = llvm::to_vector(lowered.getArgNames());

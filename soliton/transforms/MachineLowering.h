@@ -17,6 +17,13 @@
 
 namespace soliton {
 
+/// Which waves execute what is being lowered (LowerService.cpp): all, those that compute, or the one that serves them.
+enum class Crew { All, Computing, Copying };
+
+/// Waits for all boxes in front of the barrier at which copies of the next tile begin (LowerPersistent.cpp), so that no
+/// group is under way there; for kernels whose workgroups walk several tiles.
+void settleBoxes(wave::KernelOp kernel);
+
 class MachineLowering {
 public:
   /// `wideOffsets`: launches take tensors of any size; nothing is left to a check of theirs.
@@ -29,6 +36,10 @@ public:
 
 private:
   machine::KernelOp makeKernel();
+  /// The sizes that are known at launch, from the parameters of the machine kernel.
+  void bindSizes(Block &body);
+  /// The kernel's program, in the role that this is for.
+  LogicalResult lowerProgram();
   void bindIds();
   void bindWorkgroupIds();
   /// The numbers of a tile along each dimension of the grid, from the one that a linear launch counts.
@@ -140,9 +151,12 @@ private:
   bool countsBoxes(Operation *around) const;
   Value &committed() { return counted[0]; }
   Value &released() { return counted[1]; }
+  /// By the copying wave of a kernel with releases: those that it has awaited.
+  Value &awaited() { return counted[2]; }
   /// Takes them from the last of these values.
-  void takeCounted(ValueRange values) { counted = llvm::to_vector<2>(values.take_back(counted.size())); }
+  void takeCounted(ValueRange values) { counted = llvm::to_vector<3>(values.take_back(counted.size())); }
   Value number(int64_t value, Location loc);
+  void makeBarriers();
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
   /// Whether this is the first lane of the first wave.
@@ -150,6 +164,7 @@ private:
   Value releaseBarrierOf(Value release, Location loc);
   void lowerRelease(wave::ReleaseOp op);
   void lowerAwait(wave::AwaitOp op);
+  void countAwait(wave::AwaitOp op);
   Value mapOf(Value tensor, wave::MemoryType type, const Box &box, Location loc);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
@@ -163,6 +178,16 @@ private:
   LogicalResult lowerTiles(int64_t workgroups);
   void endTile();
   void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
+
+  // LowerService.cpp
+  MachineLowering(const MachineLowering &whole, Crew crew, Block &at);
+  LogicalResult lowerRoles();
+  LogicalResult checkService();
+  LogicalResult lowerAs(Crew part, Block &block);
+  bool isForCrew(Operation *op) const;
+  void countOnly(Operation *op);
+  /// A barrier of all waves that have work.
+  void barrierOfAll(OpBuilder &at, Location loc);
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
@@ -187,6 +212,7 @@ private:
   wave::KernelOp kernel;
   const Geometry &geometry;
   bool wideOffsets;
+  Crew crew = Crew::All;
   OpBuilder builder;
   ExprEmitter exprs;
   llvm::DenseMap<Value, Value> vectors;
@@ -204,8 +230,9 @@ private:
   CopyRing ring;
   int64_t ringOffset = 0;
   Value isFirstLane;
-  /// Groups of boxes committed so far and, in a kernel with releases, those; loops and branches carry them on.
-  SmallVector<Value, 2> counted;
+  /// Groups of boxes committed so far and, in a kernel with releases, those, and those awaited; loops and branches
+  /// carry them on.
+  SmallVector<Value, 3> counted;
   /// The bytes of the open group.
   int64_t openBytes = 0;
   /// Tensor maps, and the parameters that they are.

@@ -59,33 +59,49 @@ static llvm::DenseMap<Operation *, std::vector<LiveInterval>> findLives(const Wh
 /// Workgroups that a compute unit holds if each takes that much shared memory.
 static int64_t residents(int64_t bytes, const Geometry &geometry) {
   const Target &target = geometry.target();
-  int64_t byWaves = target.simdsPerComputeUnit * target.maxWavesPerSimd / geometry.waveCount();
+  int64_t byWaves = target.simdsPerComputeUnit * target.maxWavesPerSimd / geometry.allWaves();
   return std::min(std::max<int64_t>(byWaves, 1), bytes == 0 ? byWaves : target.sharedBytes / bytes);
 }
 
-/// For workgroups that walk several tiles: rings from the beginning, smaller buffers first, and the one tile that lives
-/// behind them at the end of shared memory, where it meets only the last buffer. The others can be filled for the next
-/// tile then while it is in use. Nothing where it would reach further.
+/// How often a tile is filled in front of all loops.
+static int64_t fillsInFront(AllocateOp tile) {
+  return llvm::count_if(tile.getResult().getUsers(),
+                        [&](Operation *user) { return isa<CopyOp>(user) && user->getBlock() == tile->getBlock(); });
+}
+
+/// For workgroups that walk several tiles: what lives throughout, then rings, smaller buffers first, and the one tile
+/// that lives behind them all at the end of shared memory, where it meets only the last buffer of the last ring, which
+/// of rings alike is one that begins with fewer tiles. The others can be filled for the next tile then while it is in
+/// use. Nothing where it would reach further.
 static std::optional<SharedPlan> planRingsFirst(llvm::MutableArrayRef<AllocateOp> allocations,
                                                 ArrayRef<SharedTile> tiles, int64_t room) {
   SharedPlan plan{.offsets = std::vector<int64_t>(tiles.size(), 0)};
-  SmallVector<size_t> rings, others;
+  SmallVector<size_t> rings, order, behind;
   for (size_t i = 0; i < tiles.size(); ++i)
-    (allocations[i].getBuffers() > 1 ? rings : others).push_back(i);
-  if (rings.empty() || others.size() != 1)
+    if (allocations[i].getBuffers() > 1)
+      rings.push_back(i);
+  for (size_t i = 0; i < tiles.size(); ++i)
+    if (!llvm::is_contained(rings, i)) {
+      bool isBehind = llvm::none_of(rings, [&](size_t ring) { return liveTogether(tiles[i], tiles[ring]); });
+      (isBehind ? behind : order).push_back(i);
+    }
+  if (rings.empty() || behind.size() != 1)
     return std::nullopt;
   auto buffer = [&](size_t i) { return bytesPerBuffer(allocations[i]); };
-  llvm::stable_sort(rings, [&](size_t a, size_t b) { return buffer(a) < buffer(b); });
-  for (size_t i : rings) {
+  llvm::stable_sort(rings, [&](size_t a, size_t b) {
+    return std::pair(buffer(a), -fillsInFront(allocations[a])) < std::pair(buffer(b), -fillsInFront(allocations[b]));
+  });
+  llvm::append_range(order, rings);
+  for (size_t i : order) {
     plan.offsets[i] = static_cast<int64_t>(llvm::alignTo(plan.bytes, tiles[i].alignment));
     plan.bytes = plan.offsets[i] + tiles[i].bytes;
   }
-  const SharedTile &other = tiles[others.front()];
-  int64_t start = (room - other.bytes) / other.alignment * other.alignment;
-  if (plan.bytes > room || start < plan.bytes - buffer(rings.back()) || liveTogether(other, tiles[rings.back()]))
+  const SharedTile &last = tiles[behind.front()];
+  int64_t start = (room - last.bytes) / last.alignment * last.alignment;
+  if (plan.bytes > room || start < plan.bytes - buffer(rings.back()))
     return std::nullopt;
-  plan.offsets[others.front()] = start;
-  plan.bytes = std::max(plan.bytes, start + other.bytes);
+  plan.offsets[behind.front()] = start;
+  plan.bytes = std::max(plan.bytes, start + last.bytes);
   return plan;
 }
 

@@ -19,6 +19,7 @@
 
 #include "soliton/transforms/ScheduleLoops.h"
 
+#include "soliton/analysis/Persistent.h"
 #include "soliton/authoring/LoopHooks.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
@@ -120,14 +121,14 @@ void LoopScheduler::orderBarriers(sched::SyncOptions &options) const {
 /// values alone take all that a wave of the workgroup has. Where there is one register file, the assembler says so.
 LogicalResult LoopScheduler::checkWritten() {
   const Target &target = geometry.target();
-  int64_t simds = target.simdsPerComputeUnit, waves = (geometry.waveCount() + simds - 1) / simds;
+  int64_t simds = target.simdsPerComputeUnit, waves = (geometry.allWaves() + simds - 1) / simds;
   int64_t own = target.registerFilePerSimdLane / std::max<int64_t>(waves, 1);
   if (!request.written || !target.accumulatorRegistersPerLane || report.verified.registers < own)
     return success();
   return soliton::report(loop.getLoc(), DiagId::ScheduleRegisters)
              .hint("take a smaller tile or fewer stages; rows that are aligned or padded go past the registers")
          << "`" << plan.schedule.algorithm << "` keeps " << report.verified.registers
-         << " registers live, a wave of a workgroup of " << geometry.waveCount() << " has " << own
+         << " registers live, a wave of a workgroup of " << geometry.allWaves() << " has " << own
          << ", and addresses need some of them";
 }
 
@@ -346,6 +347,9 @@ struct ScheduleLoopsPass final : impl::ScheduleLoopsPassBase<ScheduleLoopsPass> 
         if (failed(LoopScheduler(kernel, *geometry, request, loops.size(), pipelines).run(loop)))
           return signalPassFailure();
       kernel.setKeepOrder(true);
+      // Which buffers a workgroup's first copies fill is known only now.
+      if (persistentWorkgroups(kernel) && failed(checkSharedBytes(kernel, *geometry, placeTiles(kernel, *geometry))))
+        return signalPassFailure();
     }
     setForm(kernel, Form::Scheduled);
   }

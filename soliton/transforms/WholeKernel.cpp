@@ -19,7 +19,8 @@ public:
 
   WholeKernel build() {
     result.kernel.name = kernel.getSymName().str();
-    result.kernel.waves = static_cast<int>(geometry.waveCount());
+    // Of the waves that serve, one has work.
+    result.kernel.waves = static_cast<int>(geometry.waveCount() + (geometry.serviceWaves() > 0 ? 1 : 0));
     // Lanes that are not in lockstep meet each other in memory as waves do.
     if (!target().lanesInLockstep)
       result.kernel.waves = std::max(result.kernel.waves, 2);

@@ -385,7 +385,7 @@ TEST(ShortSums, LargeProductsDoNotSpill) {
       ASSERT_TRUE(code) << format(code.diagnostics);
       const std::string &said = code.result->warnings.front().message;
       EXPECT_NE(
-          said.find(shortSums ? "`auto` took tiles of 128 by 256 by 128" : "`auto` took tiles of 192 by 128 by 128"),
+          said.find(shortSums ? "`auto` took tiles of 128 by 256 by 128" : "`auto` took tiles of 128 by 192 by 128"),
           std::string::npos)
           << format(code.result->warnings);
     }

@@ -98,24 +98,34 @@ TEST(WaveGroupAttention, Variants) {
 }
 
 TEST(WaveGroupAttention, TheRingOverlapsProductsWithTheSoftmaxBefore) {
-  std::string ptx = ptxOf({sizesOf(4096, 4096, 128)});
+  CompileAttempt compiled = Attended{sizesOf(4096, 4096, 128)}.compile(rt::ImageKind::emulator, {Artefact::machine});
+  ASSERT_TRUE(compiled) << format(compiled.diagnostics);
   // One wait leaves the later product under way; the loop has both products in front of it.
-  size_t loop = ptx.find("nounroll");
+  const std::string &machine = compiled.result->artefacts.front().second;
+  size_t loop = machine.find("scf.for");
   ASSERT_NE(loop, std::string::npos);
-  size_t leaves = ptx.find("wgmma.wait_group.sync.aligned 1", loop),
-         none = ptx.find("wgmma.wait_group.sync.aligned 0", loop);
+  size_t leaves = machine.find("machine.wait mma, 1", loop), none = machine.find("machine.wait mma, 0", loop);
   ASSERT_NE(leaves, std::string::npos);
-  EXPECT_LT(leaves, none);
-  std::string before = ptx.substr(loop, leaves - loop), between = ptx.substr(leaves, none - leaves);
+  ASSERT_LT(leaves, none);
+  std::string before = machine.substr(loop, leaves - loop), between = machine.substr(leaves, none - leaves),
+              behind = machine.substr(none, machine.find("scf.yield", none) - none);
   auto times = [](const std::string &text, std::string_view word) {
     size_t count = 0;
     for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
       ++count;
     return count;
   };
-  EXPECT_EQ(times(before, "wgmma.mma_async"), 16u);
-  EXPECT_EQ(times(before, "wgmma.fence"), 2u);
-  EXPECT_GE(times(between, "ex2.approx"), 64u);
+  EXPECT_EQ(times(before, "machine.mma_async"), 16u);
+  EXPECT_EQ(times(before, "machine.commit mma"), 2u);
+  // The largest scores under the second product; then what was summed is made ready for the next one, in front of the
+  // exponentials, which hide it.
+  EXPECT_GT(times(between, "arith.max"), 0u);
+  size_t exponential = behind.find("math.exp2");
+  ASSERT_NE(exponential, std::string::npos);
+  EXPECT_GT(times(behind.substr(0, exponential), "arith.mulf"), 0u);
+  EXPECT_EQ(times(between, "math.exp2"), 2u); // by how much the sums of its two rows change
+  std::string ptx = ptxOf({sizesOf(4096, 4096, 128)});
+  EXPECT_GE(times(ptx, "wgmma.fence"), 2u);
 }
 
 //===-- Released buffers -------------------------------------------------------------------------------===//
@@ -221,10 +231,13 @@ TEST(WaveGroupAttention, MasksOfEveryKindOfTail) {
 }
 
 TEST(WaveGroupAttention, AutoTakesAChainOfProducts) {
-  for (auto [depth, step] : {std::pair(64, 64), {128, 128}}) {
+  // Depth of a head, service waves that somebody asked for, and what comes of it.
+  for (auto [depth, service, rows, step] : {std::tuple(64, -1, 192, 128), {128, -1, 128, 128}, {64, 0, 128, 64}}) {
     Attended attended{.sizes = sizesOf(4096, 4096, depth)};
     CompileOptions open;
     open.target = "sm_90a";
+    if (service >= 0)
+      open.serviceWaves = service;
     for (const auto &[name, size] : attended.sizes)
       open.subs.emplace_back(symbol(name), size);
     std::vector<AutoChoice> choices =
@@ -236,9 +249,23 @@ TEST(WaveGroupAttention, AutoTakesAChainOfProducts) {
       auto found = std::ranges::find(first.subs, sym::Expr(symbol(name)), &std::pair<sym::Expr, sym::Expr>::first);
       return found == first.subs.end() ? std::nullopt : found->second.constantValue();
     };
-    EXPECT_EQ(bound("BLOCK_Q"), 128);
+    EXPECT_EQ(bound("BLOCK_Q"), rows);
     EXPECT_EQ(bound("BLOCK_KV"), step);
-    EXPECT_EQ(bound("WAVES"), 8);
+    EXPECT_EQ(bound("WAVES"), rows / 16);
+    EXPECT_EQ(first.serviceWaves, service < 0 ? 4 : service);
+    EXPECT_EQ(first.raster, 0);
+  }
+}
+
+/// Queries that see more keys than others: workgroups take the longest of several heads first.
+TEST(WaveGroupAttention, AutoTakesHeadsInBandsWhereRowsAreUneven) {
+  for (auto [depth, raster] : {std::pair(64, -8), {128, -4}}) {
+    const kernels::KernelEntry *entry = kernels::findKernel("attention_causal");
+    CompileOptions open;
+    open.target = "sm_90a";
+    for (const auto &[name, size] : sizesOf(4096, 4096, depth))
+      open.subs.emplace_back(symbol(name), size);
+    EXPECT_EQ(chooseAutomatically(entry->build(*entry->findVariant("f16")), open).front().options.raster, raster);
   }
 }
 

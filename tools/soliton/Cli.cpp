@@ -41,12 +41,18 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
                      "on or off: staged results leave shared memory in boxes of their tensor, where the target can");
   command.add_option("--short-sums", choice.shortSums,
                      "on or off: sums of 8-bit floats stay in the few bits that a matrix instruction keeps of them");
-  command.add_option("--raster", choice.raster, "workgroups take tiles in bands of so many rows of tiles")
-      ->check(CLI::Range(int64_t{1}, int64_t{65535}));
+  command
+      .add_option("--raster", choice.raster,
+                  "workgroups take tiles in bands of so many rows of tiles; of so many columns, if negative")
+      ->check(CLI::Range(int64_t{-65535}, int64_t{65535}));
   command
       .add_option("--persistent", choice.persistent,
                   "a launch has so many workgroups at most, which take several tiles each")
       ->check(CLI::Range(int64_t{1}, int64_t{65535}));
+  command
+      .add_option("--service-waves", choice.serviceWaves,
+                  "so many waves beside those that compute have boxes copied for them; 4 have registers to give")
+      ->check(CLI::Range(int64_t{0}, int64_t{4}));
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
   command

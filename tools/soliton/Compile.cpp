@@ -111,6 +111,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   options.raster = choice.raster;
   options.persistent = choice.persistent;
+  options.serviceWaves = choice.serviceWaves;
   options.cluster = choice.cluster;
   options.workgroupsPerUnit = choice.workgroupsPerUnit;
   options.paddedRows = paddingOf(choice.paddedRows);

@@ -256,6 +256,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.shortSums = !choice.shortSums.empty() && isOn("--short-sums", choice.shortSums);
   resolved.options.raster = choice.raster;
   resolved.options.persistent = choice.persistent;
+  resolved.options.serviceWaves = choice.serviceWaves;
   resolved.options.cluster = choice.cluster;
   resolved.options.workgroupsPerUnit = choice.workgroupsPerUnit;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);

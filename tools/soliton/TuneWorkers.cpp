@@ -168,7 +168,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--staged-writes", {choice.stagedWrites});
   add("--swizzle", {choice.swizzle});
   add("--short-sums", {choice.shortSums});
-  if (choice.raster > 0)
+  if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});
   if (choice.cluster > 0)
     add("--cluster", {std::to_string(choice.cluster)});

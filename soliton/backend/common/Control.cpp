@@ -135,6 +135,8 @@ LogicalResult Translator::translateFor(mlir::scf::ForOp op) {
 }
 
 LogicalResult Translator::translateIf(mlir::scf::IfOp op) {
+  if (translatePredicated(op))
+    return success();
   bool hasElse = !op.getElseRegion().empty();
   auto *then = llvm::BasicBlock::Create(context, "then", function);
   auto *otherwise = hasElse ? llvm::BasicBlock::Create(context, "else", function) : nullptr;

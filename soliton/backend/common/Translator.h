@@ -61,6 +61,8 @@ protected:
   /// The address that `buffer` begins at, for atomics.
   virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
   /// What was converted for `result`; a back end may hold it where it was computed.
+  /// A branch that the target says without one; false where it does not.
+  virtual bool translatePredicated(mlir::scf::IfOp op) { return false; }
   virtual llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) { return converted; }
 
   //===-- Values and types --------------------------------------------------===//

@@ -251,6 +251,19 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
   return success();
 }
 
+/// An arrival alone is one instruction that some lanes execute: as a branch it would end the block, and ptxas moves
+/// nothing of what comes behind it between the instructions in front.
+bool NvidiaTranslator::translatePredicated(mlir::scf::IfOp op) {
+  mlir::Block &then = *op.thenBlock();
+  auto arrive = llvm::dyn_cast<machine::MbarrierArriveOp>(then.front());
+  if (!arrive || arrive->getNextNode() != then.getTerminator() || op.elseBlock() || arrive.getRank() ||
+      arrive.getExpect() > 0 || failed(requireShared(arrive)))
+    return false;
+  ptx("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $1, 0;\n\t@p mbarrier.arrive.shared::cta.b64 _, [$0];\n\t}", "r,r",
+      {sharedNumber(get(arrive.getAddress())), builder.CreateZExt(get(op.getCondition()), builder.getInt32Ty())});
+  return true;
+}
+
 LogicalResult NvidiaTranslator::translate(machine::MbarrierWaitOp op) {
   if (failed(requireShared(op)))
     return failure();

@@ -32,6 +32,7 @@ private:
   llvm::Value *fastReciprocal(llvm::Value *x) override;
   llvm::Value *fastReciprocalRoot(llvm::Value *x) override;
   llvm::Value *bufferBase(mlir::Value buffer) override { return get(buffer); }
+  bool translatePredicated(mlir::scf::IfOp op) override;
   llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) override;
 
   // Memory.cpp
