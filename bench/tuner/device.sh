@@ -37,10 +37,10 @@ winner=$(python3 - "$folder" <<'EOF'
 import json, sys
 best = json.load(open(sys.argv[1] + "/best.json"))
 options = {"schedule": "--schedule", "direct_copies": "--direct-copies", "staged_writes": "--staged-writes", "mma": "--mma",
-           "swizzle": "--swizzle", "padded_rows": "--padded-rows"}
+           "swizzle": "--swizzle", "padded_rows": "--padded-rows", "service_waves": "--service-waves"}
 words, tiles = [], []
 for name, value in best["choices"].items():
-    if name in ("raster", "cluster"):
+    if name in ("raster", "cluster", "persistent"):
         words += ["--" + name, value] if value not in ("0", "1") else []
     elif name in options:
         words += [] if (name, value) == ("mma", "default") else [options[name], value]

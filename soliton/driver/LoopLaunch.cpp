@@ -26,6 +26,21 @@ int64_t iterationsOf(const Kernel &kernel, std::string_view loop, const lang::Su
   return std::max<int64_t>(valueOf(count, bound).value_or(0), 0);
 }
 
+int64_t tilesOf(const Kernel &kernel, const lang::Substitutions &bound) {
+  int64_t count = 1;
+  for (const frontend::AnyConstraint &constraint : kernel.program()->constraints) {
+    const auto *workgroups = std::get_if<WorkgroupConstraint>(&constraint);
+    if (!workgroups || !workgroups->options.primary)
+      continue;
+    std::optional<int64_t> tiles = valueOf(workgroups->options.iters ? *workgroups->options.iters
+                                                                     : sym::ceildiv(workgroups->dim, workgroups->tile),
+                                           bound);
+    if (!tiles || *tiles < 1 || __builtin_mul_overflow(count, *tiles, &count))
+      return 0;
+  }
+  return count;
+}
+
 /// Workgroups of a kernel of the plan; 0 where that is not known now, or where it does not run.
 static int64_t workgroupsOf(const rt::LaunchStep &step, std::span<const int64_t> symbols) {
   int64_t count = 1;
@@ -52,6 +67,8 @@ sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, cons
     launch.workgroups = workgroups;
     launch.waves = std::max<int64_t>(threads / findTarget(image.target)->waveSize, 1);
   }
+  if (kernel && launch.workgroups > 0)
+    launch.tiles = std::max<int64_t>((tilesOf(*kernel, bound) + launch.workgroups - 1) / launch.workgroups, 1);
   if (kernel)
     launch.iterations = iterationsOf(*kernel, loop.problem.loop, bound) / std::max(loop.unrollFirst, 1);
   return launch;

@@ -21,6 +21,10 @@ namespace soliton {
 sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, const sched::LoopReport &loop,
                        const lang::Substitutions &bound);
 
+/// Tiles that the kernel's workgroups have to compute; 0 where that is not known now. A launch with fewer workgroups
+/// walks them.
+int64_t tilesOf(const Kernel &kernel, const lang::Substitutions &bound);
+
 /// Iterations of the loop along the dimension of that name; 0 where that is not known now.
 int64_t iterationsOf(const Kernel &kernel, std::string_view loop, const lang::Substitutions &bound);
 

@@ -165,12 +165,17 @@ std::string take(CompileOptions &options, const std::string &name, const std::st
     options.mma = kind;
   } else if (name == "swizzle")
     options.schedule.placement.swizzle = value == "on";
-  else if (name == "raster" || name == "cluster") {
-    int64_t &said = name == "raster" ? options.raster : options.cluster;
+  else if (name == "raster" || name == "cluster" || name == "persistent") {
+    int64_t &said = name == "raster" ? options.raster : name == "cluster" ? options.cluster : options.persistent;
     std::optional<int64_t> tuned = numberIn(value);
     if (!tuned || (said != 0 && said != *tuned))
       return contradiction(name, std::to_string(said), value);
     said = *tuned;
+  } else if (name == "service_waves") {
+    std::optional<int64_t> tuned = numberIn(value);
+    if (!tuned || options.serviceWaves.value_or(*tuned) != *tuned)
+      return contradiction(name, std::to_string(options.serviceWaves.value_or(0)), value);
+    options.serviceWaves = tuned;
   } else
     return bindSymbol(options, name, value);
   return {};

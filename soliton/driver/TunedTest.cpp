@@ -144,6 +144,48 @@ TEST_F(Tuned, WhatDoesNotFitIsPassedOverWithTheReason) {
   EXPECT_NE(said(product(), options()).find("is no file that `soliton tune` wrote"), std::string::npos);
 }
 
+/// Roles of waves and walks of workgroups, as a run on sm_90a leaves them.
+TEST_F(Tuned, RolesAndWalksAreTakenAndWhatWasSaidOfThemIsKept) {
+  CompileOptions asked = options();
+  asked.target = "sm_90a";
+  TunedResult result;
+  result.origin = "run 9 of today, 4.00 us measured";
+  result.choices = {{"BM", "128"},           {"BN", "128"},       {"mma", "F32_64x128x16_F16"}, {"direct_copies", "on"},
+                    {"staged_writes", "on"}, {"persistent", "1"}, {"service_waves", "4"},       {"raster", "-8"},
+                    {"cluster", "1"},        {"schedule", "ring"}};
+  auto [M, N, K, BM, BN] = symbols<"M N K BM BN">();
+  Kernel kernel{"walked",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, 64),
+                 WaveConstraint(M, 16), WaveConstraint(N, BN), HardwareConstraint{}}};
+  auto a = kernel.memory("a", {M, K}, shared, f16), b = kernel.memory("b", {N, K}, shared, f16);
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  write(kernel.iterate(K, kernel.fill({M, N}, f32, 0.0), [&](Value acc) { return mma(read(a), read(b), acc); }), c);
+  result.program = *programHash(kernel, std::get<CompileOptions>(withTuned(asked, result)));
+  ASSERT_TRUE(publishTuned(kernel, asked, "Chip 1, driver 2", result));
+  AutoChoice first = chooseAutomatically(kernel, asked).front();
+  EXPECT_EQ(first.options.serviceWaves, 4);
+  EXPECT_EQ(first.options.persistent, 1);
+  EXPECT_EQ(first.options.raster, -8);
+  CompileAttempt attempt = compileImage(kernel, asked, rt::ImageKind::emulator);
+  ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+  EXPECT_NE(format(attempt.result->warnings).find("took a tuned result: run 9"), std::string::npos);
+  // Eight waves compute, four serve, and one workgroup walks all tiles.
+  EXPECT_EQ(attempt.result->image.threads[0], 12u * 32);
+  EXPECT_EQ(attempt.result->image.grid[0].constantValue(), 1);
+  // Other numbers, or none of them, were said: half of a result is none.
+  auto passedOver = [&](auto say) {
+    CompileOptions said = asked;
+    say(said);
+    return chooseAutomatically(kernel, said).front().misfit;
+  };
+  EXPECT_EQ(passedOver([](CompileOptions &said) { said.serviceWaves = 0; }),
+            "`service_waves = 0` was said, and it has `4`");
+  EXPECT_EQ(passedOver([](CompileOptions &said) { said.persistent = 132; }),
+            "`persistent = 132` was said, and it has `1`");
+  EXPECT_EQ(passedOver([](CompileOptions &said) { said.raster = 8; }), "`raster = 8` was said, and it has `-8`");
+  EXPECT_EQ(passedOver([](CompileOptions &said) { said.serviceWaves = 4, said.persistent = 1; }), "");
+}
+
 /// What was taken is part of what is compiled, and so of the key by which it is kept.
 TEST_F(Tuned, TheCacheKeepsThemApart) {
   leave(product());

@@ -95,7 +95,7 @@ int64_t LoopCost::cyclesOf(int64_t length, int64_t resident) const {
   int64_t iterations = std::max<int64_t>(launch.iterations, 1);
   if (launch.workgroups == 0)
     return std::max(iterations * bounds.resource, ceilDiv(length, resident));
-  return roundsOf(resident) * std::max(length, resident * iterations * bounds.resource);
+  return launch.tiles * roundsOf(resident) * std::max(length, resident * iterations * bounds.resource);
 }
 
 int64_t LoopCost::findBound() const {

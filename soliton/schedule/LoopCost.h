@@ -30,6 +30,8 @@ struct Launch {
   int64_t waves = 1;
   /// Of the loop; 0: not known, many.
   int64_t iterations = 0;
+  /// That a workgroup walks, one after the other.
+  int64_t tiles = 1;
 };
 
 /// A schedule as the model sees it.

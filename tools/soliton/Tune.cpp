@@ -79,12 +79,50 @@ private:
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
+/// What was said and is no choice of the space: candidates do not have it in their words, and are others by it.
+Json saidBeside(const KernelChoice &choice, const tune::Space &space) {
+  const KernelChoice plain;
+  Json said = Json::object();
+  auto add = [&](const std::string &name, const auto &value, const auto &usual) {
+    if (!space.find(name) && value != usual)
+      said[name] = value;
+  };
+  for (const std::string &setting : choice.settings) {
+    auto [name, value] = assignment(setting);
+    add(name, std::to_string(value), std::string());
+  }
+  add("schedule", choice.schedule, plain.schedule);
+  add("direct_copies", choice.directCopies, plain.directCopies);
+  add("staged_writes", choice.stagedWrites, plain.stagedWrites);
+  add("boxed_writes", choice.boxedWrites, plain.boxedWrites);
+  add("short_sums", choice.shortSums, plain.shortSums);
+  add("raster", choice.raster, plain.raster);
+  add("cluster", choice.cluster, plain.cluster);
+  add("persistent", choice.persistent, plain.persistent);
+  add("service_waves", choice.serviceWaves.value_or(-1), int64_t{-1});
+  add("workgroups_per_unit", choice.workgroupsPerUnit, plain.workgroupsPerUnit);
+  add("mma", choice.mma, plain.mma);
+  add("padded_rows", choice.paddedRows, plain.paddedRows);
+  add("faithful", choice.faithful, plain.faithful);
+  add("waive", choice.waive, plain.waive);
+  add("swizzle", choice.swizzle, plain.swizzle);
+  add("wide_offsets", choice.wideOffsets, plain.wideOffsets);
+  return said;
+}
+
 /// What the results are true of.
-tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, const DeviceIdentity &device) {
+tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, const tune::Space &space,
+                        const DeviceIdentity &device) {
   const KernelChoice &choice = command.choice;
   Json kernel = {{"kernel", choice.kernel}, {"dtype", resolved.variant ? resolved.variant->name : ""}};
   kernel["sizes"] = Json(resolved.sizes);
   kernel["dynamic"] = choice.dynamic;
+  Json said = saidBeside(choice, space);
+  // A file is what it holds, not what it is called.
+  if (said.contains("schedule") && !resolved.options.schedule.file.empty())
+    said["schedule"] = tune::hashOf(resolved.options.schedule.file);
+  if (!said.empty())
+    kernel["said"] = std::move(said);
   if (!resolved.text.empty())
     kernel["text"] = tune::hashOf(resolved.text);
   // A kernel of a user's file is what its text says now.
@@ -96,7 +134,7 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, co
 }
 
 /// What decides the run, in one line; who judges it does not.
-std::string settingsOf(const TuneCommand &command, const tune::Space &space) {
+std::string settingsOf(const TuneCommand &command, const tune::Space &space, const Resolved &resolved) {
   return Json{{"space", space.text()},
               {"strategy", command.strategy},
               {"budget", command.budget},
@@ -106,8 +144,7 @@ std::string settingsOf(const TuneCommand &command, const tune::Space &space) {
               {"generation", command.generation},
               {"set", command.choice.settings},
               {"schedule", command.choice.schedule},
-              {"direct_copies", command.choice.directCopies},
-              {"mma", command.choice.mma}}
+              {"start", Json(startOf(space, command.choice, resolved))}}
       .dump();
 }
 
@@ -152,7 +189,7 @@ public:
   Tuning(const TuneCommand &command, std::ostream &out, std::ostream &err)
       : command(command), out(out), err(err), judge(command.choice, command.device),
         resolved(resolve(command.choice, err)), space(makeSpace(command, resolved)),
-        judging(makeJudges(command, judge)), subject(subjectOf(command, resolved, judging.device)),
+        judging(makeJudges(command, judge)), subject(subjectOf(command, resolved, space, judging.device)),
         database(databasePath(command)) {
     if (resolved.options.dynamic.size() > 0 && !resolved.entry)
       throw tune::TuneError(DiagId::NotSupportedHere, "a module whose sizes are known only at launch is not tuned yet",
@@ -160,7 +197,7 @@ public:
   }
 
   int run() {
-    std::string settings = settingsOf(command, space);
+    std::string settings = settingsOf(command, space, resolved);
     if (command.resume && !isBegun(settings))
       throw tune::TuneError(DiagId::TuneResume,
                             "found `--resume`, expected a run of these settings in `" + databasePath(command) + "`",

@@ -108,7 +108,8 @@ TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
     EXPECT_TRUE(filter == "resources" || filter == "verifier" || filter == "compiled") << filter;
 }
 
-/// What `auto` takes for a large product on sm_90a is a candidate of the space that follows from kernel and target.
+/// What `auto` takes for a large product on sm_90a is a candidate of the space that follows from kernel and target:
+/// with workgroups that walk, and for sums of bytes with waves that copy.
 TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
   TuneCommand command;
   command.choice.kernel = "gemm";
@@ -125,6 +126,8 @@ TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
                              {"swizzle", taken.schedule.placement.swizzle ? "on" : "off"},
                              {"raster", std::to_string(taken.raster)},
                              {"cluster", std::to_string(taken.cluster)},
+                             {"persistent", std::to_string(taken.persistent)},
+                             {"service_waves", std::to_string(taken.serviceWaves.value_or(0))},
                              {"mma", taken.mma}};
   for (const auto &[symbol, value] : taken.subs)
     if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
@@ -140,6 +143,137 @@ TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
         << choice.name << " = " << point[choice.name];
   }
   EXPECT_EQ(settled(point, resolved), wanted);
+}
+
+/// Which names the space that follows from kernel and target has, and which values.
+std::map<std::string, std::vector<std::string>> derivedSpace(const std::string &kernel, const std::string &target,
+                                                             std::vector<std::string> sizes) {
+  TuneCommand command;
+  command.choice.kernel = kernel;
+  command.choice.target = target;
+  command.choice.sizes = std::move(sizes);
+  std::ostringstream unheard;
+  std::map<std::string, std::vector<std::string>> found;
+  tune::Space space = makeSpace(command, resolve(command.choice, unheard));
+  for (const tune::Choice &choice : space.choices())
+    found[choice.name] = choice.values;
+  return found;
+}
+
+TEST_F(TuneCli, RolesAndWalksAreChoicesWhereTheyChangeSomething) {
+  const std::vector<std::string> large = {"M=4096", "N=4096", "K=4096"}, small = {"M=256", "N=256", "K=256"};
+  auto space = derivedSpace("gemm", "sm_90a", large);
+  EXPECT_EQ(space.at("service_waves"), (std::vector<std::string>{"0", "4"}));
+  EXPECT_EQ(space.at("persistent"), (std::vector<std::string>{"0", "132"}));
+  EXPECT_EQ(space.at("raster"), (std::vector<std::string>{"0", "4", "8", "16"}));
+  // No more tiles than compute units: nobody walks. No boxes: nobody serves.
+  EXPECT_FALSE(derivedSpace("gemm", "sm_90a", small).contains("persistent"));
+  for (const char *name : {"service_waves", "persistent"})
+    EXPECT_FALSE(derivedSpace("gemm", "gfx942", large).contains(name)) << name;
+  // Rows of different length: bands along the heads.
+  const std::vector<std::string> bands = {"-8", "-4", "-2", "0", "4", "8", "16"};
+  EXPECT_EQ(derivedSpace("attention_causal", "sm_90a", {}).at("raster"), bands);
+  EXPECT_EQ(derivedSpace("attention_causal", "gfx942", {}).at("raster"), space.at("raster"));
+}
+
+TEST_F(TuneCli, RolesAndWalksThatChangeNothingAreNotTriedTwice) {
+  TuneCommand command;
+  command.choice.kernel = "gemm";
+  command.choice.target = "sm_90a";
+  command.choice.sizes = {"M=1024", "N=2048", "K=4096"};
+  std::ostringstream unheard;
+  Resolved resolved = resolve(command.choice, unheard);
+  tune::Assignment point = {
+      {"BLOCK_M", "128"},     {"BLOCK_N", "128"},          {"WAVES_M", "1"}, {"WAVES_N", "1"},
+      {"schedule", "ring"},   {"direct_copies", "off"},    {"cluster", "1"}, {"persistent", "100"},
+      {"service_waves", "4"}, {"mma", "F32_64x128x16_F16"}};
+  auto with = [&](const std::string &name, const std::string &value) {
+    tune::Assignment other = point;
+    other[name] = value;
+    tune::Assignment made = settled(other, resolved);
+    return made["service_waves"] + " " + made["persistent"];
+  };
+  EXPECT_EQ(with("cluster", "1"), "4 100"); // 128 tiles
+  EXPECT_EQ(with("persistent", "132"), "4 0");
+  EXPECT_EQ(with("BLOCK_N", "256"), "4 0");
+  EXPECT_EQ(with("cluster", "2"), "0 0");
+  EXPECT_EQ(with("mma", "default"), "0 100");
+  EXPECT_EQ(with("schedule", "prefetch"), "0 100"); // without direct copies
+}
+
+/// Said as a space, judged, published, taken by `auto`.
+TEST_F(TuneCli, RolesAndWalksAreTunedAndTakenByAuto) {
+  const std::vector<std::string> kernel = {"gemm", "--target", "sm_90a", "--size", "M=512,N=256,K=256"};
+  std::vector<std::string> tuning = {"tune"};
+  tuning.insert(tuning.end(), kernel.begin(), kernel.end());
+  tuning.insert(tuning.end(), {"--workers",       "0",
+                               "--database",      path("roles.db"),
+                               "--space",         "persistent=2",
+                               "--space",         "service_waves=4",
+                               "--space",         "raster=-2",
+                               "--set",           "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1",
+                               "--mma",           "F32_64x128x16_F16",
+                               "--direct-copies", "on",
+                               "--staged-writes", "on",
+                               "--schedule",      "ring",
+                               "--budget",        "1",
+                               "--moves",         "0",
+                               "--json"});
+  Said said = soliton(tuning);
+  ASSERT_EQ(said.code, 0) << said.out << said.err;
+  EXPECT_EQ(said.parsed().at("best").at("choices").at("service_waves"), "4");
+  EXPECT_EQ(said.parsed().at("best").at("choices").at("persistent"), "2");
+  auto run = [&](std::vector<std::string> more) {
+    std::vector<std::string> words = {"compile"};
+    words.insert(words.end(), kernel.begin(), kernel.end());
+    words.insert(words.end(), {"--tuned", "modelled", "--explain", "auto"});
+    words.insert(words.end(), more.begin(), more.end());
+    return soliton(words).err;
+  };
+  EXPECT_NE(run({}).find("`auto` took a tuned result: run 1 of "), std::string::npos) << run({});
+  EXPECT_NE(run({"--service-waves", "1"}).find("`service_waves = 1` was said, and it has `4`"), std::string::npos);
+  EXPECT_NE(run({"--persistent", "3"}).find("`persistent = 3` was said, and it has `2`"), std::string::npos);
+}
+
+/// A workgroup that walks sixteen tiles takes sixteen times as long as one that has one.
+TEST_F(TuneCli, TheModelCountsTilesThatAreWalked) {
+  auto cycles = [&](std::vector<std::string> more) {
+    std::vector<std::string> list = {"--space", "none",       "--budget", "1",     "--moves",
+                                     "0",       "--schedule", "none",     "--json"};
+    list.insert(list.end(), more.begin(), more.end());
+    Said said = soliton(words(list));
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("best").at("cycles").get<int64_t>();
+  };
+  EXPECT_EQ(cycles({"--persistent", "1", "--set", "BLOCK_M=64,BLOCK_N=64"}),
+            16 * cycles({"--set", "BLOCK_M=64,BLOCK_N=64"}));
+}
+
+/// A small launch of a candidate for a whole chip has one workgroup that walks, or nobody would have seen one walk.
+TEST_F(TuneCli, AnswersAreThoseOfWorkgroupsThatWalk) {
+  KernelChoice choice;
+  choice.kernel = "gemm";
+  choice.target = "sm_90a";
+  choice.schedule = "none";
+  TuneJudge judge(choice);
+  const tune::Candidate candidate{{{"persistent", "132"}}, ""};
+  const kernels::Sizes small = {{"M", 128}, {"N", 64}, {"K", 64}};
+  EXPECT_EQ(judge.resolvedFor(candidate).options.persistent, 132);
+  EXPECT_EQ(judge.resolvedFor(candidate, &small).options.persistent, 1);
+  EXPECT_FALSE(judge.judge(candidate, {tune::Stage::Answer, nullptr, {}}).isRefused());
+}
+
+/// What is no choice of the space decides as much: results with other tiles are results of others.
+TEST_F(TuneCli, WhatWasSaidBesideTheSpaceTellsResultsApart) {
+  auto known = [&](const std::string &tile) {
+    Said said =
+        soliton(words({"--space", "schedule=none,prefetch", "--budget", "2", "--moves", "0", "--json", "--set", tile}));
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("known").get<int64_t>();
+  };
+  EXPECT_EQ(known("BLOCK_M=32"), 0);
+  EXPECT_EQ(known("BLOCK_M=64"), 0);
+  EXPECT_EQ(known("BLOCK_M=32"), 2);
 }
 
 TEST_F(TuneCli, ConditionsHold) {

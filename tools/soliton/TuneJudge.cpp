@@ -40,6 +40,10 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.raster = std::strtoll(value.c_str(), nullptr, 10);
     else if (name == "cluster")
       result.cluster = std::strtoll(value.c_str(), nullptr, 10);
+    else if (name == "persistent")
+      result.persistent = std::strtoll(value.c_str(), nullptr, 10);
+    else if (name == "service_waves")
+      result.serviceWaves = std::strtoll(value.c_str(), nullptr, 10);
     else {
       std::erase_if(result.settings, [&](const std::string &said) { return said.starts_with(name + "="); });
       result.settings.push_back(name + "=" + value);
@@ -72,6 +76,9 @@ Resolved TuneJudge::resolvedFor(const Candidate &candidate, const kernels::Sizes
     resolved.options.schedule.fileName = "tuned.schedule";
   }
   resolved.options.schedule.reportsNone = true;
+  // Sizes that are given are small: one workgroup walks all of their tiles, or none would walk any.
+  if (sizes && resolved.options.persistent > 0)
+    resolved.options.persistent = 1;
   // A candidate is what it says, not what an earlier run found.
   resolved.options.tuned = TunedUse::off;
   return resolved;
@@ -125,7 +132,9 @@ Result TuneJudge::model(const Candidate &candidate) const {
 
 /// Six iterations of every loop and a bit more, one or two tiles of the rest, two of what there is few of.
 kernels::Sizes TuneJudge::smallSizes(const Resolved &resolved, int64_t more) const {
-  constexpr int64_t kTile = 64, kFew = 32, kIterations = 6;
+  constexpr int64_t kTile = 64, kFew = 32, kIterations = 6, kWalked = 2;
+  // A workgroup that walks several tiles needs some to walk.
+  const bool isWalked = resolved.options.persistent > 0;
   kernels::Sizes sizes = resolved.sizes;
   if (!resolved.entry)
     return sizes;
@@ -137,7 +146,11 @@ kernels::Sizes TuneJudge::smallSizes(const Resolved &resolved, int64_t more) con
     const auto *tiling = program->find<TilingConstraint>(
         [&](const TilingConstraint &each) { return each.dim.isSymbol() && each.dim.symbolName() == name; });
     std::optional<int64_t> tile = tiling ? valueOf(tiling->tile, resolved.options.subs) : std::nullopt;
-    int64_t small = tile ? kIterations * *tile : value <= kFew ? 2 : kTile;
+    const auto *workgroups = program->find<WorkgroupConstraint>(
+        [&](const WorkgroupConstraint &each) { return each.dim.isSymbol() && each.dim.symbolName() == name; });
+    std::optional<int64_t> rows =
+        isWalked && workgroups ? valueOf(workgroups->tile, resolved.options.subs) : std::nullopt;
+    int64_t small = tile ? kIterations * *tile : value <= kFew ? 2 : rows ? kWalked * *rows : kTile;
     value = std::min(value, small + (value > kFew ? more : 0));
   }
   return sizes;

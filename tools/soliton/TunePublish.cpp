@@ -7,6 +7,7 @@
 
 #include "soliton/authoring/ScheduleFile.h"
 #include "soliton/driver/Tuned.h"
+#include "soliton/frontend/Program.h"
 #include "soliton/tuner/KernelJudge.h"
 #include "tools/soliton/Tune.h"
 
@@ -24,6 +25,13 @@ std::string scheduleAsFile(const Publication &publication) {
   return files.empty() ? "" : sched::printText(files);
 }
 
+/// What was said, else what the kernel says.
+int64_t serviceWavesOf(const Resolved &made) {
+  const std::shared_ptr<frontend::Program> program = made.entry->build(*made.variant).program();
+  const auto *hardware = program->findAny<HardwareConstraint>();
+  return made.options.serviceWaves.value_or(hardware ? hardware->n_service_waves : 0);
+}
+
 TunedResult resultOf(const Publication &publication) {
   Resolved made = publication.judge.resolvedFor(publication.winner.candidate);
   const CompileOptions &options = made.options;
@@ -38,6 +46,9 @@ TunedResult resultOf(const Publication &publication) {
   result.choices["staged_writes"] = options.stagedWrites ? "on" : "off";
   result.choices["raster"] = std::to_string(options.raster);
   result.choices["cluster"] = std::to_string(options.cluster);
+  result.choices["persistent"] = std::to_string(options.persistent);
+  if (findTarget(options.target)->hasTileCopy)
+    result.choices["service_waves"] = std::to_string(serviceWavesOf(made));
   result.choices["swizzle"] = options.schedule.placement.swizzle ? "on" : "off";
   result.choices["mma"] = options.mma.empty() ? "default" : options.mma;
   result.choices["padded_rows"] = options.paddedRows == RowPadding::always  ? "on"
@@ -88,6 +99,9 @@ std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice) {
   candidate.choices["staged_writes"] = options.stagedWrites ? "on" : "off";
   candidate.choices["raster"] = std::to_string(options.raster);
   candidate.choices["cluster"] = std::to_string(std::max<int64_t>(options.cluster, 1));
+  candidate.choices["persistent"] = std::to_string(options.persistent);
+  if (options.serviceWaves)
+    candidate.choices["service_waves"] = std::to_string(*options.serviceWaves);
   candidate.choices["mma"] = options.mma.empty() ? "default" : options.mma;
   return candidate;
 }

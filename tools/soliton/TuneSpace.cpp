@@ -5,11 +5,13 @@
 // copies, staged writes, the order of workgroups, and the matrix instructions of its element types.
 //
 // Some choices follow from others, and a search that had to find them all at once would find none: an instruction that
-// several waves issue together decides waves and columns, a ring needs direct copies (`settled`).
+// several waves issue together decides waves and columns, a ring needs direct copies, and waves that have tiles copied
+// for others need those that are copied in boxes (`settled`).
 //
 //===----------------------------------------------------------------------===//
 
 #include "kernels/Schedules.h"
+#include "soliton/driver/LoopLaunch.h"
 #include "soliton/frontend/Program.h"
 #include "tools/soliton/Tune.h"
 
@@ -63,6 +65,46 @@ bool isWide(const MmaKind &kind) {
   return kind.n >= kLeast && kind.n % kStep == 0;
 }
 
+/// Whether workgroups along the first dimension of the grid have loops of different length, and there is a second one.
+bool areUneven(const frontend::Program &program) {
+  bool hasSecond = program.find<WorkgroupConstraint>(
+                       [](const WorkgroupConstraint &each) { return each.workgroup_dim == 1; }) != nullptr;
+  const auto *uneven = program.find<TilingConstraint>([](const TilingConstraint &each) {
+    return each.options.iters && sym::contains(*each.options.iters, workgroup_id(0));
+  });
+  return hasSecond && uneven;
+}
+
+/// What symbols are where an assignment says nothing else.
+lang::Substitutions boundBy(const tune::Assignment &said, const Resolved &resolved) {
+  lang::Substitutions bound;
+  auto isSaid = [&](const Expr &symbol) {
+    return symbol.isSymbol() && said.contains(std::string(symbol.symbolName()));
+  };
+  for (const lang::Substitutions *list : {&resolved.options.subs, &resolved.options.defaults})
+    for (const auto &[symbol, value] : *list)
+      if (!isSaid(symbol))
+        bound.emplace_back(symbol, value);
+  for (const auto &[name, value] : said)
+    bound.emplace_back(sym::Expr::symbol(name), std::strtoll(value.c_str(), nullptr, 10));
+  return bound;
+}
+
+/// Roles of waves, tiles that a workgroup walks, and bands along the grid's second dimension: where boxes are copied.
+void deriveForBoxes(const tune::Space &space, const Resolved &resolved, const Target &target,
+                    const std::function<void(const std::string &, const std::vector<std::string> &)> &add) {
+  add("service_waves", {"0", std::to_string(target.hasRegisterReallocation ? target.simdsPerComputeUnit : 1)});
+  // With the smallest tiles there are the most of them.
+  tune::Assignment smallest;
+  for (const tune::Choice &choice : space.choices())
+    if (choice.isOrdered)
+      smallest[choice.name] = choice.values.front();
+  Kernel kernel = resolved.entry->build(*resolved.variant);
+  int64_t tiles = tilesOf(kernel, boundBy(smallest, resolved));
+  if (tiles == 0 || tiles > target.computeUnits)
+    add("persistent", {"0", std::to_string(target.computeUnits)});
+}
+
 void derive(tune::Space &space, const TuneCommand &command, const Resolved &resolved) {
   const Target &target = *findTarget(command.choice.target);
   auto add = [&](const std::string &name, const std::vector<std::string> &values) {
@@ -78,9 +120,13 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
   if (!hasProduct(resolved))
     return;
   add("staged_writes", {"off", "on"});
-  add("raster", {"0", "4", "8", "16"});
+  bool hasBands = target.hasTileCopy && areUneven(*resolved.entry->build(*resolved.variant).program());
+  add("raster", hasBands ? std::vector<std::string>{"-8", "-4", "-2", "0", "4", "8", "16"}
+                         : std::vector<std::string>{"0", "4", "8", "16"});
   if (target.maxClusterSize > 1)
     add("cluster", {"1", "2", "4"});
+  if (target.hasTileCopy)
+    deriveForBoxes(space, resolved, target, add);
   std::vector<std::string> kinds = {"default"};
   DType input = resolved.variant->input.resolve(target.fp8e4m3);
   for (const MmaKind *kind : legalMmas(target, {input, input, DType::f32}))
@@ -160,15 +206,31 @@ static const MmaKind *groupInstruction(const tune::Assignment &said, const Targe
   return found != target.mmas.end() && found->async ? &*found : nullptr;
 }
 
-tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
-  if (!resolved.entry)
-    return said;
+/// Roles and walks: without boxes there is nothing to serve, in a cluster nobody serves or walks, and where there are
+/// no more tiles than workgroups each has one.
+static void settleRoles(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
+  auto number = [&](const std::string &name) {
+    auto found = said.find(name);
+    return found == said.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
+  };
+  auto is = [&](const std::string &name, const std::string &value) {
+    auto found = said.find(name);
+    return found != said.end() && found->second == value;
+  };
+  bool isAlone = number("cluster") <= 1;
+  bool hasBoxes = !is("direct_copies", "off") && (kind || !said.contains("mma"));
+  if (number("service_waves") > 0 && (!isAlone || !hasBoxes))
+    said["service_waves"] = "0";
+  if (number("persistent") == 0)
+    return;
+  int64_t tiles = tilesOf(resolved.entry->build(*resolved.variant), boundBy(said, resolved));
+  if (!isAlone || (tiles > 0 && tiles <= number("persistent")))
+    said["persistent"] = "0";
+}
+
+/// What an instruction that several waves issue together decides.
+static void settleWaves(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
   const Target &target = *findTarget(resolved.options.target);
-  if (said.contains("direct_copies") && said.contains("schedule") && said["schedule"] == "ring")
-    said["direct_copies"] = "on";
-  const MmaKind *kind = groupInstruction(said, target);
-  if (!kind)
-    return said;
   std::map<std::string, int64_t> tiles;
   for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
     tiles[tile.name] = tile.value;
@@ -176,12 +238,23 @@ tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
     if (tiles.contains(name))
       tiles[name] = std::strtoll(value.c_str(), nullptr, 10);
   if (!tiles.contains("WAVES_M") || !tiles.contains("WAVES_N") || !tiles.contains("BLOCK_N"))
-    return said;
+    return;
   // A wave has its share of the rows, and all columns.
   said["WAVES_M"] = std::to_string(std::max<int64_t>(tiles["BLOCK_M"] / (kind->m / kind->waves), 1));
   said["WAVES_N"] = "1";
   if (tiles["BLOCK_N"] % kind->n != 0)
     said["BLOCK_N"] = std::to_string(kind->n);
+}
+
+tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
+  if (!resolved.entry)
+    return said;
+  if (said.contains("direct_copies") && said.contains("schedule") && said["schedule"] == "ring")
+    said["direct_copies"] = "on";
+  const MmaKind *kind = groupInstruction(said, *findTarget(resolved.options.target));
+  if (kind)
+    settleWaves(said, resolved, kind);
+  settleRoles(said, resolved, kind);
   return said;
 }
 
@@ -190,8 +263,10 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
                             {"direct_copies", "off"},
                             {"staged_writes", "off"},
                             {"swizzle", choice.swizzle},
-                            {"raster", "0"},
-                            {"cluster", "1"},
+                            {"raster", std::to_string(choice.raster)},
+                            {"cluster", std::to_string(std::max<int64_t>(choice.cluster, 1))},
+                            {"persistent", std::to_string(choice.persistent)},
+                            {"service_waves", std::to_string(choice.serviceWaves.value_or(0))},
                             {"mma", "default"}};
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))
@@ -206,6 +281,8 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
     bool isThere = values && std::ranges::find(values->values, it->second) != values->values.end();
     it = isThere ? std::next(it) : start.erase(it);
   }
+  if (const tune::Choice *raster = space.find("raster"); raster && !start.contains("raster"))
+    start["raster"] = std::ranges::find(raster->values, "0") != raster->values.end() ? "0" : raster->values.front();
   return start;
 }
 

@@ -166,13 +166,23 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--mma", {choice.mma});
   add("--padded-rows", {choice.paddedRows});
   add("--staged-writes", {choice.stagedWrites});
+  add("--boxed-writes", {choice.boxedWrites});
   add("--swizzle", {choice.swizzle});
   add("--short-sums", {choice.shortSums});
   if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});
-  if (choice.cluster > 0)
+  if (choice.cluster > 1)
     add("--cluster", {std::to_string(choice.cluster)});
+  if (choice.persistent > 0)
+    add("--persistent", {std::to_string(choice.persistent)});
+  if (choice.serviceWaves)
+    add("--service-waves", {std::to_string(*choice.serviceWaves)});
+  if (choice.workgroupsPerUnit > 0)
+    add("--workgroups-per-unit", {std::to_string(choice.workgroupsPerUnit)});
   add("--device", {command.device});
+  add("--waive", {choice.waive});
+  if (choice.faithful)
+    words.push_back("--faithful");
   if (choice.wideOffsets)
     words.push_back("--wide-offsets");
   return words;
