@@ -42,6 +42,9 @@ struct Box {
   SmallVector<sym::Expr> offsets;
 };
 
+/// On a `wave.copy` that is boxed: an expression that is not 0 where somebody uses what it brings.
+inline constexpr llvm::StringLiteral kUsed = "used";
+
 /// Of a `wave.copy` that is boxed, or a `wave.copy_out`.
 Box boxOf(wave::AccessOpInterface copy, const Geometry &geometry);
 

@@ -149,7 +149,9 @@ constexpr ChainTile kChainTiles[] = {{192, 128, 64, 1.0, /*served=*/true},
 constexpr int64_t kServiceWaves = 4;
 /// Rows of different length, as causal masks make them: workgroups that run together take the longest of several heads,
 /// so that none is left in the end, and so few of them that what they read stays in the second cache.
-constexpr int64_t kHeadColumns = 512;
+constexpr int64_t kHeadColumns = 1024;
+/// Steps of a tile's loop up to which it is worth to begin the next tile under its end.
+constexpr int64_t kMostStepsOfWalked = 64;
 
 std::optional<Chain> findChain(const Program &program) {
   std::optional<Chain> chain;
@@ -299,9 +301,32 @@ std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double
   return walking;
 }
 
+/// Workgroups of a launch in which each has one tile, if that is known.
+std::optional<int64_t> countWorkgroups(const Program &program, const Bindings &known) {
+  int64_t count = 1;
+  for (const frontend::AnyConstraint &constraint : program.constraints)
+    if (const auto *along = std::get_if<WorkgroupConstraint>(&constraint)) {
+      std::optional<int64_t> size = valueOf(along->dim, known), tile = valueOf(along->tile, known);
+      if (!size || !tile || *size < 0 || *tile < 1)
+        return std::nullopt;
+      count *= (*size + *tile - 1) / *tile;
+    }
+  return count;
+}
+
+/// How many workgroups walk the tiles of a chain: as many as there are compute units, where that is fewer and a tile is
+/// no long loop beside which its beginning and end are nothing; 0 otherwise.
+int64_t walkersOf(const Program &program, const CompileOptions &options, const ChainTile &tile, Expr walked,
+                  const Target &target) {
+  const Bindings known = bindingsOf(options);
+  std::optional<int64_t> tiles = countWorkgroups(program, known), length = valueOf(walked, known);
+  bool isLong = length && *length > kMostStepsOfWalked * tile.step;
+  return tile.served && tiles && length && !isLong && *tiles > target.computeUnits ? target.computeUnits : 0;
+}
+
 /// The chain by this tile, if the constraints leave it open or say it.
 std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, const Chain &chain, const Program &program,
-                                                     const CompileOptions &options) {
+                                                     const CompileOptions &options, const Target &target) {
   auto *rows = program.findFor<WorkgroupConstraint>(chain.rows);
   auto *walked = program.findFor<TilingConstraint>(chain.walked);
   auto *rowWaves = program.findFor<WaveConstraint>(chain.rows);
@@ -328,8 +353,11 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
     choice.options.serviceWaves = kServiceWaves;
   if (options.raster == 0 && rows->workgroup_dim == 0 && areUneven(*walked))
     choice.options.raster = -std::max<int64_t>(1, kHeadColumns / std::max<int64_t>(*columns, 1));
+  if (options.persistent == 0)
+    choice.options.persistent = walkersOf(program, choice.options, tile, chain.walked, target);
   choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(tile.step) +
                ", `" + choice.options.mma + "`" + (tile.served ? ", waves that copy" : "") +
+               (choice.options.persistent > 0 ? ", " + std::to_string(choice.options.persistent) + " workgroups that walk them" : "") +
                ", direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
                " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * inside, std::move(choice));
@@ -376,7 +404,7 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);
   if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
     for (const ChainTile &tile : kChainTiles)
-      if (auto row = chainBy(tile, *chain, program, options))
+      if (auto row = chainBy(tile, *chain, program, options, *target))
         rows.push_back(std::move(*row));
   std::ranges::stable_sort(rows, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<AutoChoice> choices;

@@ -17,6 +17,7 @@
 #include "soliton/driver/SharedReport.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/transforms/Passes.h"
+#include "soliton/transforms/Tickets.h"
 
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -294,6 +295,9 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
         mma.setKind(options.mma);
     });
   PaddingPlan plan = planPadding(kernel, options.paddedRows);
+  // Copies of rows have the workspace to themselves; tiles are then walked in their order.
+  if (!plan.isUsed())
+    addTickets(kernel);
   return plan.isUsed() ? compileAll(module, plan) : compileOne(module);
 }
 

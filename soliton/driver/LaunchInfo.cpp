@@ -4,6 +4,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/runtime/Overlap.h"
 #include "soliton/schedule/WholeFacts.h"
+#include "soliton/transforms/Tickets.h"
 
 namespace soliton {
 using namespace wave;
@@ -199,6 +200,8 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
     to = exprs.convert(sym::simplify(size, geometry.factsAtLaunch()));
   if (std::optional<int64_t> most = persistentWorkgroups(kernel))
     image.grid[0] = exprs.convert(sym::simplify(sym::min(geometry.launchGrid()[0], *most), geometry.factsAtLaunch()));
+  if (kernel.getTickets())
+    image.workspace = {kTicketBytes, {{0, kTicketBytes}}};
   auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
   for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));

@@ -41,7 +41,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     iterations of the loop that sums a product; they are resident together and read each other's shared memory. It is asked of the pass
     that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
     whose accumulator is short adds up more in it than one tile. With `persistent` a launch has no more workgroups than that, each of which walks
-    every so many-th tile. With `service_waves` a workgroup has so many waves beside those that compute, and the first of them has boxes
+    every so many-th tile; with `tickets` it draws the next one from a counter, the last memory of its workspace. With `service_waves` a workgroup has so many waves beside those that compute, and the first of them has boxes
     copied; the program is that of one wave all the same, and says nothing of who executes what. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
@@ -58,6 +58,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C9) `cluster`, if there, is at least 2.
       * (C10) `persistent`, if there, is at least 1.
       * (C11) `service_waves`, if there, is at least 1.
+      * (C12) where there are `tickets` there is `persistent`, and the last memory lies in the workspace and has one i32.
 
     Example:
     ```mlir
@@ -74,10 +75,10 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
                        UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes,
-                       OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves);
+                       OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves, UnitAttr:$tickets);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c11
+  let hasVerifier = 1; // kernel_c1 … kernel_c12
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.

@@ -101,7 +101,17 @@ llvm::LogicalResult KernelOp::verify() {
   if (getServiceWaves() && static_cast<int64_t>(*getServiceWaves()) < 1)
     return emitOpError() << "has " << static_cast<int64_t>(*getServiceWaves())
                          << " `service_waves`, expected at least 1";
-  return verifyWorkspace(*this);
+  if (llvm::failed(verifyWorkspace(*this)))
+    return llvm::failure();
+  // kernel_c12
+  if (getTickets()) {
+    auto counter = getPersistent() && getWorkspace() && !getWorkspace()->empty()
+                       ? llvm::dyn_cast<MemoryType>(block().getArguments().back().getType())
+                       : MemoryType();
+    if (!counter || counter.getRank() != 1 || !counter.getElementType().isInteger(32))
+      return emitOpError() << "has `tickets`, expected `persistent` and a last memory of one i32 in the workspace";
+  }
+  return llvm::success();
 }
 
 //===-- Iterate -------------------------------------------------------------===//

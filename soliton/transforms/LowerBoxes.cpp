@@ -59,7 +59,8 @@ Value MachineLowering::firstLane() {
   return exprs.emitI1(sym::simplify(first, geometry.facts()), kernel.getLoc());
 }
 
-/// In front of everything, by one lane.
+/// In front of everything, by the lane that has boxes copied, which may begin at once: the others meet it behind its
+/// first copies.
 void MachineLowering::makeBarriers() {
   Location loc = kernel.getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
@@ -72,7 +73,11 @@ void MachineLowering::makeBarriers() {
       machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * (ring.size() + slot), loc),
                                       geometry.waveCount());
   }
-  machine::BarrierOp::create(builder, loc, 0, mlir::IntegerAttr());
+}
+
+/// Behind it all waves may use the barriers in memory.
+void MachineLowering::meetAtBarriers() {
+  machine::BarrierOp::create(builder, kernel.getLoc(), 0, mlir::IntegerAttr());
 }
 
 void MachineLowering::beginBoxes() {
@@ -81,8 +86,10 @@ void MachineLowering::beginBoxes() {
   isFirstLane = firstLane();
   size_t counts = ring.numReleases() == 0 ? 1 : crew == Crew::Copying ? 3 : 2;
   counted.assign(counts, number(0, kernel.getLoc()));
-  if (crew == Crew::All)
+  if (crew != Crew::Computing)
     makeBarriers();
+  if (crew != Crew::Copying)
+    meetAtBarriers();
 }
 
 /// The barrier in memory of the group that was, or is going to be, committed as the given one.
@@ -171,39 +178,79 @@ void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   openBytes += copy.bytesPerLane();
 }
 
+/// Whether anybody uses what the copies bring; null where somebody always does, or where it is not asked: a wave that
+/// computes would pay for the question.
+Value MachineLowering::usedBy(ArrayRef<CopyOp> copies, Location loc) {
+  if (crew != Crew::Copying || copies.empty() || openBytes > 0)
+    return {};
+  auto used = [&](CopyOp copy) -> std::optional<sym::Expr> {
+    auto attribute = copy->getAttrOfType<ExprAttr>(kUsed);
+    return attribute ? std::optional(geometry.named(attribute, copy.getSymbols())) : std::nullopt;
+  };
+  std::optional<sym::Expr> first = used(copies.front());
+  bool areAlike = llvm::all_of(copies, [&](CopyOp copy) { return used(copy) == first; });
+  if (!first || !areAlike)
+    return {};
+  return exprs.emitI1(sym::simplify(*first, geometry.factsAt(copies.front())), loc);
+}
+
+/// Copies, and the commit behind them, if it is there. A group that nobody uses is complete without a byte.
+void MachineLowering::lowerGroup(ArrayRef<CopyOp> copies, CommitOp commit, Value barrier) {
+  Value used = commit ? usedBy(copies, commit.getLoc()) : Value();
+  OpBuilder::InsertionGuard guard(builder);
+  if (used) {
+    auto branch = mlir::scf::IfOp::create(builder, commit.getLoc(), used, /*withElseRegion=*/true);
+    OpBuilder otherwise = branch.getElseBodyBuilder();
+    machine::MbarrierArriveOp::create(otherwise, commit.getLoc(), barrier);
+    exprs.enterLoop(branch);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
+  for (CopyOp copy : copies)
+    lowerBox(copy, barrier);
+  if (commit)
+    machine::MbarrierArriveOp::create(builder, commit.getLoc(), barrier, std::exchange(openBytes, 0));
+  if (used)
+    exprs.leaveLoop();
+}
+
 /// The copy, its neighbours, the commit behind them, and what they await.
 void MachineLowering::lowerBoxes(Operation *first) {
   Location loc = first->getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
-  bool commits = false;
+  CommitOp commit;
+  SmallVector<CopyOp> copies;
   SmallVector<AwaitOp> awaits;
+  // What is awaited behind a copy may be released only where its tile was used: it begins a branch of its own.
+  auto goesOn = [&](Operation *op) {
+    return isBoxed(op) || commitsBoxes(op) || (isa_and_nonnull<AwaitOp>(op) && copies.empty());
+  };
+  for (Operation *op = first; !commit && goesOn(op); op = op->getNextNode()) {
+    if (auto await = dyn_cast<AwaitOp>(op))
+      awaits.push_back(await);
+    else if (auto copy = dyn_cast<CopyOp>(op))
+      copies.push_back(copy);
+    else
+      commit = cast<CommitOp>(op);
+    done.insert(op);
+  }
   SmallVector<Value, 3> before = counted;
   {
     OpBuilder::InsertionGuard guard(builder);
     exprs.enterLoop(branch);
     builder.setInsertionPointToStart(branch.thenBlock());
     Value barrier = barrierOf(committed(), loc);
-    for (Operation *op = first; !commits && (isBoxed(op) || commitsBoxes(op) || isa_and_nonnull<AwaitOp>(op));
-         op = op->getNextNode()) {
-      commits = commitsBoxes(op);
-      if (auto await = dyn_cast<AwaitOp>(op)) {
-        lowerAwait(await);
-        countAwait(await);
-        awaits.push_back(await);
-      } else if (commits)
-        machine::MbarrierArriveOp::create(builder, op->getLoc(), barrier, openBytes);
-      else
-        lowerBox(cast<CopyOp>(op), barrier);
-      done.insert(op);
+    for (AwaitOp await : awaits) {
+      lowerAwait(await);
+      countAwait(await);
     }
+    lowerGroup(copies, commit, barrier);
     exprs.leaveLoop();
   }
   // What the first lane has awaited all lanes of its wave count.
   counted = before;
   llvm::for_each(awaits, [&](AwaitOp await) { countAwait(await); });
-  if (!commits)
+  if (!commit)
     return;
-  openBytes = 0;
   committed() = arith::AddIOp::create(builder, loc, committed(), number(1, loc));
 }
 

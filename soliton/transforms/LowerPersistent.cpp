@@ -13,6 +13,8 @@
 //     barrier                                                  nobody reads what the next tile writes
 //   }
 //
+// Where tiles differ in length workgroups draw the next one (Tickets.h).
+//
 // Copies that run on past the loop have arrived by then: they are waited for in front of that barrier, not behind it
 // where somebody takes their place. Where results lie in shared memory in the ring's own place, the copies come behind
 // the last barrier.
@@ -25,9 +27,11 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/transforms/MachineLowering.h"
 #include "soliton/transforms/PlaceTiles.h"
+#include "soliton/transforms/Tickets.h"
 #include "soliton/transforms/Touches.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <set>
 
@@ -71,8 +75,7 @@ static Bytes bytesOf(CopyOp copy) {
   return bytesOf(tile, buffer ? buffer.getValue().constantValue() : std::nullopt);
 }
 
-/// The copies in front of the first wait, with their commits; none where something else begins the program.
-static SmallVector<Operation *> firstCopies(Block &block) {
+SmallVector<Operation *> firstCopies(Block &block) {
   SmallVector<Operation *> ops;
   for (Operation &op : block) {
     auto copy = dyn_cast<CopyOp>(op);
@@ -184,6 +187,160 @@ void MachineLowering::endTile() {
   barrierOfAll(builder, loc);
 }
 
+/// The number of the tile behind those that were drawn, by the lane that has boxes copied; 0 to the others.
+Value MachineLowering::drawTicket() {
+  Location loc = kernel.getLoc();
+  Value one = arith::ConstantOp::create(
+      builder, loc, mlir::DenseElementsAttr::get(mlir::VectorType::get({1}, builder.getI32Type()), int32_t{1}));
+  Address counter{.buffer = wholeBuffer(kernel.block().getArguments().back(), loc), .lane = number(0, loc)};
+  auto branch = mlir::scf::IfOp::create(builder, loc, builder.getI32Type(), isFirstLane, /*addThenBlock=*/true,
+                                        /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  Value drawn = atomicAt(machine::AtomicKind::add, one, counter, Value(), loc);
+  mlir::scf::YieldOp::create(builder, loc,
+                             mlir::vector::ExtractOp::create(builder, loc, drawn, ArrayRef<int64_t>{0}).getResult());
+  builder.setInsertionPointToStart(branch.elseBlock());
+  mlir::scf::YieldOp::create(builder, loc, number(0, loc));
+  return branch.getResult(0);
+}
+
+/// Where waves hear of it: two places in turn, so that nobody writes the one that is still being read.
+MachineLowering::Address MachineLowering::ticketSlot(Value turn) {
+  Location loc = kernel.getLoc();
+  Value offset = arith::MulIOp::create(builder, loc, turn, number(kTicketBytes, loc));
+  return {.lane = offset, .immediate = ringOffset + 8 * (ring.size() + ring.numReleases()), .alignment = kTicketBytes};
+}
+
+void MachineLowering::publishTicket(Value drawn, Value turn) {
+  Location loc = kernel.getLoc();
+  Address slot = ticketSlot(turn);
+  auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  storePieces(
+      slot, mlir::vector::BroadcastOp::create(builder, loc, mlir::VectorType::get({1}, builder.getI32Type()), drawn),
+      loc);
+}
+
+/// Behind the barrier that ends a tile.
+Value MachineLowering::readTicket(Value turn) {
+  Location loc = kernel.getLoc();
+  Value read = loadPieces(ticketSlot(turn), mlir::VectorType::get({1}, builder.getI32Type()), loc);
+  return machine::UniformOp::create(builder, loc,
+                                    mlir::vector::ExtractOp::create(builder, loc, read, ArrayRef<int64_t>{0}));
+}
+
+/// Which places of a tile are a lane's is found out for each tile: it is needed behind the products only.
+void MachineLowering::bindIdsAnew() {
+  Location loc = kernel.getLoc();
+  for (sym::Expr symbol : {laneSymbol(), waveSymbol()}) {
+    Value known = exprs.emitI32(symbol, loc);
+    auto pin = machine::PinOp::create(builder, loc, known.getType(), known);
+    pin->setAttr(kAnew, builder.getUnitAttr());
+    // A pin hides that all lanes have the same wave; descriptors of tiles would be made lane by lane.
+    bool isUniform = symbol == waveSymbol();
+    exprs.bind(symbol, isUniform ? Value(machine::UniformOp::create(builder, loc, pin)) : Value(pin));
+  }
+}
+
+/// The program of the tile of that number. Which one is next is asked in front of the barrier behind which its copies
+/// are issued, and comes back; the waves that compute need not know it.
+FailureOr<Value> MachineLowering::lowerTile(const FirstCopies &early, Value tile, Value tiles,
+                                            llvm::function_ref<Value()> nextTile) {
+  Location loc = kernel.getLoc();
+  bool asks = crew != Crew::Computing;
+  Value next, isThere;
+  bindTile(tile);
+  for (Operation &op : kernel.block()) {
+    bool beginsNext = &op == early.barrier;
+    if (beginsNext) {
+      finishProducts();
+      next = asks ? nextTile() : Value();
+    }
+    if (failed(lower(&op)))
+      return failure();
+    if (!beginsNext)
+      continue;
+    if (asks) {
+      isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, next, tiles);
+      isThere = arith::AndIOp::create(builder, loc, isFirstLane, isThere);
+    }
+    fillRing(early.copies, next, isThere);
+    bindTile(tile);
+  }
+  finishProducts();
+  return asks && !next ? nextTile() : next;
+}
+
+LogicalResult MachineLowering::lowerTilesInOrder(const FirstCopies &early, Value first, Value tiles,
+                                                 int64_t workgroups) {
+  Location loc = kernel.getLoc();
+  Value step = number(workgroups, loc);
+  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, counted);
+  OpBuilder::InsertionGuard guard(builder);
+  Block &body = *loop.getBody();
+  if (!body.empty())
+    body.back().erase();
+  builder.setInsertionPointToEnd(&body);
+  exprs.enterLoop(loop);
+  outermost = loop;
+  takeCounted(loop.getRegionIterArgs());
+  bindIdsAnew();
+  auto nextTile = [&]() -> Value { return arith::AddIOp::create(builder, loc, loop.getInductionVar(), step); };
+  if (failed(lowerTile(early, loop.getInductionVar(), tiles, nextTile)))
+    return failure();
+  endTile();
+  mlir::scf::YieldOp::create(builder, loc, counted);
+  exprs.leaveLoop();
+  outermost = nullptr;
+  return success();
+}
+
+/// The next tile is drawn where one comes to its end, so that nobody keeps one while it is at a long tile, and known to
+/// all waves behind the last barrier:
+///
+///   scf.while (%tile = %workgroup, %turn = 0) {
+///     …
+///     scf.if %first { draw }
+///     barrier, copies of the next tile, results
+///     scf.if %first { what was drawn to slot %turn }   barrier
+///     scf.condition(next < tiles) next, 1 - %turn
+///   }
+LogicalResult MachineLowering::lowerTilesByTickets(const FirstCopies &early, Value first, Value tiles,
+                                                   int64_t workgroups) {
+  Location loc = kernel.getLoc();
+  Value begun = arith::MinSIOp::create(builder, loc, tiles, number(workgroups, loc));
+  SmallVector<Value> inits = {first, number(0, loc)};
+  llvm::append_range(inits, counted);
+  SmallVector<Type> types(inits.size(), builder.getI32Type());
+  SmallVector<Location> places(inits.size(), loc);
+  auto loop = mlir::scf::WhileOp::create(builder, loc, types, inits);
+  OpBuilder::InsertionGuard guard(builder);
+  Block *body = builder.createBlock(&loop.getBefore(), {}, types, places);
+  exprs.enterLoop(loop);
+  outermost = loop;
+  takeCounted(body->getArguments());
+  bindIdsAnew();
+  Value tile = body->getArgument(0), turn = body->getArgument(1);
+  auto nextTile = [&]() -> Value { return arith::AddIOp::create(builder, loc, begun, drawTicket()); };
+  FailureOr<Value> next = lowerTile(early, tile, tiles, nextTile);
+  if (failed(next))
+    return failure();
+  if (crew != Crew::Computing)
+    publishTicket(*next, turn);
+  endTile();
+  SmallVector<Value> handed = {readTicket(turn), arith::XOrIOp::create(builder, loc, turn, number(1, loc))};
+  llvm::append_range(handed, counted);
+  Value goesOn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, handed.front(), tiles);
+  mlir::scf::ConditionOp::create(builder, loc, goesOn, handed);
+  exprs.leaveLoop();
+  outermost = nullptr;
+  Block *again = builder.createBlock(&loop.getAfter(), {}, types, places);
+  mlir::scf::YieldOp::create(builder, loc, again->getArguments());
+  return success();
+}
+
 LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   Location loc = kernel.getLoc();
   if (kernel.getCluster())
@@ -194,50 +351,18 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     count = count * size;
   Value first = machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::workgroup0,
                                       builder.getI64IntegerAttr(workgroups));
-  Value tiles = exprs.emitI32(sym::simplify(count, geometry.facts()), loc), step = number(workgroups, loc);
-  SmallVector<Operation *> copies = firstCopies(kernel.block());
-  Operation *barrier = copies.empty() ? nullptr : barrierBehind(kernel.block(), copies);
-  if (!barrier)
-    copies.clear();
-  if (barrier)
-    fillRing(copies, first, isFirstLane);
-  auto loop = mlir::scf::ForOp::create(builder, loc, first, tiles, step, counted);
-  OpBuilder::InsertionGuard guard(builder);
-  Block &body = *loop.getBody();
-  if (!body.empty())
-    body.back().erase();
-  builder.setInsertionPointToEnd(&body);
-  exprs.enterLoop(loop);
-  outermost = loop;
-  takeCounted(loop.getRegionIterArgs());
-  // Which places of a tile are a lane's is found out for each tile: it is needed behind the products only.
-  for (sym::Expr symbol : {laneSymbol(), waveSymbol()}) {
-    Value known = exprs.emitI32(symbol, loc);
-    auto pin = machine::PinOp::create(builder, loc, known.getType(), known);
-    pin->setAttr(kAnew, builder.getUnitAttr());
-    // A pin hides that all lanes have the same wave; descriptors of tiles would be made lane by lane.
-    bool isUniform = symbol == waveSymbol();
-    exprs.bind(symbol, isUniform ? Value(machine::UniformOp::create(builder, loc, pin)) : Value(pin));
-  }
-  bindTile(loop.getInductionVar());
-  for (Operation &op : kernel.block()) {
-    if (&op == barrier)
-      finishProducts();
-    if (failed(lower(&op)))
-      return failure();
-    if (&op != barrier)
-      continue;
-    Value next = arith::AddIOp::create(builder, loc, loop.getInductionVar(), step);
-    Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, next, tiles);
-    fillRing(copies, next, arith::AndIOp::create(builder, loc, isFirstLane, isThere));
-    bindTile(loop.getInductionVar());
-  }
-  finishProducts();
-  endTile();
-  mlir::scf::YieldOp::create(builder, loc, counted);
-  exprs.leaveLoop();
-  outermost = nullptr;
-  return success();
+  Value tiles = exprs.emitI32(sym::simplify(count, geometry.facts()), loc);
+  if (!isFirstLane && kernel.getTickets())
+    isFirstLane = firstLane();
+  FirstCopies early{firstCopies(kernel.block())};
+  if (!early.copies.empty())
+    early.barrier = barrierBehind(kernel.block(), early.copies);
+  if (early.barrier)
+    fillRing(early.copies, first, isFirstLane);
+  if (crew == Crew::Copying)
+    meetAtBarriers();
+  return kernel.getTickets() ? lowerTilesByTickets(early, first, tiles, workgroups)
+                             : lowerTilesInOrder(early, first, tiles, workgroups);
 }
 
 } // namespace soliton

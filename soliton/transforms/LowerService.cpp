@@ -5,13 +5,15 @@
 //   copy k 0, copy v 0                 scf.if wave >= 8 {                    the first four behind those that compute
 //   loop                                 registers 40
 //     wait boxes, 1                      scf.if wave == 8 {
-//     products, softmax                    copy k 0, copy v 0
+//     products, softmax                    copy k 0, copy v 0, barrier
 //     release                 becomes      loop { wait boxes, 1; await 0; copy k n+2; commit }
-//     await 0                            }
+//     await 0                            } else { barrier }
 //     copy k n+2                       } else {
-//     commit boxes                       registers 232
+//     commit boxes                       registers 232, barrier
 //                                        loop { wait boxes, 1; products, softmax; release }
 //                                      }
+//
+// The first barrier says that those in memory are there; the first copies do not wait for it.
 //
 // The copying wave does what the first wave did for copies, at the same places of the program: it waits for boxes,
 // comes to every barrier, awaits what was released and counts what the others count. Whatever the proof of the whole
@@ -123,8 +125,6 @@ LogicalResult MachineLowering::lowerRoles() {
   if (failed(checkService()))
     return failure();
   Location loc = kernel.getLoc();
-  bindIds();
-  beginBoxes();
   ServiceRegisters registers = registersWithService(geometry);
   Value wave = machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::wave,
                                      builder.getI64IntegerAttr(geometry.allWaves()));
@@ -139,7 +139,10 @@ LogicalResult MachineLowering::lowerRoles() {
   Block *copies = roles.thenBlock();
   if (geometry.serviceWaves() > 1) {
     Value copiesBoxes = arith::CmpIOp::create(copying, loc, arith::CmpIPredicate::eq, wave, first);
-    copies = mlir::scf::IfOp::create(copying, loc, copiesBoxes, /*withElseRegion=*/false).thenBlock();
+    auto branch = mlir::scf::IfOp::create(copying, loc, copiesBoxes, /*withElseRegion=*/true);
+    copies = branch.thenBlock();
+    OpBuilder others = branch.getElseBodyBuilder();
+    machine::BarrierOp::create(others, loc, 0, mlir::IntegerAttr());
   }
   for (auto [part, block] : {std::pair(Crew::Copying, copies), {Crew::Computing, roles.elseBlock()}}) {
     // The terminator comes with the block; the program stands in front of it.

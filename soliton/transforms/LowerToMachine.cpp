@@ -21,6 +21,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 #include "soliton/transforms/MachineLowering.h"
+#include "soliton/transforms/Tickets.h"
 
 namespace soliton {
 #define GEN_PASS_DEF_LOWERTOMACHINEPASS
@@ -74,7 +75,9 @@ machine::KernelOp MachineLowering::makeKernel() {
   ringOffset = static_cast<int64_t>(llvm::alignTo(shared, 16));
   auto result = machine::KernelOp::create(
       builder, kernel.getLoc(), kernel.getSymName(), builder.getArrayAttr(names), geometry.waveSize(),
-      geometry.allWaves(), static_cast<int64_t>(llvm::alignTo(ringOffset + 8 * (ring.size() + ring.numReleases()), 16)),
+      geometry.allWaves(),
+      static_cast<int64_t>(llvm::alignTo(
+          ringOffset + 8 * (ring.size() + ring.numReleases()) + (kernel.getTickets() ? 2 * kTicketBytes : 0), 16)),
       *kernel.getTarget(), kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
@@ -496,6 +499,12 @@ LogicalResult MachineLowering::lowerProgram() {
   if (!persistent)
     bindWorkgroupIds();
   beginBoxes();
+  if (crew == Crew::Copying && !persistent) {
+    for (Operation *op : firstCopies(kernel.block()))
+      if (failed(lower(op)))
+        return failure();
+    meetAtBarriers();
+  }
   if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
@@ -503,8 +512,10 @@ LogicalResult MachineLowering::lowerProgram() {
 }
 
 LogicalResult MachineLowering::run() {
-  if (persistentWorkgroups(kernel))
+  if (persistentWorkgroups(kernel)) {
+    closeGroups(kernel.block());
     settleBoxes(kernel);
+  }
   FailureOr<CopyRing> found = CopyRing::of(kernel);
   if (failed(found))
     return failure();

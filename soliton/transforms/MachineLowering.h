@@ -24,6 +24,9 @@ enum class Crew { All, Computing, Copying };
 /// group is under way there; for kernels whose workgroups walk several tiles.
 void settleBoxes(wave::KernelOp kernel);
 
+/// The copies in front of a kernel's first wait, with their commits; none where something else begins the program.
+SmallVector<Operation *> firstCopies(Block &block);
+
 class MachineLowering {
 public:
   /// `wideOffsets`: launches take tensors of any size; nothing is left to a check of theirs.
@@ -157,6 +160,7 @@ private:
   void takeCounted(ValueRange values) { counted = llvm::to_vector<3>(values.take_back(counted.size())); }
   Value number(int64_t value, Location loc);
   void makeBarriers();
+  void meetAtBarriers();
   void beginBoxes();
   Value barrierOf(Value group, Location loc);
   /// Whether this is the first lane of the first wave.
@@ -168,6 +172,8 @@ private:
   Value mapOf(Value tensor, wave::MemoryType type, const Box &box, Location loc);
   void lowerBox(wave::CopyOp copy, Value barrier);
   void lowerBoxes(Operation *first);
+  Value usedBy(ArrayRef<wave::CopyOp> copies, Location loc);
+  void lowerGroup(ArrayRef<wave::CopyOp> copies, wave::CommitOp commit, Value barrier);
   void lowerBoxWait(wave::WaitOp wait);
 
   // LowerCopiesOut.cpp
@@ -176,6 +182,19 @@ private:
 
   // LowerPersistent.cpp
   LogicalResult lowerTiles(int64_t workgroups);
+  /// Copies that are issued for the next tile behind a barrier; without one they stand where they are.
+  struct FirstCopies {
+    SmallVector<Operation *> copies;
+    Operation *barrier = nullptr;
+  };
+  FailureOr<Value> lowerTile(const FirstCopies &early, Value tile, Value tiles, llvm::function_ref<Value()> nextTile);
+  LogicalResult lowerTilesInOrder(const FirstCopies &early, Value first, Value tiles, int64_t workgroups);
+  LogicalResult lowerTilesByTickets(const FirstCopies &early, Value first, Value tiles, int64_t workgroups);
+  void bindIdsAnew();
+  Value drawTicket();
+  void publishTicket(Value drawn, Value turn);
+  Value readTicket(Value turn);
+  Address ticketSlot(Value turn);
   void endTile();
   void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
 

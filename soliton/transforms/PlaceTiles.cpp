@@ -7,6 +7,7 @@
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/WholeFacts.h"
 #include "soliton/transforms/CopyRing.h"
+#include "soliton/transforms/Tickets.h"
 #include "soliton/transforms/WholeKernel.h"
 
 namespace soliton {
@@ -154,7 +155,8 @@ int64_t bytesBeside(IterateOp loop, const Geometry &geometry, llvm::function_ref
 }
 
 int64_t bytesForTiles(KernelOp kernel, const Target &target) {
-  return target.sharedBytes - (copiesBoxes(kernel) ? kRingBytes : 0);
+  int64_t tickets = kernel.getTickets() ? 2 * kTicketBytes : 0;
+  return target.sharedBytes - (copiesBoxes(kernel) ? kRingBytes : 0) - tickets;
 }
 
 LogicalResult checkSharedBytes(KernelOp kernel, const Geometry &geometry, int64_t bytes) {

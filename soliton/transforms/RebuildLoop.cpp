@@ -1,5 +1,6 @@
 #include "soliton/transforms/RebuildLoop.h"
 
+#include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
@@ -75,6 +76,7 @@ private:
   void emitTime(const Entry &entry);
   void emitHint(const sched::Operation &op, Location loc);
   LogicalResult emitInstruction(Operation *op, Place place, bool overruns);
+  void sayWhenUsed(Operation *copy, Expr used);
   void setAddress(Operation *clone, Operation *original, Place place, bool overruns);
   Expr iterationExpr(Place place) const;
   std::optional<std::pair<int64_t, int64_t>> wavesOf(sched::GroupMask groups) const;
@@ -248,6 +250,18 @@ static LogicalResult unsound(Location loc) {
   return report(loc, DiagId::ScheduleDependence) << "the schedule uses a value before it is computed";
 }
 
+/// Copies that run on past the end bring what nobody uses; who lowers them may leave them out.
+void Rebuilder::sayWhenUsed(Operation *copy, Expr used) {
+  const sym::Facts &facts = options.geometry->facts();
+  used = sym::simplify(used, facts);
+  if (sym::prove(sym::ne(used, 0), facts) == true)
+    return;
+  auto indexed = cast<IndexedOpInterface>(copy);
+  OperandBinder binder(symbols, llvm::to_vector(indexed.getSymbols()));
+  copy->setAttr(kUsed, binder.bind(used));
+  indexed.getSymbolsMutable().assign(binder.operands());
+}
+
 void Rebuilder::setAddress(Operation *clone, Operation *original, Place place, bool overruns) {
   Expr iteration = iterationExpr(place);
   // Past the end the last iteration is read again, or the first where there is none: what it gives is not used. A box
@@ -257,6 +271,8 @@ void Rebuilder::setAddress(Operation *clone, Operation *original, Place place, b
   bool isHeldInside = overruns && !(copy && copy.getBoxed());
   Expr read = isHeldInside ? sym::min(iteration, last) : iteration;
   rewriteExpressions(clone, symbols, [&](Expr expr) { return sym::substitute(expr, {{induction, read}}); });
+  if (overruns && copy && copy.getBoxed())
+    sayWhenUsed(clone, sym::lt(iteration, count));
   AllocateOp tile = sharedTileOf(original);
   auto region = llvm::find(problem.tiles, tile);
   if (!tile || region == problem.tiles.end())

@@ -8,8 +8,10 @@
 
 #include "soliton/backend/nvidia/NvidiaTranslator.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -320,15 +322,45 @@ static std::string immediatesOf(machine::MmaAsyncOp op, const MmaKind &kind) {
   return text + turned(op.getRhsDescriptor(), "trans_rhs");
 }
 
-/// Where it begins and its distances in units of 16 bytes; how chunks change places in the upper bits.
+/// The address without the constant that is added to it, and that.
+static std::pair<mlir::Value, int64_t> withoutConstant(mlir::Value address) {
+  auto sum = address.getDefiningOp<mlir::arith::AddIOp>();
+  llvm::APInt constant;
+  if (sum && mlir::matchPattern(sum.getRhs(), mlir::m_ConstantInt(&constant)))
+    return {sum.getLhs(), constant.getSExtValue()};
+  return {address, 0};
+}
+
+/// The shared block as descriptors count it: in units of 16 bytes.
+Value *NvidiaTranslator::sharedUnits() {
+  return builder.CreateLShr(sharedNumber(i32(0)), 4);
+}
+
+/// Where it begins and its distances in units of 16 bytes; how chunks change places in the upper bits. Tiles that begin
+/// a constant apart are a constant apart, so that what they begin with is made once for all of them, and only the lower
+/// half is computed:
+///
+///   address 16384 + %x, 16416 + %x     begin = %x / 16 + block / 16     lower halves begin + 1024, begin + 1026
 LogicalResult NvidiaTranslator::translate(machine::SharedTileOp op) {
   if (failed(requireShared(op)))
     return mlir::failure();
   uint64_t mode = op.getSwizzle() == 128 ? 1 : op.getSwizzle() == 64 ? 2 : 3;
-  uint64_t fixed = (op.getLeading() / 16) << 16 | (op.getStride() / 16) << 32 | mode << 62;
-  Value *start = builder.CreateZExt(builder.CreateLShr(get(op.getAddress()), 4), builder.getInt64Ty());
-  set(op, builder.CreateOr(start, builder.getInt64(fixed)));
+  auto [begin, constant] = withoutConstant(op.getAddress());
+  if (constant % 16 != 0)
+    std::tie(begin, constant) = std::pair(mlir::Value(op.getAddress()), 0);
+  // No sum of units reaches the leading distance, which begins at bit 16.
+  int64_t lower = constant / 16 + static_cast<int64_t>(op.getLeading() / 16 << 16);
+  Value *units = builder.CreateAdd(builder.CreateLShr(get(begin), 4), sharedUnits());
+  Value *start = builder.CreateZExt(builder.CreateAdd(units, i32(lower)), builder.getInt64Ty());
+  set(op, builder.CreateOr(start, builder.getInt64((op.getStride() / 16) << 32 | mode << 62)));
   return success();
+}
+
+/// What the instruction takes: raw descriptors count from the beginning of the shared block.
+Value *NvidiaTranslator::descriptorOf(mlir::Value descriptor) {
+  if (descriptor.getDefiningOp<machine::SharedTileOp>())
+    return get(descriptor);
+  return builder.CreateAdd(get(descriptor), builder.CreateZExt(sharedUnits(), builder.getInt64Ty()));
 }
 
 LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
@@ -351,13 +383,11 @@ LogicalResult NvidiaTranslator::translate(machine::MmaAsyncOp op) {
     }
   unsigned lhs = count + static_cast<unsigned>(args.size());
   bool inRegisters = static_cast<bool>(op.getLhs());
-  // Descriptors count from the beginning of the shared block, in units of 16 bytes.
-  Value *base = builder.CreateZExt(builder.CreateLShr(sharedNumber(i32(0)), 4), builder.getInt64Ty());
   if (inRegisters)
     llvm::append_range(args, wordList(takenFactors[op.getLhs()] = afterFence(op.getLhs())));
   else
-    args.push_back(builder.CreateAdd(get(op.getLhsDescriptor()), base));
-  args.push_back(builder.CreateAdd(get(op.getRhsDescriptor()), base));
+    args.push_back(descriptorOf(op.getLhsDescriptor()));
+  args.push_back(descriptorOf(op.getRhsDescriptor()));
   constraints += inRegisters ? "r,r,r,r,l" : "l,l";
   std::string rhs = std::to_string(lhs + (inRegisters ? 4 : 1));
   std::string text = std::string("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, ") + (op.getZeroAcc() ? "0" : "1") + ", 0;\n\t" +

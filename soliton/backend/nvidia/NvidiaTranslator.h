@@ -55,6 +55,8 @@ private:
   llvm::Value *sharedNumber(llvm::Value *offset);
   llvm::Value *remoteNumber(llvm::Value *offset, uint64_t workgroup);
   llvm::LogicalResult requireShared(mlir::Operation *op);
+  llvm::Value *sharedUnits();
+  llvm::Value *descriptorOf(mlir::Value descriptor);
   llvm::LogicalResult checkMatrix(mlir::Operation *op, llvm::StringRef kind, bool store, llvm::Type *type,
                                   unsigned &count);
 
