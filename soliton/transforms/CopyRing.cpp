@@ -16,7 +16,7 @@ static constexpr int64_t kMostBarriers = kRingBytes / kBarrierBytes;
 /// Closes groups that control flow would leave open: how many bytes a group has must not depend on the way to its
 /// commit, since that is where the barrier hears of them. One more group, older than those that waits count, is no
 /// harm.
-static void closeGroups(Block &block) {
+void closeGroups(Block &block) {
   bool open = false;
   for (Operation &op : block) {
     auto copy = dyn_cast<CopyOp>(op);

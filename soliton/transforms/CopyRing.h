@@ -40,6 +40,10 @@ namespace soliton {
 /// Room for the barriers behind the tiles of a kernel that copies boxes: thirty-two of eight bytes.
 inline constexpr int64_t kRingBytes = 256;
 
+/// Closes groups of boxes where loops and branches begin and end. `CopyRing::of` does so; whoever asks before it which
+/// groups begin a program closes them first.
+void closeGroups(Block &block);
+
 class CopyRing {
 public:
   /// Puts the waits in that paths which meet lack, and finds out the rest.
