@@ -6,6 +6,10 @@
 
 namespace soliton::sched::whole {
 namespace {
+constexpr int kComplete = std::numeric_limits<int>::max();
+/// A group that no commit has closed yet.
+constexpr int kOpen = -1;
+
 /// An access that no barrier separates from where one looks, and its phase relative to the clock there.
 struct Exposed {
   const Access *access = nullptr;
@@ -13,9 +17,18 @@ struct Exposed {
   /// An await stands between the beginning of the node and the access, which is behind whatever was followed by so many
   /// releases in front of the node.
   std::optional<int> awaited = {};
-  /// Releases between the access and the end of the node, and whether the first wave has heard of one of them.
+  /// Ticks of its counter since, the fewest that the waits which are there tell of. What is complete a release covers.
+  int younger = 0;
+  /// Releases between its completion and the end of the node, and whether the first wave has heard of one of them.
   int releases = 0;
   bool isHeard = false;
+
+  /// What is known of either.
+  void join(const Exposed &other) {
+    younger = std::min(younger, other.younger);
+    releases = std::min(releases, other.releases);
+    isHeard &= other.isHeard;
+  }
 };
 
 /// A node, or a sequence, as seen from outside.
@@ -36,22 +49,40 @@ public:
     for (auto &list : byRegion)
       list.clear();
   }
-  /// Of equal accesses the last is kept: what is behind it is behind all of them.
-  void add(const Exposed &exposed, int at) {
+  /// Of equal accesses the last place is kept: what is behind it is behind all of them. On some ways the last one is
+  /// another, of which less is known.
+  void add(Exposed exposed, int at) {
     std::vector<Entry> &list = byRegion[exposed.access->region];
     auto equal = std::find_if(list.begin(), list.end(), [&](const Entry &entry) {
       return entry.exposed.phase == exposed.phase && *entry.exposed.access == *exposed.access;
     });
-    if (equal != list.end())
+    if (equal != list.end()) {
+      exposed.join(equal->exposed);
       list.erase(equal);
+    }
     list.push_back({exposed, at});
   }
 
-  /// Of what was done before it the first wave hears once it awaits it.
+  void tick(int counter, int amount) {
+    for (auto &list : byRegion)
+      for (Entry &entry : list)
+        if (int &younger = entry.exposed.younger; entry.exposed.access->counter == counter && younger != kComplete)
+          younger += amount;
+  }
+  void wait(int counter, int value) {
+    if (kernel.counters[counter].kind == Retirement::OutOfOrder && value != 0)
+      return;
+    for (auto &list : byRegion)
+      for (Entry &entry : list)
+        if (entry.exposed.access->counter == counter && entry.exposed.younger >= value)
+          entry.exposed.younger = kComplete;
+  }
+
+  /// Of what was complete before it the first wave hears once it awaits it.
   void release() {
     for (auto &list : byRegion)
       for (Entry &entry : list)
-        ++entry.exposed.releases;
+        entry.exposed.releases += entry.exposed.younger == kComplete ? 1 : 0;
   }
   void await(int value) {
     for (auto &list : byRegion)
@@ -101,7 +132,8 @@ private:
 
   /// Whether the first wave, which alone executes `y`, knows by then that all waves are done with what was accessed.
   bool isHeard(const Exposed &x, const Exposed &y) const {
-    return isByOneLane(kernel, *y.access) && (x.isHeard || (y.awaited && x.releases >= *y.awaited));
+    bool isCovered = y.awaited && x.younger == kComplete && x.releases >= *y.awaited;
+    return isByOneLane(kernel, *y.access) && (x.isHeard || isCovered);
   }
 
   /// Barriers of clusters come with what needs them; none is derived.
@@ -239,7 +271,7 @@ private:
     switch (node.kind) {
     case NodeKind::Instruction:
       for (const Access &access : node.accesses)
-        flow.entries.push_back({&access, startPhase(access)});
+        flow.entries.push_back({.access = &access, .phase = startPhase(access), .younger = youngerAtIssue(access)});
       flow.exits = flow.entries;
       return flow;
     case NodeKind::Barrier:
@@ -258,6 +290,12 @@ private:
     default:
       return flow;
     }
+  }
+
+  int youngerAtIssue(const Access &access) const {
+    if (access.counter < 0)
+      return kComplete;
+    return kernel.counters[access.counter].kind == Retirement::Group ? kOpen : 0;
   }
 
   std::optional<int> startPhase(const Access &access) const {
@@ -281,12 +319,26 @@ private:
     return flow;
   }
 
-  /// What the first wave knows behind it. Releases inside of a loop or branch, which may not happen, say nothing here.
-  static void hear(const Node &node, Pending &pending) {
-    if (node.kind == NodeKind::Release)
-      pending.release();
-    if (node.kind == NodeKind::Await)
-      pending.await(node.value);
+  /// What is complete, and what the first wave knows of that, behind it. What is inside of a loop or branch, and may
+  /// not happen, says nothing here.
+  void hear(const Node &node, Pending &pending) const {
+    switch (node.kind) {
+    case NodeKind::Instruction:
+      for (const Tick &each : node.ticks)
+        if (kernel.counters[each.counter].kind != Retirement::Group)
+          pending.tick(each.counter, each.amount);
+      return;
+    case NodeKind::Commit:
+      return pending.tick(node.counter, 1);
+    case NodeKind::Wait:
+      return pending.wait(node.counter, node.value);
+    case NodeKind::Release:
+      return pending.release();
+    case NodeKind::Await:
+      return pending.await(node.value);
+    default:
+      return;
+    }
   }
 
   /// What passing `node` does to phases that are relative to the clock before it.

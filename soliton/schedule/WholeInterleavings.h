@@ -4,6 +4,8 @@
 // a kernel, lets two waves run in every possible order, completes asynchronous accesses at every possible moment, and
 // compares each value that is read with the one that the program's order says. Elements: each part of each buffer has
 // one for each wave; who touches which of them follows from the access' function, and is drawn where nothing is known.
+// Boxes are copied by the first wave alone, land in any order, and every wave waits for them by itself; that wave
+// awaits what both have released.
 //
 //   EXPECT_EQ(attack(kernel, seed), "");
 //
@@ -102,8 +104,8 @@ private:
   };
   struct Wave {
     int next = 0;
-    int barriers = 0;
-    std::vector<int> issued = std::vector<int>(3, 0);
+    int barriers = 0, releases = 0;
+    std::vector<int> issued = std::vector<int>(4, 0);
     std::vector<InFlight> inFlight;
   };
   struct State {
@@ -131,7 +133,9 @@ private:
       int now = (clock == step.clocks.end() ? 0 : clock->second) + access.phase;
       buffer = ((now % buffers) + buffers) % buffers;
     }
-    bool all = !access.write && !access.oneWave;
+    if (access.counter == kBoxes && wave > 0)
+      return {};
+    bool all = (!access.write && !access.oneWave) || access.counter == kBoxes;
     int shift = access.function >= 0 ? turn[access.function] : drawn;
     std::vector<int> iterations = {0, 1, 2};
     if (access.function >= 0 && !access.apart.empty()) {
@@ -181,6 +185,7 @@ private:
     for (const Wave &wave : state.waves) {
       code.push_back(wave.next);
       code.push_back(wave.barriers);
+      code.push_back(wave.releases);
       for (const InFlight &each : wave.inFlight) {
         code.push_back(each.step);
         code.push_back(each.access);
@@ -203,11 +208,11 @@ private:
       finished &= wave.next == static_cast<int>(steps.size()) && wave.inFlight.empty();
       if (wave.next < static_cast<int>(steps.size()))
         execute(state, w);
-      // Any access that is the oldest of its counter may complete now.
+      // Any access that is the oldest of its counter may complete now, and any box.
       std::set<int> tried;
       for (size_t i = 0; i < wave.inFlight.size(); ++i) {
         int counter = effectOf(wave.inFlight[i], w).counter;
-        if (!tried.insert(counter).second)
+        if (counter != kBoxes && !tried.insert(counter).second)
           continue;
         State then = state;
         complete(then, w, i);
@@ -262,7 +267,24 @@ private:
       ++wave.barriers;
       break;
     }
+    case NodeKind::Release:
+      ++wave.releases;
+      break;
+    case NodeKind::Await:
+      if (w == 0 && state.waves[1].releases < wave.releases - node.value)
+        return;
+      break;
     case NodeKind::Wait:
+      if (node.counter == kBoxes) {
+        const Wave &copies = state.waves[0];
+        int last = wave.issued[kBoxes] - node.value;
+        bool areOnTheirWay = std::any_of(copies.inFlight.begin(), copies.inFlight.end(), [&](const InFlight &each) {
+          return effectOf(each, 0).counter == kBoxes && each.index <= last;
+        });
+        if (copies.issued[kBoxes] < last || areOnTheirWay)
+          return;
+        break;
+      }
       while (true) {
         size_t i = 0;
         while (i < wave.inFlight.size() && !(effectOf(wave.inFlight[i], w).counter == node.counter &&
@@ -279,14 +301,16 @@ private:
       break;
     default: {
       for (const Tick &tick : node.ticks)
-        if (tick.counter != kGroups)
+        if (tick.counter < kGroups)
           wave.issued[tick.counter] += tick.amount;
       for (size_t a = 0; a < node.accesses.size(); ++a) {
         const Effect &effect = effects[at][a][w];
+        if (effect.counter == kBoxes && w > 0)
+          continue;
         if (effect.counter < 0) {
           apply(then, effect, at, w);
         } else {
-          int index = wave.issued[effect.counter] + (effect.counter == kGroups);
+          int index = wave.issued[effect.counter] + (effect.counter >= kGroups);
           wave.inFlight.push_back({at, static_cast<int>(a), index});
         }
       }

@@ -154,6 +154,90 @@ TEST(WholeProperty, BarriersAreAsFewAsAnyInStraightCodeAndInOneLoop) {
   }
 }
 
+/// With boxes, releases and awaits.
+TreeShape releasing(uint32_t seed) {
+  TreeShape shape;
+  shape.nodes = 6 + static_cast<int>(seed % 12);
+  shape.depth = static_cast<int>(seed % 3);
+  shape.releases = 30;
+  return shape;
+}
+
+TEST(WholeProperty, WhatIsDerivedBesideReleasesIsProven) {
+  int heard = 0;
+  for (uint32_t seed = 0; seed < 6000; ++seed) {
+    Kernel kernel = randomKernel(seed, releasing(seed));
+    Derived derived = derive(kernel, {.counted = seed % 2 == 0});
+    Verdict verdict = verify(derived.kernel);
+    ASSERT_TRUE(verdict.ok()) << "seed " << seed << "\n" << toString(derived.kernel) << format(verdict.diagnostics);
+    EXPECT_TRUE(derive(derived.kernel).insertions.size() == derived.insertions.size()) << "seed " << seed;
+    // Awaits save barriers now and then.
+    Kernel deaf = kernel;
+    forEachNode(kernel.body, [&](const Node &node) {
+      if (node.kind == NodeKind::Await)
+        drop(deaf.body, node.id);
+    });
+    heard += countBarriers(derive(deaf).kernel) > countBarriers(derive(kernel).kernel);
+  }
+  EXPECT_GT(heard, 50);
+}
+
+TEST(WholeProperty, NoInterleavingBreaksWhatReleasesProve) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    Kernel kernel = derive(randomKernel(seed, releasing(seed % 2))).kernel;
+    EXPECT_EQ(attack(kernel, seed, 3, 2), "") << "seed " << seed << "\n" << toString(kernel);
+  }
+}
+
+/// Each release, await and derived node is taken away, each await weakened.
+TEST(WholeProperty, MutantsOfReleasesAreRefusedOrHarmless) {
+  int refused = 0, confirmed = 0;
+  for (uint32_t seed = 2000; seed < 2100; ++seed) {
+    TreeShape shape = releasing(seed);
+    shape.nodes = 7;
+    Kernel kernel = derive(randomKernel(seed, shape)).kernel;
+    forEachNode(kernel.body, [&](const Node &node) {
+      bool isHalf = node.kind == NodeKind::Release || node.kind == NodeKind::Await;
+      if (!isHalf && node.source != Source::Derived)
+        return;
+      for (bool weaker : {false, true}) {
+        if (weaker && node.kind != NodeKind::Wait && node.kind != NodeKind::Await)
+          continue;
+        Kernel mutant = kernel;
+        weaker ? weaken(mutant.body, node.id) : drop(mutant.body, node.id);
+        bool proven = verify(mutant).ok();
+        std::string failure = attack(mutant, seed, 4, 3);
+        EXPECT_FALSE(proven && !failure.empty()) << "seed " << seed << "\n" << toString(mutant) << failure;
+        refused += !proven;
+        confirmed += !proven && !failure.empty();
+      }
+    });
+  }
+  EXPECT_GT(refused, 150);
+  EXPECT_GT(confirmed * 10, refused * 6);
+}
+
+TEST(WholeProperty, BarriersBesideReleasesAreAsFewAsAny) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    TreeShape shape = releasing(seed);
+    shape.nodes = shape.length = 9;
+    shape.depth = 0;
+    shape.said = false;
+    bool inLoop = seed % 2;
+    Kernel kernel = randomKernel(seed, shape);
+    if (inLoop)
+      kernel.body = {loop(std::move(kernel.body))};
+    number(kernel);
+    size_t gaps = (inLoop ? kernel.body[0].bodies[0] : kernel.body).size() + (inLoop ? 0 : 1);
+    int found = countBarriers(derive(kernel).kernel);
+    for (uint32_t choice = 0; choice < (1u << gaps); ++choice)
+      if (std::popcount(choice) < found)
+        ASSERT_FALSE(isEnough(kernel, choice, inLoop))
+            << "seed " << seed << ": " << std::popcount(choice) << " would do\n"
+            << toString(derive(kernel).kernel);
+  }
+}
+
 TEST(WholeProperty, DerivationIsDeterministic) {
   for (uint32_t seed = 0; seed < 50; ++seed) {
     Kernel kernel = randomKernel(seed);

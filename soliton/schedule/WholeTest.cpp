@@ -350,7 +350,6 @@ TEST(WholeVerify, OtherWorkgroupsOfTheClusterMeetAtItsBarriersAlone) {
 }
 
 /// With a counter of what one lane copies for the workgroup; `box` copies to a tile so.
-constexpr int kBoxes = 3;
 Kernel kernelWithBoxes(Sequence body) {
   Kernel kernel = kernelOf(std::move(body));
   kernel.counters.push_back({"boxes", sched::Retirement::Group, 15});
@@ -397,6 +396,67 @@ TEST(Whole, NoBarrierIsDerivedForWhatIsReleased) {
   EXPECT_TRUE(derive(kernelWithBoxes({loop(body)})).insertions.empty());
   body.pop_back();
   EXPECT_FALSE(derive(kernelWithBoxes({loop(body)})).insertions.empty());
+}
+
+/// Barriers that are derived.
+int derivedBarriers(Sequence body) {
+  Kernel kernel = derive(kernelWithBoxes(std::move(body))).kernel;
+  int count = 0;
+  forEachNode(kernel.body, [&](const Node &node) { count += node.kind == NodeKind::Barrier; });
+  EXPECT_TRUE(verify(kernel).ok()) << toString(kernel);
+  return count;
+}
+
+TEST(Whole, AnAwaitInALoopCoversReleasesInFrontOfIt) {
+  auto copies = [](int value) { return loop({await(value), box(0), commit(kBoxes), wait(kBoxes, 0)}); };
+  EXPECT_EQ(derivedBarriers({load(0), wait(kShared, 0), release(), copies(0)}), 0);
+  EXPECT_EQ(derivedBarriers({load(0), wait(kShared, 0), release(), release(), copies(1)}), 0);
+  // One release is left open, or there is none behind the access.
+  EXPECT_EQ(derivedBarriers({load(0), wait(kShared, 0), release(), copies(1)}), 1);
+  EXPECT_EQ(derivedBarriers({release(), load(0), wait(kShared, 0), copies(0)}), 1);
+  // Behind the copy, and in a branch, it is too late.
+  EXPECT_EQ(derivedBarriers(
+                {load(0), wait(kShared, 0), release(), loop({box(0), commit(kBoxes), wait(kBoxes, 0), await(0)})}),
+            1);
+  EXPECT_EQ(derivedBarriers({load(0), wait(kShared, 0), release(),
+                             loop({branch({await(0)}), box(0), commit(kBoxes), wait(kBoxes, 0)})}),
+            1);
+  // A release of the loop itself, in front of its await, counts with those before.
+  EXPECT_EQ(derivedBarriers({load(0), wait(kShared, 0), release(),
+                             loop({release(), await(1), box(0), commit(kBoxes), wait(kBoxes, 0)})}),
+            0);
+}
+
+TEST(Whole, ReleasesInALoopCoverItsAccessesForALaterCopy) {
+  Sequence uses = {load(0), wait(kShared, 0), release()};
+  EXPECT_EQ(derivedBarriers({loop(uses), await(0), box(0)}), 0);
+  EXPECT_EQ(derivedBarriers({loop(uses), await(1), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({loop(uses), release(), await(1), box(0)}), 0);
+  EXPECT_EQ(derivedBarriers({loop(uses), box(0)}), 1);
+  // Awaited in the loop already.
+  uses.push_back(await(0));
+  EXPECT_EQ(derivedBarriers({loop(uses), box(0)}), 0);
+  // In front of the access it says nothing of the last trip.
+  EXPECT_EQ(derivedBarriers({loop({release(), load(0), wait(kShared, 0)}), await(0), box(0)}), 1);
+  // Both at once: a loop that uses, then one that copies.
+  EXPECT_EQ(derivedBarriers({loop({load(0), wait(kShared, 0), release()}),
+                             loop({await(0), box(0), commit(kBoxes), wait(kBoxes, 0)})}),
+            0);
+}
+
+/// A release covers what is complete in front of it, on every way.
+TEST(Whole, ReleasesCoverOnlyWhatIsComplete) {
+  EXPECT_EQ(derivedBarriers({load(0), release(), await(0), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({load(0), load(1), wait(kShared, 1), release(), await(0), box(0)}), 0);
+  EXPECT_EQ(derivedBarriers({load(0), load(1), wait(kShared, 2), release(), await(0), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({branch({load(0), release()}), await(0), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({branch({load(0)}, {load(0), wait(kShared, 0), release()}), await(0), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({branch({load(0), wait(kShared, 0), release()}, {load(0)}), await(0), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({load(0), release(), loop({await(0), box(0), commit(kBoxes), wait(kBoxes, 0)})}), 1);
+  // A loop that may have no trip heard nothing of what was in front of it.
+  Sequence hears = {load(0), wait(kShared, 0), release(), await(0)};
+  EXPECT_EQ(derivedBarriers({load(0), loop(hears), box(0)}), 1);
+  EXPECT_EQ(derivedBarriers({loop(hears), box(0)}), 0);
 }
 
 TEST(WholeVerify, WaitsThatNoCounterHoldsAreRefused) {

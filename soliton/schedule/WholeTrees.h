@@ -14,10 +14,17 @@
 
 namespace soliton::sched::whole::testing {
 
-inline constexpr int kVm = 0, kShared = 1, kGroups = 2;
+inline constexpr int kVm = 0, kShared = 1, kGroups = 2, kBoxes = 3;
 
 inline std::vector<Counter> machineCounters() {
   return {{"vm", Retirement::InOrder, 63}, {"shared", Retirement::InOrder, 15}, {"cp_async", Retirement::Group, 63}};
+}
+
+/// What one lane has copied for the workgroup.
+inline Counter boxCounter() {
+  Counter boxes{"boxes", Retirement::Group, 63};
+  boxes.ofWorkgroup = true;
+  return boxes;
 }
 
 class Dice {
@@ -43,6 +50,8 @@ struct TreeShape {
   bool pipelines = true;
   /// A barrier completes ordinary accesses, and copies go in groups.
   bool groupsOnly = false;
+  /// One lane copies boxes; waves release, and that lane awaits. Of a hundred nodes so many are either.
+  int releases = 0;
 };
 
 /// A random kernel of about that many nodes.
@@ -52,6 +61,8 @@ public:
 
   Kernel make() {
     kernel.counters = machineCounters();
+    if (shape.releases > 0)
+      kernel.counters.push_back(boxCounter());
     tiles = dice.pick(1, 2);
     for (int i = 0; i < tiles; ++i) {
       Region tile;
@@ -77,7 +88,9 @@ private:
     int count = std::min(left, dice.pick(2, shape.length));
     while (count-- > 0 && left > 0) {
       int what = dice.pick(0, 99);
-      if (depth > 0 && shape.loops && what < 16)
+      if (shape.releases > 0 && dice.chance(shape.releases))
+        dice.chance(50) ? addReleased(result, depth) : result.push_back(releaseOrAwait());
+      else if (depth > 0 && shape.loops && what < 16)
         result.push_back(randomLoop(depth));
       else if (depth > 0 && shape.branches && what < 26)
         result.push_back(branch(sequence(depth - 1), dice.chance(50) ? sequence(depth - 1) : Sequence{}));
@@ -114,6 +127,47 @@ private:
     return wait(dice.pick(0, 1), dice.pick(0, 2));
   }
 
+  Node box(Access access) {
+    access.write = true;
+    access.function = -1;
+    access.oneWave = false;
+    access.apart.clear();
+    access.counter = kBoxes;
+    return instruction("box" + std::to_string(names++), {access}, {{kBoxes, 1}});
+  }
+
+  /// A use that is complete where it is released, and a box in its place: one of them, or both, in a loop.
+  void addReleased(Sequence &result, int depth) {
+    Access use = randomAccess(/*global=*/false);
+    use.counter = shape.groupsOnly ? -1 : kShared;
+    use.apart.clear();
+    Sequence uses = {instruction("use" + std::to_string(names++), {use}, {{kShared, 1}}),
+                     wait(kShared, dice.chance(80) ? 0 : 1), release()};
+    Sequence copies = {await(dice.chance(70) ? 0 : 1), box(use), commit(kBoxes), wait(kBoxes, 0)};
+    auto add = [&](Sequence part, bool inLoop) {
+      if (inLoop)
+        result.push_back(loop(std::move(part), dice.pick(0, 1)));
+      else
+        result.insert(result.end(), part.begin(), part.end());
+    };
+    bool mayLoop = depth > 0 && shape.loops;
+    if (mayLoop && dice.chance(25)) {
+      copies.insert(copies.end(), uses.begin(), uses.end());
+      result.push_back(release());
+      return add(std::move(copies), true);
+    }
+    add(std::move(uses), mayLoop && dice.chance(40));
+    add(std::move(copies), mayLoop && dice.chance(40));
+  }
+
+  Node releaseOrAwait() {
+    int what = dice.pick(0, 9);
+    return what < 5   ? release()
+           : what < 8 ? await(dice.pick(0, 2))
+           : what < 9 ? commit(kBoxes)
+                      : wait(kBoxes, dice.pick(0, 1));
+  }
+
   Access randomAccess(bool global) {
     Access access;
     access.region = global ? tiles : dice.pick(0, tiles - 1);
@@ -134,6 +188,8 @@ private:
   Node randomInstruction() {
     bool global = dice.chance(25);
     Access access = randomAccess(global);
+    if (!global && shape.releases > 0 && dice.chance(30))
+      return box(access);
     if (!global && access.write && dice.chance(25)) { // a copy past the registers
       int counter = shape.groupsOnly ? kGroups : kVm;
       access.counter = counter;
