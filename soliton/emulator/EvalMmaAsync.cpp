@@ -156,6 +156,13 @@ void evalMmaAsync(Wave &wave, const Instr &instr) {
   PendingMma mma;
   mma.kind = &wave.program.mmaKinds[size_t(instr.imm)];
   const MmaKind &kind = *mma.kind;
+  // Those of a cluster are counted together.
+  uint32_t inWorkgroup = wave.index % wave.program.waves;
+  if (inWorkgroup / kind.waves * kind.waves + kind.waves > wave.program.waves)
+    wave.report(instr, FindingKind::Divergent,
+                "wave " + group.reporter.waveName(wave.index) + " has no group of " + std::to_string(kind.waves) +
+                    " waves in a workgroup of " + std::to_string(wave.program.waves),
+                "a product of several waves is executed by all of them", Finding::kNone, 0);
   Actor actor = wave.issue(instr, CounterKind::mma);
   actor.proxy = true;
   mma.access = actor.access;

@@ -416,7 +416,9 @@ private:
 
   void checkMmaAsync(const Instr &instr, const MmaKind &kind) {
     require(kind.blocks == 1 && kind.scaleBlock == 0 && kind.acc != DType::f64, "the kind has blocks, scales or f64");
-    require(program.waves % kind.waves == 0, "the workgroup's waves are no multiple of the kind's");
+    // Waves that serve the others may stand behind the last whole group; whether one of them comes here its number
+    // tells.
+    require(program.waves >= kind.waves, "the workgroup has fewer waves than the kind");
     if (instr.src[0] != kNoSlot) {
       operand(instr.src[0], kind.a, kind.fragA);
       require(kind.fragA.registers != 0, "the kind has no register operand");

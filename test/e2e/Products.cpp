@@ -19,13 +19,21 @@ namespace soliton::test {
 std::ostream &operator<<(std::ostream &out, const Product &p) {
   out << p.m << "x" << p.n << "x" << p.k << " in " << p.blockM << "x" << p.blockN << "x" << p.blockK << " by "
       << p.instruction() << " of " << name(p.type) << ", " << p.schedule;
-  return out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "")
-             << (p.exchanged ? " exchanged" : "") << (p.cluster ? " in clusters of " + std::to_string(p.cluster) : "");
+  auto with = [&](const char *what, int64_t value) {
+    if (value != 0)
+      out << what << value;
+  };
+  out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "")
+      << (p.exchanged ? " exchanged" : "") << (p.stagedWrites ? " staged" : "");
+  with(" in clusters of ", p.cluster);
+  with(" by so many workgroups: ", p.persistent);
+  with(" service waves: ", p.serviceWaves);
+  with(" raster: ", p.raster);
+  return out;
 }
 
-Kernel build(const Product &p) {
+Kernel build(const Product &p, HardwareConstraint hardware) {
   auto [M, N, K] = symbols<"M N K">();
-  HardwareConstraint hardware;
   if (p.named)
     hardware.mma = MmaType(p.instruction());
   Kernel kernel{"product",
@@ -59,6 +67,9 @@ CompileOptions optionsOf(const Product &p) {
   options.cluster = p.cluster;
   options.persistent = p.persistent;
   options.stagedWrites = p.stagedWrites;
+  options.raster = p.raster;
+  if (p.serviceWaves > 0)
+    options.serviceWaves = p.serviceWaves;
   options.paddedRows = RowPadding::never;
   options.schedule.name = p.schedule;
   options.cache = false;

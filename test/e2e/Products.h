@@ -35,6 +35,10 @@ struct Product {
   /// Workgroups of the launch, which walk the tiles; sums leave through shared memory.
   int64_t persistent = 0;
   bool stagedWrites = false;
+  /// Waves beside those that compute.
+  int64_t serviceWaves = 0;
+  /// Bands of so many rows of tiles; of columns, if negative.
+  int64_t raster = 0;
 
   std::string instruction() const {
     std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";
@@ -50,7 +54,8 @@ std::ostream &operator<<(std::ostream &out, const Product &p);
 /// One with few rows, which lie on the instruction's columns.
 Product fewRows(int64_t m, int64_t n, int64_t k, int64_t columns = 16);
 
-Kernel build(const Product &p);
+/// With what a hardware constraint says beside the instruction.
+Kernel build(const Product &p, HardwareConstraint hardware = {});
 CompileOptions optionsOf(const Product &p);
 
 /// Small integers: every sum is exact.
