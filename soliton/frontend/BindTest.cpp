@@ -252,6 +252,29 @@ TEST_F(BindTest, WaveSizeMismatch) {
   EXPECT_EQ(format(bind(kernel, {.subs = numbers(), .target = "gfx942"})), "");
 }
 
+TEST_F(BindTest, ServiceWavesWhereBoxesAreCopied) {
+  line = __LINE__ + 1;
+  Kernel served = with(HardwareConstraint{.n_service_waves = 4});
+  EXPECT_EQ(format(bind(served, {.subs = numbers(), .target = "sm_90a"})), "");
+  EXPECT_EQ(format(bind(served, {.subs = numbers()})), "");
+  for (const char *target : {"gfx942", "gfx950"})
+    expectMistake(bind(served, {.subs = numbers(), .target = target}), DiagId::NotSupportedHere,
+                  "`n_service_waves` is 4, but `" + std::string(target) +
+                      "` copies no boxes, which those waves ask for",
+                  "leave it out for this target");
+}
+
+TEST_F(BindTest, ServiceWavesAreOfTheKernel) {
+  mlir::MLIRContext context;
+  for (int64_t waves : {0, 1, 4}) {
+    Kernel served = with(HardwareConstraint{.n_service_waves = waves});
+    EmittedKernel emitted = emitKernel(served, context, {.subs = numbers(), .target = "sm_90a"});
+    ASSERT_TRUE(emitted.module) << format(emitted.diagnostics);
+    wave::KernelOp kernel = *emitted.module->getOps<wave::KernelOp>().begin();
+    EXPECT_EQ(kernel.getServiceWaves(), waves > 0 ? std::optional<uint64_t>(waves) : std::nullopt);
+  }
+}
+
 TEST_F(BindTest, AVectorShapeOfZeroIsForTilesOfOneElement) {
   Kernel one{"one", {WorkgroupConstraint(M, 1, 0), HardwareConstraint{.vector_shapes = {{M, 0}}}}};
   EXPECT_EQ(format(bind(one, {.subs = numbers()})), "");

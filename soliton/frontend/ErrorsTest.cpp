@@ -29,6 +29,9 @@ TEST_F(ErrorsTest, HardwareValue) {
   line = __LINE__ + 1;
   Kernel bad{"bad", {HardwareConstraint{.max_bits_per_load = 96}}};
   expectMistake(bad.diagnostics(), DiagId::HardwareValue, "`max_bits_per_load` is 96, expected 8, 16, 32, 64 or 128");
+  line = __LINE__ + 1;
+  Kernel service{"service", {HardwareConstraint{.n_service_waves = -2}}};
+  expectMistake(service.diagnostics(), DiagId::HardwareValue, "`n_service_waves` is -2, expected 0 or more");
 }
 
 TEST_F(ErrorsTest, WaveWithoutWorkgroup) {

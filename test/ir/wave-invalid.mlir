@@ -1049,7 +1049,7 @@ func.func @copy_out_c6_loop(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave
 
 // -----
 
-// expected-error@+1 {{has a `raster` of 0, expected at least 1}}
+// expected-error@+1 {{has a `raster` of 0, expected bands of some rows, or, below 0, of columns}}
 wave.kernel @kernel_c8 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, raster = 0 : i64} {
 }
 
@@ -1057,6 +1057,18 @@ wave.kernel @kernel_c8 attributes {arg_names = [], constraints = [], subs = {}, 
 
 // expected-error@+1 {{has a `cluster` of 1 workgroups, expected at least 2}}
 wave.kernel @kernel_c9 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, cluster = 1 : i64} {
+}
+
+// -----
+
+// expected-error@+1 {{has `persistent` of 0 workgroups, expected at least 1}}
+wave.kernel @kernel_c10 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, persistent = 0 : i64} {
+}
+
+// -----
+
+// expected-error@+1 {{has -1 `service_waves`, expected at least 1}}
+wave.kernel @kernel_c11 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_waves = -1 : i64} {
 }
 
 // -----
