@@ -33,7 +33,10 @@ def _is_filled(cell) -> bool:
     return True
 
 
-_OPTIONS = "target schedule dynamic_symbols use_global_to_shared override_schedule multi_buffer_count short_sums mma padded_rows".split()
+_OPTIONS = """
+    target schedule dynamic_symbols use_global_to_shared override_schedule multi_buffer_count short_sums mma padded_rows staged_writes
+    raster cluster persistent service_waves
+""".split()
 
 
 def fingerprint(kernel, options) -> str:

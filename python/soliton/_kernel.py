@@ -78,7 +78,13 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         "allow_spills": True,
         "mma": options.mma,
         "padded_rows": options.padded_rows,
+        "staged_writes": bool(options.staged_writes),
+        "raster": int(options.raster),
+        "cluster": int(options.cluster),
+        "persistent": int(options.persistent),
     }
+    if options.service_waves is not None:
+        request["service_waves"] = int(options.service_waves)
     if options.override_schedule:
         request["schedule_file"] = str(options.override_schedule)
         return request

@@ -184,6 +184,14 @@ class WaveCompileOptions:
     # Ours: the matrix instruction of every `mma` that names none; whether rows that are not aligned are copied (auto, on, off).
     mma: str = ""
     padded_rows: str = "auto"
+    # Ours: results go to global memory through shared memory; the order in which workgroups take tiles, in bands; how many workgroups sum
+    # a product's tile; how many there are at most, each of which takes several tiles; waves beside those that compute, which have tiles
+    # copied (None: as the hardware constraint says).
+    staged_writes: bool = False
+    raster: int = 0
+    cluster: int = 0
+    persistent: int = 0
+    service_waves: int | None = None
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 

@@ -9,6 +9,7 @@
 #include "Launch.h"
 
 #include <soliton/authoring/ScheduleFile.h>
+#include <soliton/driver/Assembler.h>
 #include <soliton/driver/Progress.h>
 #include <soliton/target/Target.h>
 
@@ -242,6 +243,14 @@ public:
     }
   }
   std::span<const rt::Argument> arguments() const { return list; }
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const auto &[host, memory] : arrays)
+      sum += memory->bytes();
+    for (const auto &memory : inputs)
+      sum += memory->bytes();
+    return sum;
+  }
 
   /// To where they came from.
   void bring() const {
@@ -273,9 +282,11 @@ private:
 };
 
 /// Microseconds of each sample by events of the device, of as many launches as a sample of 200 us takes, and how many
-/// those are. Arrays of the host are copied there before and back behind.
+/// those are. Arrays of the host are copied there before and back behind; with cold caches to so many places that what
+/// a launch reads is in none.
 std::pair<std::vector<double>, int> measured(const Compiled &self, const std::vector<nb::object> &given,
-                                             const std::map<std::string, int64_t> &sizes, int warmup, int samples) {
+                                             const std::map<std::string, int64_t> &sizes, int warmup, int samples,
+                                             bool isCold) {
   constexpr double kSampleMicroseconds = 200;
   constexpr int kMostLaunches = 100;
   rt::Device &device = self.kernel.device();
@@ -284,6 +295,9 @@ std::pair<std::vector<double>, int> measured(const Compiled &self, const std::ve
     if (!symbol.argument)
       symbols.push_back(sizes.at(symbol.name));
   OnDevice placed(device, given);
+  std::vector<std::unique_ptr<OnDevice>> elsewhere;
+  for (size_t i = isCold ? rt::copiesBeyondCache(device.info(), placed.bytes()) : 0; i > 0; --i)
+    elsewhere.push_back(std::make_unique<OnDevice>(device, given));
   nb::gil_scoped_release others;
   rt::TimingOptions options{.warmup = warmup, .repetitions = 1, .launch = {.symbols = symbols}};
   std::optional<rt::DeviceBuffer> workspace;
@@ -298,19 +312,59 @@ std::pair<std::vector<double>, int> measured(const Compiled &self, const std::ve
         std::clamp(static_cast<int>(kSampleMicroseconds / std::max(once, 1.0)), 1, kMostLaunches);
   options.warmup = 0;
   options.repetitions = samples;
+  for (const auto &each : elsewhere)
+    options.copies.emplace_back(each->arguments().begin(), each->arguments().end());
   rt::Timing timing = rt::measure(device, self.kernel.loaded(), placed.arguments(), options);
   placed.bring();
   return {timing.microseconds, options.launchesPerSample};
 }
 
-nb::list specsOf(const Compiled &self) {
+nb::list specsOf(const rt::KernelImage &image) {
   nb::list specs;
-  for (const rt::ArgumentSpec &argument : self.kernel.compiled().image.arguments) {
+  for (const rt::ArgumentSpec &argument : image.arguments) {
     bool isArray = argument.kind == rt::ArgumentKind::buffer;
     specs.append(nb::make_tuple(argument.name, isArray, toString(ElementType(argument.dtype)), argument.isOutput,
                                 argument.isRead, argument.shape.size()));
   }
   return specs;
+}
+
+//===- For other processes ------------------------------------------------------------===//
+
+/// What a device of that name loads. The device is not asked, so that a copy of a process that has used it may compile.
+rt::ImageKind imageKindFor(const std::string &device, const std::string &target) {
+  const Target *known = findTarget(target);
+  if (device.starts_with("cuda"))
+    return known && canAssemble(*known) ? rt::ImageKind::cubin : rt::ImageKind::ptx;
+  return device.starts_with("hip") ? rt::ImageKind::hsaco : rt::ImageKind::emulator;
+}
+
+/// {"image": bytes for `load_image`, "arguments": as `Compiled.arguments()`}.
+nb::dict compileForDevice(const Kernel &kernel, const nb::dict &given, const std::string &device, Place place) {
+  auto pending = std::make_shared<PendingError>();
+  CompileOptions options = optionsOf(given, place, pending);
+  CompileAttempt attempt;
+  {
+    nb::gil_scoped_release others;
+    attempt = compileOrFind(kernel, options, imageKindFor(device, options.target), place);
+  }
+  if (pending->error)
+    throw std::move(*pending->error);
+  if (!attempt)
+    throw CompileError(attempt.diagnostics);
+  std::vector<std::byte> file = rt::serialize(attempt.result->image);
+  nb::dict dict;
+  dict["image"] = nb::bytes(file.data(), file.size());
+  dict["arguments"] = specsOf(attempt.result->image);
+  return dict;
+}
+
+Compiled loadImage(const nb::bytes &file, const std::string &device) {
+  CompileResult result;
+  result.image = rt::deserialize({static_cast<const std::byte *>(file.data()), file.size()});
+  CompiledKernel kernel(std::move(result), rt::device(device));
+  PlainLaunch plain(kernel);
+  return {std::move(kernel), nb::list(), plain};
 }
 
 /// What is known about the code, and how long each step of its compilation took.
@@ -338,8 +392,9 @@ void bindCompiler(nb::module_ &module) {
       .def("launch", launch, nb::arg("arguments"), nb::arg("sizes"), nb::arg("stream") = 0)
       .def("launch_plain", [](const Compiled &self, nb::tuple arguments,
                               bool byWidth) { return self.plain(self.kernel, arguments, byWidth); })
-      .def("measure", measured, nb::arg("arguments"), nb::arg("sizes"), nb::arg("warmup"), nb::arg("samples"))
-      .def("arguments", specsOf)
+      .def("measure", measured, nb::arg("arguments"), nb::arg("sizes"), nb::arg("warmup"), nb::arg("samples"),
+           nb::arg("cold") = false)
+      .def("arguments", [](const Compiled &self) { return specsOf(self.kernel.compiled().image); })
       .def("summary", summaryOf)
       .def("symbols",
            [](const Compiled &self) {
@@ -367,6 +422,9 @@ void bindCompiler(nb::module_ &module) {
              nb::arg("progress").none() = nb::none());
   module.def("compile_texts", compileTexts, nb::arg("kernel"), nb::arg("options"), nb::arg("kind"),
              nb::arg("place").none());
+  module.def("compile_image", compileForDevice, nb::arg("kernel"), nb::arg("options"), nb::arg("device"),
+             nb::arg("place").none());
+  module.def("load_image", loadImage, nb::arg("image"), nb::arg("device"));
   module.def("targets", [] {
     nb::list names;
     for (const Target *target : allTargets())

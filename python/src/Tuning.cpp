@@ -198,15 +198,21 @@ void bindTuning(nb::module_ &module) {
     tune::Candidate candidate = tune::parseCandidate(text);
     return std::pair(candidate.choices, candidate.schedule);
   });
-  module.def("result_json",
-             [](const std::string &by, const std::string &why, double measured, double spread, double other) {
-               tune::Result result = by.empty() ? tune::Result() : tune::Result::refused(by, why);
-               result.why = why;
-               result.measuredMicroseconds = measured;
-               result.spread = spread;
-               result.otherMicroseconds = other;
-               return tune::toJson(result);
-             });
+  module.def(
+      "result_json",
+      [](const std::string &by, const std::string &why, double measured, double spread, double other,
+         const std::string &cache) {
+        tune::Result result = by.empty() ? tune::Result() : tune::Result::refused(by, why);
+        result.why = why;
+        result.measuredMicroseconds = measured;
+        result.spread = spread;
+        result.otherMicroseconds = other;
+        result.cache = cache;
+        result.coldMicroseconds = cache == "cold" ? measured : 0;
+        return tune::toJson(result);
+      },
+      nb::arg("refused_by"), nb::arg("why"), nb::arg("measured"), nb::arg("spread"), nb::arg("other"),
+      nb::arg("cache") = "");
 }
 
 } // namespace soliton::python

@@ -1,5 +1,6 @@
 """The tuner's own words: spaces and searches of kernels in Python, loops, validators, traces, and what is refused."""
 
+import dataclasses
 import json
 import math
 import os
@@ -24,6 +25,7 @@ from soliton.tuner import (  # noqa: E402
     ScheduleOptimizer,
     ScheduleValidator,
     Space,
+    Tuned,
     calculate_average_latency,
     dump_schedule,
     tune,
@@ -131,6 +133,50 @@ def test_sizes_that_only_the_launch_knows():
     fixed = tune(gemm, space(), options(schedule=tkw.SchedulingType.MODULO), budget=1, database="", progress=False)
     dynamic = tune(gemm, space(), options(dynamic=[M, N, K], schedule=tkw.SchedulingType.MODULO), sizes=sizes, budget=1, database="", progress=False)
     assert dynamic.latency == pytest.approx(fixed.latency, rel=0.5)
+
+
+GROUPS = [tkw.WorkgroupConstraint(M, BLOCK_M, 0), tkw.WorkgroupConstraint(N, BLOCK_N, 1), tkw.TilingConstraint(K, BLOCK_K)]
+GROUPS += [tkw.WaveConstraint(M, 16), tkw.WaveConstraint(N, BLOCK_N), tkw.HardwareConstraint(threads_per_wave=32)]
+
+
+@tkw.wave(GROUPS)
+def gemm_of_groups(
+    a: tkl.Memory[M, K, SHARED_ADDRESS_SPACE, tkl.f16],
+    b: tkl.Memory[N, K, SHARED_ADDRESS_SPACE, tkl.f16],
+    c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+):
+    @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)])
+    def repeat(acc):
+        return tkw.mma(tkw.read(a), tkw.read(b), acc)
+
+    tkw.write(repeat, c)
+
+
+def test_roles_and_workgroups_that_walk_are_choices():
+    subs = {M: 512, N: 256, K: 256, BLOCK_M: 128, BLOCK_N: 128, BLOCK_K: 64}
+    how = dict(target="sm_90a", mma="F32_64x128x16_F16", use_global_to_shared=True, staged_writes=True, schedule=tkw.SchedulingType.RING)
+    space = Space().choice("service_waves", [0, 4]).choice("persistent", [0, 2]).choice("raster", [0, -2]).where(lambda found: found["raster"] == 0 or found["persistent"] > 0)
+    tuned = tune(gemm_of_groups, space, WaveCompileOptions(subs=subs, **how), budget=6, strategy="random", database="", progress=False)
+    assert len(tuned.trials) == 6 and not tuned.rejected(), str(tuned)
+    # A launch of eight tiles by two workgroups takes four times as long by the model, which knows nothing that it saves.
+    by = {(each.choices["service_waves"], each.choices["persistent"], each.choices["raster"]): each for each in tuned.trials}
+    assert by[4, 2, 0].latency == pytest.approx(4 * by[4, 0, 0].latency) and by[4, 2, -2].hash != by[4, 2, 0].hash
+    chosen = Tuned.options(dataclasses.replace(tuned, best=by[4, 2, -2]))
+    assert (chosen.service_waves, chosen.persistent, chosen.raster) == (4, 2, -2)
+    run = wave_compile(chosen, gemm_of_groups)
+    assert run.summary["threads"][0] == 12 * 32
+    a, b = (np.random.default_rng(seed).integers(-2, 3, (512 if seed else 256, 256)).astype(np.float16) for seed in (1, 0))
+    c = np.zeros((512, 256), np.float32)
+    run(a, b, c)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+def test_caches_are_warm_or_cold_and_results_say_so(tmp_path):
+    for cache in ("warm", "cold"):
+        tuned = tune(gemm, Space().choice("schedule", ["none"]), options(64), budget=1, device="emulator", cache=cache, database=tmp_path / "t.db", progress=False)
+        assert tuned.best.result["cache"] == cache and (tuned.best.result["cold_us"] > 0) == (cache == "cold") and not tuned.best.was_known
+    with pytest.raises(soliton.CompileError):
+        tune(gemm, Space(), options(64), device="emulator", cache="hot")
 
 
 def test_times_of_the_emulator_are_said_to_be_its_own():

@@ -18,7 +18,7 @@ pytest.importorskip("sympy")
 import soliton.lang as tkl  # noqa: E402
 import soliton.wave as tkw  # noqa: E402
 from soliton.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE  # noqa: E402
-from soliton.tuner import AttentionConfig, Space, tune, tune_attention  # noqa: E402
+from soliton.tuner import AttentionConfig, Space, _device, attention, search, tune, tune_attention  # noqa: E402
 from soliton.tuner._compiling import Subject  # noqa: E402
 from soliton.tuner._workers import Workers  # noqa: E402
 from soliton.wave.compile import WaveCompileOptions  # noqa: E402
@@ -104,6 +104,35 @@ def is_running(process: int) -> bool:
         return False
 
 
+BEGUN_ANEW = [sys.executable, "-c", "from test_tuner_workers import FAULTS, misbehave; from soliton.tuner._workers import serve; serve(lambda asked: misbehave(asked) if asked in FAULTS else [asked, __import__('os').getpid()])"]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_a_fault_of_a_process_that_begins_anew_costs_its_request_too(kind, monkeypatch):
+    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parent))
+    with Workers(BEGUN_ANEW, 1, 10) as workers:
+        first = workers.run(["a"])[0].value
+        assert first[0] == "a" and first[1] != os.getpid() and workers.run(["b"])[0].value == ["b", first[1]]
+        workers.seconds = 0.5
+        fault = workers.run([kind])[0].fault
+        assert FAULTS[kind][1] in fault or (kind == "always killed" and "hung" in fault), fault
+        workers.seconds = 10
+        assert workers.run(["c"])[0].value[0] == "c"
+
+
+def test_no_process_that_begins_anew_outlives_its_program():
+    script = "import os, sys\nfrom soliton.tuner._workers import Workers\n"
+    script += "worker = [sys.executable, '-c', 'import os, signal, time; from soliton.tuner._workers import serve; serve(lambda asked: (os.write(2, b\"%d\\\\n\" % os.getpid()), os.kill(os.getppid(), 9), time.sleep(100)))']\n"
+    script += "Workers(worker, memory=0).run([1])\n"
+    program = subprocess.Popen([sys.executable, "-c", script], stderr=subprocess.PIPE, text=True)
+    worker = int(program.stderr.readline())
+    assert program.wait(30) == -signal.SIGKILL
+    until = time.monotonic() + 10
+    while is_running(worker) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert not is_running(worker)
+
+
 # ---- Searches -----------------------------------------------------------------------------------------------------------------
 
 M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
@@ -174,8 +203,72 @@ def test_an_answer_that_ends_its_process_never_wins(monkeypatch):
 def test_a_measurement_that_hangs_is_given_up(monkeypatch):
     measured = Subject.measured
     monkeypatch.setattr(Subject, "measured", lambda self, choices, *more: misbehave("hang") if choices["schedule"] == "modulo" else measured(self, choices, *more))
-    tuned = searched(device="emulator", timeout=3, budget=3)
+    tuned = searched(device="emulator", timeout=6, budget=3)
     assert tuned.best.choices["schedule"] == "none" and tuned.rejected().get("worker", 0) >= 1
+
+
+# A device that this process and its copies must not ask, as GPUs are; the emulator stands for one.
+
+
+@pytest.fixture
+def untouchable(monkeypatch):
+    """Nothing is measured here or in a copy."""
+    for module in (search, attention):
+        monkeypatch.setattr(module, "is_gpu", lambda device: device == "emulator")
+    right = Subject.compiled
+
+    def compiled(self, choices, schedule, device, sizes=None):
+        # The emulator's own answers come before the device is asked.
+        assert sys._getframe(1).f_code.co_name != "measured"
+        return right(self, choices, schedule, device, sizes)
+
+    monkeypatch.setattr(Subject, "compiled", compiled)
+
+
+def test_what_a_gpu_is_asked_is_asked_by_a_process_that_begins_anew(untouchable):
+    tuned = searched(device="emulator", budget=4)
+    assert set(tuned.rejected()) <= {"model"} and tuned.times == "emulated"  # what the model finds slow is not measured
+    assert all(each.result["measured_us"] > 0 for each in tuned.trials if not each.refused_by) and tuned.best.result["measured_us"] > 0
+
+
+MISBEHAVING = """
+from test_tuner_workers import misbehave
+from soliton.tuner import _device
+from soliton.tuner._workers import serve
+
+of, right = _device.Launching.of, _device.Launching.{method}
+
+def marked(job):
+    made = of(job)
+    made.is_bad = job["is_bad"]
+    return made
+
+_device.Launching.of = staticmethod(marked)
+_device.Launching.{method} = lambda self, *arguments: misbehave("{kind}") if self.is_bad else right(self, *arguments)
+serve(_device.Launcher())
+"""
+
+
+@pytest.mark.parametrize("method, kind", [("wrong", "crash"), ("measured", "abort"), ("measured", "hang in the compiler"), ("wrong", "nonsense"), ("measured", "raise")])
+def test_what_hangs_or_crashes_on_a_gpu_costs_its_candidate(untouchable, monkeypatch, method, kind):
+    monkeypatch.syspath_prepend(str(pathlib.Path(__file__).parent))
+    monkeypatch.setattr(_device, "COMMAND", [sys.executable, "-c", MISBEHAVING.format(method=method, kind=kind)])
+    job, answer_jobs = Subject.job, Subject.answer_jobs
+    is_bad = lambda choices: {"is_bad": choices.get("schedule") == "modulo"}  # noqa: E731
+    monkeypatch.setattr(Subject, "job", lambda self, choices, *more: job(self, choices, *more) | is_bad(choices))
+    monkeypatch.setattr(Subject, "answer_jobs", lambda self, choices, schedule, device, keep: answer_jobs(self, choices, schedule, device, lambda made: keep(made | is_bad(choices))))
+    tuned = searched(device="emulator", timeout=6, budget=4)
+    for each in tuned.trials:
+        assert each.refused_by in (("worker", "model") if each.choices["schedule"] == "modulo" else ("", "model"))
+        assert each.refused_by != "worker" or FAULTS[kind][1].replace("0.5", "6.0") in each.why
+    assert tuned.rejected()["worker"] >= 1
+    assert tuned.best.choices["schedule"] == "none"
+
+
+def test_attention_is_measured_by_a_process_that_begins_anew(untouchable, tmp_path):
+    config = AttentionConfig(num_heads=1, seq_len_q=64, seq_len_k=64, num_warmup=1, num_iterations=2)
+    _, latency = tune_attention(config, tmp_path, max_iterations=2, max_no_improvement=2, target="gfx942", device="emulator")
+    assert 0 < latency < math.inf
 
 
 def test_workers_change_no_decision():

@@ -4,6 +4,7 @@
 #include "soliton/runtime/GpuDriver.h"
 #include "soliton/runtime/LaunchPlan.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace soliton::rt {
@@ -14,6 +15,7 @@ enum DeviceAttribute : int {
   kMaxGridY = 6,
   kMaxGridZ = 7,
   kMultiprocessorCount = 16,
+  kSecondCacheBytes = 38,
   kCapabilityMajor = 75,
   kCapabilityMinor = 76,
   kMaxSharedPerBlockOptin = 97,
@@ -204,6 +206,7 @@ DeviceInfo CudaDriver::query(int index) const {
   check(api.deviceMemory(&info.memoryBytes, device), "cuDeviceTotalMem");
   info.multiprocessors = static_cast<uint32_t>(attribute(kMultiprocessorCount, device));
   info.maxSharedBytes = static_cast<uint32_t>(attribute(kMaxSharedPerBlockOptin, device));
+  info.cacheBytes = static_cast<size_t>(std::max(attribute(kSecondCacheBytes, device), 0));
   for (size_t axis = 0; axis < 3; ++axis)
     info.limits.workgroups[axis] = static_cast<uint32_t>(attribute(kMaxGridX + static_cast<int>(axis), device));
   return info;

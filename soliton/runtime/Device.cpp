@@ -158,8 +158,15 @@ private:
 };
 } // namespace
 
-Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> arguments,
-               const TimingOptions &options) {
+size_t copiesBeyondCache(const DeviceInfo &info, size_t bytes) {
+  constexpr size_t kMost = 1024, kLargestCache = size_t{256} << 20; // where nothing tells
+  if (info.kind == DeviceKind::emulator)
+    return 1;
+  size_t each = std::max<size_t>(bytes, 1), wanted = 2 * (info.cacheBytes > 0 ? info.cacheBytes : kLargestCache) / each;
+  return std::clamp(std::min(wanted + 1, info.memoryBytes / 4 / each), size_t{1}, kMost);
+}
+
+static void checkPlaces(const Device &device, std::span<const Argument> arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Tensor *tensor = arguments[i].tensor();
     if (tensor && tensor->memory != device.info().memory())
@@ -168,16 +175,24 @@ Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> a
                ", expected memory of " + deviceName(device),
            "copies would be timed too; copy it there first");
   }
+}
+
+Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> arguments,
+               const TimingOptions &options) {
+  checkPlaces(device, arguments);
+  for (const std::vector<Argument> &copy : options.copies)
+    checkPlaces(device, copy);
   for (int i = 0; i < options.warmup; ++i)
     kernel.launch(arguments, options.launch);
   ScopedEvent start(device), end(device);
   Timing timing;
-  int launches = std::max(1, options.launchesPerSample);
+  int turns = static_cast<int>(options.copies.size()) + 1;
+  int launches = (std::max(1, options.launchesPerSample) + turns - 1) / turns * turns;
   auto launchAll = [&](Stream stream) {
     LaunchOptions there = options.launch;
     there.stream = stream;
     for (int i = 0; i < launches; ++i)
-      kernel.launch(arguments, there);
+      kernel.launch(i % turns == 0 ? arguments : std::span(options.copies[i % turns - 1]), there);
   };
   ScopedGraph graph(device, options.replays ? device.capture(launchAll) : std::nullopt);
   timing.isReplayed = graph.isThere();

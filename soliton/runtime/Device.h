@@ -50,6 +50,8 @@ struct DeviceInfo {
   size_t memoryBytes = 0;
   uint32_t multiprocessors = 0;
   uint32_t maxSharedBytes = 0;
+  /// Of the last cache in front of memory; 0: nothing tells.
+  size_t cacheBytes = 0;
   GridLimits limits;
 
   /// Memory in which tensors need no copy.
@@ -194,7 +196,15 @@ struct TimingOptions {
   LaunchOptions launch = {};
   /// From a graph where the device has them; `Timing::isReplayed` says.
   bool replays = false;
+  /// Arguments like the given ones, elsewhere in memory: launches take turns with all of them, so that what one reads
+  /// is in no cache if the others are larger than that. A sample is some whole turns then.
+  std::vector<std::vector<Argument>> copies = {};
 };
+
+/// How many `TimingOptions::copies` of arguments of so many bytes it takes that none is in a cache when its turn comes
+/// again: the others are twice the last cache, as far as 1,024 of them and a quarter of memory suffice. The emulator
+/// has no caches, and takes turns with one.
+size_t copiesBeyondCache(const DeviceInfo &info, size_t bytes);
 
 /// Times launches by events on the device. Arguments must lie in its memory, for copies would be timed too.
 Timing measure(Device &device, LoadedKernel &kernel, std::span<const Argument> arguments,

@@ -344,6 +344,7 @@ int cuDeviceGetAttribute(int *value, int attribute, int) {
            : attribute == 76                  ? state().capabilityMinor
            : attribute == 16                  ? 132
            : attribute == 97                  ? 232448
+           : attribute == 38                  ? 50 << 20
            : attribute == 5                   ? 0x7fffffff
            : attribute == 6 || attribute == 7 ? 65535
                                               : -1;

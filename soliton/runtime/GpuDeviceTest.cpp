@@ -100,6 +100,7 @@ TEST_P(Gpu, DevicesAreFoundBeforeTheEmulator) {
   EXPECT_EQ(found.devices[2]->info().kind, DeviceKind::emulator);
   if (isCuda()) {
     EXPECT_EQ(found.devices[0]->info().multiprocessors, 132u);
+    EXPECT_EQ(found.devices[0]->info().cacheBytes, size_t{50} << 20);
     EXPECT_EQ(fake->retained, 2);
     found.devices.clear();
     EXPECT_EQ(fake->retained, 0);
@@ -480,6 +481,46 @@ TEST_P(Gpu, LaunchesAreRecordedOnceAndReplayed) {
   fake->status = 1;
   expectError([&] { measure(*device, *kernel, arguments, options); }, DiagId::DriverError, "instantiation of a graph");
   EXPECT_EQ(std::ranges::count(fake->calls, "cuStreamEndCapture"), 1);
+}
+
+/// Launches take turns with arguments elsewhere, each as often as the others, in a graph and without.
+TEST_P(Gpu, CopiesOfArgumentsTakeTurns) {
+  std::shared_ptr<Device> device = first();
+  auto kernel = device->load(image());
+  std::vector<std::unique_ptr<DeviceBuffer>> buffers;
+  TimingOptions options{.warmup = 0, .repetitions = 2, .launchesPerSample = 4};
+  auto argumentsAt = [&] {
+    buffers.push_back(std::make_unique<DeviceBuffer>(*device, 32 * 256));
+    Tensor tensor = buffers.back()->tensor(DType::f32, {32, 64});
+    return std::vector<Argument>{tensor, tensor, 1.0};
+  };
+  std::vector<Argument> arguments = argumentsAt();
+  options.copies = {argumentsAt(), argumentsAt()};
+  // 50 MiB of cache: twice that and what is left.
+  DeviceInfo info;
+  info.kind = DeviceKind::cuda;
+  info.memoryBytes = size_t{80} << 30;
+  info.cacheBytes = 50 << 20;
+  EXPECT_EQ(copiesBeyondCache(info, 30 << 20), 4u);
+  info.cacheBytes = 0;
+  EXPECT_EQ(copiesBeyondCache(info, 1 << 20), 513u);
+  EXPECT_EQ(copiesBeyondCache(info, 1), 1024u);
+  info.memoryBytes = 64 << 20;
+  EXPECT_EQ(copiesBeyondCache(info, 40 << 20), 1u);
+  // Four launches are two turns of three.
+  for (bool replays : {true, false}) {
+    fake->launches.clear();
+    options.replays = replays;
+    EXPECT_EQ(measure(*device, *kernel, arguments, options).isReplayed, replays);
+    ASSERT_EQ(fake->launches.size(), replays ? 6u : 12u);
+    for (size_t i = 0; i < fake->launches.size(); ++i) {
+      void *at = nullptr;
+      std::memcpy(static_cast<void *>(&at), fake->launches[i].block.data(), sizeof at);
+      EXPECT_EQ(at, buffers[i % 3]->data()) << i;
+    }
+  }
+  options.copies = {{Tensor::of(std::span<float>(), {0}), Tensor::of(std::span<float>(), {0}), 1.0}};
+  expectError([&] { measure(*device, *kernel, arguments, options); }, DiagId::ArgumentDevice, "argument 0 of a timed");
 }
 
 TEST_P(Gpu, MeasuresTheMedian) {

@@ -41,6 +41,8 @@ std::string toJson(const Result &r) {
                {"measured_us", r.measuredMicroseconds},
                {"spread_us", r.spread},
                {"other_us", r.otherMicroseconds},
+               {"cache", r.cache},
+               {"cold_us", r.coldMicroseconds},
                {"outliers", r.outliers},
                {"replayed", r.isReplayed},
                {"clock_mhz", r.clockMHz},
@@ -71,6 +73,8 @@ std::optional<Result> resultFromJson(std::string_view text) {
     r.spread = json.at("spread_us").get<double>();
     r.otherMicroseconds = json.at("other_us").get<double>();
     // Not in results of earlier days.
+    r.cache = json.value("cache", "");
+    r.coldMicroseconds = json.value("cold_us", 0.0);
     r.outliers = json.value("outliers", int64_t{0});
     r.isReplayed = json.value("replayed", int64_t{0});
     r.clockMHz = json.value("clock_mhz", int64_t{0});

@@ -47,6 +47,10 @@ struct Result {
   int64_t sharedBytes = 0;
   /// Median of what was measured, and the distance of its quartiles; 0: nothing was.
   double measuredMicroseconds = 0, spread = 0;
+  /// Whether what was measured found its arguments in caches: `warm` or `cold`; `both`: the figure is the warm one, and
+  /// the cold one is beside it. Empty: nothing was measured.
+  std::string cache;
+  double coldMicroseconds = 0;
   /// Of a duel: the median of the other, in the same turns.
   double otherMicroseconds = 0;
   /// Of what was measured: samples that lie far from the others, whether launches were replayed from a graph, and the

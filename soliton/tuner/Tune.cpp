@@ -156,6 +156,8 @@ private:
       return refuse(trial, measured);
     trial.result.measuredMicroseconds = measured.measuredMicroseconds;
     trial.result.spread = measured.spread;
+    trial.result.cache = measured.cache;
+    trial.result.coldMicroseconds = measured.coldMicroseconds;
     trial.result.outliers = measured.outliers;
     trial.result.isReplayed = measured.isReplayed;
     trial.result.clockMHz = measured.clockMHz;

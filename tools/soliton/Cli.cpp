@@ -90,6 +90,12 @@ CLI::App *addTune(CLI::App &app, TuneCommand &tuning) {
   tuneApp->add_option("--timeout", tuning.timeout, "seconds that a candidate may take")
       ->check(CLI::Range(0.1, 86400.0));
   tuneApp->add_option("--device", tuning.device, "cuda, hip, emulator: measure there; otherwise times are modelled");
+  tuneApp
+      ->add_option(
+          "--cache", tuning.cache,
+          "what is timed finds its arguments in caches, warm (the default), or does not, cold; or both, of which "
+          "the warm figure decides")
+      ->check(CLI::IsMember({"warm", "cold", "both"}));
   tuneApp->add_option("--database", tuning.database, "where results are kept; else SOLITON_TUNE_DB, else in the cache");
   tuneApp->add_flag("--resume", tuning.resume, "go on with a run of these settings, which must be there");
   tuneApp->add_option("--html", tuning.html, "write a page: the best so far, all choices, what was refused");

@@ -24,17 +24,25 @@ namespace soliton::cli {
 
 namespace {
 
-std::string shown(double microseconds, bool isMeasured) {
+/// `181.20 us measured with warm caches`; `how` is empty where it is modelled.
+std::string shown(double microseconds, const std::string &how) {
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << microseconds << (isMeasured ? " us measured" : " us modelled");
+  text << std::fixed << std::setprecision(2) << microseconds << " us " << (how.empty() ? "modelled" : how);
   return text.str();
+}
+
+/// How a command's times are measured; of both figures the warm one decides.
+std::string howMeasured(const TuneCommand &command) {
+  return command.device.empty()    ? ""
+         : command.cache == "cold" ? "measured with cold caches"
+                                   : "measured with warm caches";
 }
 
 /// One line that is written over and over, for who looks at it; improvements for who reads it later.
 class Progress {
 public:
-  Progress(std::ostream &err, int64_t budget, bool isMeasured)
-      : err(err), budget(budget), isMeasured(isMeasured), isLive(isatty(STDERR_FILENO) != 0) {}
+  Progress(std::ostream &err, int64_t budget, std::string how)
+      : err(err), budget(budget), how(std::move(how)), isLive(isatty(STDERR_FILENO) != 0) {}
 
   void see(const tune::Trial &trial) {
     ++tried;
@@ -63,9 +71,9 @@ private:
     line << tried << " of " << budget << " candidates, " << std::fixed << std::setprecision(1) << rate << " a second, ";
     if (known > 0)
       line << known << " known before, ";
-    line << "best " << (best > 0 ? shown(best, isMeasured) : "none yet");
+    line << "best " << (best > 0 ? shown(best, how) : "none yet");
     if (bound > 0)
-      line << ", bound " << shown(bound, /*isMeasured=*/false);
+      line << ", bound " << shown(bound, /*how=*/"");
     if (rate > 0 && budget > tried)
       line << ", " << std::setprecision(0) << static_cast<double>(budget - tried) / rate << " s left";
     return line.str();
@@ -75,7 +83,8 @@ private:
   int64_t budget, tried = 0, known = 0;
   /// Of the best: its cost, and what no schedule of its loops gets below by the model.
   double best = 0, bound = 0;
-  bool isMeasured, isLive;
+  std::string how;
+  bool isLive;
   std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
 };
 
@@ -128,6 +137,9 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, co
   // A kernel of a user's file is what its text says now.
   if (resolved.own)
     kernel["text"] = tune::hashOf(readFile(choice.kernel.substr(0, choice.kernel.find(".cpp") + 4)));
+  // Other caches, other times.
+  if (!command.device.empty() && command.cache != "warm")
+    kernel["cache"] = command.cache;
   if (command.device.empty())
     return {kernel.dump(), modelledOn(choice.target), "", tune::compilerBuild()};
   return {kernel.dump(), device.name + " " + choice.target, device.driver, tune::compilerBuild()};
@@ -187,7 +199,7 @@ Json movesJson(const Moves &moves) {
 class Tuning {
 public:
   Tuning(const TuneCommand &command, std::ostream &out, std::ostream &err)
-      : command(command), out(out), err(err), judge(command.choice, command.device),
+      : command(command), out(out), err(err), judge(command.choice, command.device, command.cache),
         resolved(resolve(command.choice, err)), space(makeSpace(command, resolved)),
         judging(makeJudges(command, judge)), subject(subjectOf(command, resolved, space, judging.device)),
         database(databasePath(command)) {
@@ -243,7 +255,7 @@ private:
   bool isMeasured() const { return !command.device.empty(); }
 
   void searchSpace() {
-    Progress progress(err, std::min(command.budget, space.size()), isMeasured());
+    Progress progress(err, std::min(command.budget, space.size()), howMeasured(command));
     tune::SpaceDomain domain(space, startOf(space, command.choice, resolved));
     tune::TuneOptions options;
     options.strategy = *tune::parseStrategy(command.strategy);
@@ -260,7 +272,7 @@ private:
     moves = searchMoves(command, judge, trials[*best].candidate);
     if (!moves.whyNot.empty())
       return;
-    Progress progress(err, static_cast<int64_t>(moves.candidates.size()), isMeasured());
+    Progress progress(err, static_cast<int64_t>(moves.candidates.size()), howMeasured(command));
     tune::TuneOptions options;
     options.search = {command.seed, static_cast<int64_t>(moves.candidates.size()), command.generation};
     options.firstDecision = static_cast<int64_t>(trials.size());
@@ -286,21 +298,22 @@ private:
     }
     if (duel->isRefused() || duel->measuredMicroseconds <= duel->otherMicroseconds)
       return {};
-    return "keeps its own choice: " + shown(duel->otherMicroseconds, true) + " beside the winner's " +
-           shown(duel->measuredMicroseconds, true);
+    return "keeps its own choice: " + shown(duel->otherMicroseconds, howMeasured(command)) + " beside the winner's " +
+           shown(duel->measuredMicroseconds, howMeasured(command));
   }
 
   std::string deviceOfResults() const {
     return isMeasured() ? judging.device.text() : modelledOn(command.choice.target);
   }
 
-  /// `run 3 of 2026-11-18 08:30:00, 181.20 us measured on NVIDIA H200, 1.34 times as fast as its start`
+  /// `run 3 of 2026-11-18 08:30:00, 181.20 us measured with warm caches on NVIDIA H200, 1.34 times as fast as its
+  /// start`
   std::string origin() {
     std::ostringstream text;
     for (const tune::Run &run : database.runs())
       if (run.id == id)
         text << "run " << id << " of " << run.begun << ", ";
-    text << shown(trials[*best].cost, isMeasured()) << (isMeasured() ? " on " + deviceOfResults() : "");
+    text << shown(trials[*best].cost, howMeasured(command)) << (isMeasured() ? " on " + deviceOfResults() : "");
     if (!trials.front().result.isRefused() && trials[*best].cost > 0)
       text << ", " << std::fixed << std::setprecision(2) << trials.front().cost / trials[*best].cost
            << " times as fast as its start";
@@ -333,6 +346,7 @@ private:
                    {"kernel", command.choice.kernel},
                    {"target", command.choice.target},
                    {"times", isMeasured() ? "measured" : "modelled"},
+                   {"cache", isMeasured() ? command.cache : ""},
                    {"strategy", command.strategy},
                    {"seed", command.seed},
                    {"space", space.size()},
@@ -366,11 +380,13 @@ private:
       return;
     }
     const tune::Trial &winner = trials[*best];
-    out << "  start  " << (trials.front().result.isRefused() ? "refused" : shown(trials.front().cost, isMeasured()))
-        << "\n";
-    out << "  best   " << shown(winner.cost, isMeasured()) << ", " << winner.result.cycles
+    out << "  start  "
+        << (trials.front().result.isRefused() ? "refused" : shown(trials.front().cost, howMeasured(command))) << "\n";
+    out << "  best   " << shown(winner.cost, howMeasured(command)) << ", " << winner.result.cycles
         << " cycles, no schedule of these loops below " << winner.result.bound << ", " << winner.result.registers
         << " registers\n";
+    if (winner.result.cache == "both")
+      out << "  cold   " << shown(winner.result.coldMicroseconds, "measured with cold caches") << "\n";
     for (const auto &[name, value] : winner.candidate.choices)
       out << "    " << name << " = " << value << "\n";
     if (!moves.whyNot.empty())

@@ -44,6 +44,8 @@ struct TuneCommand {
   /// This process is a worker.
   bool isWorker = false;
   std::string device;
+  /// warm, cold or both: whether what is timed finds its arguments in caches.
+  std::string cache = "warm";
 };
 
 /// Who judges: processes of this machine, or those of a cluster.
@@ -83,8 +85,8 @@ rt::ImageKind imageForName(const std::string &device);
 /// Judges candidates of one kernel in this process.
 class TuneJudge {
 public:
-  /// `device` measures; empty: nothing does.
-  explicit TuneJudge(KernelChoice choice, std::string device = {});
+  /// `device` measures, with such caches; empty: nothing does.
+  explicit TuneJudge(KernelChoice choice, std::string device = {}, std::string cache = "warm");
   ~TuneJudge();
 
   /// Never throws: what cannot be judged is refused, and says why.
@@ -113,7 +115,7 @@ private:
   kernels::Sizes smallSizes(const Resolved &resolved, int64_t more) const;
 
   KernelChoice choice;
-  std::string device;
+  std::string device, cache;
   mutable std::map<std::string, CompileAttempt> made;
   /// Made when the first candidate is measured.
   mutable std::unique_ptr<TuneBench> bench;
@@ -122,7 +124,7 @@ private:
 /// Measures candidates on a device: arguments are placed once, kernels one after the other.
 class TuneBench {
 public:
-  TuneBench(const TuneJudge &judge, const std::string &device);
+  TuneBench(const TuneJudge &judge, const std::string &device, std::string cache);
   ~TuneBench();
 
   /// Right before and after it is timed; in turn with `other`, if there is one.
@@ -131,10 +133,11 @@ public:
 private:
   struct Loaded;
   std::unique_ptr<Loaded> load(const tune::Candidate &candidate);
-  void sample(Loaded &kernel, std::vector<double> &microseconds, bool isFirst);
+  void sample(Loaded &kernel, std::vector<double> &microseconds, bool isFirst, bool isCold);
 
   const TuneJudge &judge;
   rt::Device &device;
+  std::string cache;
   struct Arguments;
   std::unique_ptr<Arguments> arguments;
 };

@@ -98,6 +98,38 @@ TEST_F(TuneCli, ADeviceMeasuresAndTheTextsSaySo) {
   EXPECT_NE(runs.parsed().at("runs")[0].at("device"), "modelled gfx942");
 }
 
+/// Whether caches were warm or cold is said with every figure, and tells results apart.
+TEST_F(TuneCli, CachesAreWarmOrColdAndTheResultsSaySo) {
+  auto tuned = [&](const std::string &cache) {
+    Said said = soliton({"tune",       "gemm",
+                         "--target",   "gfx942",
+                         "--size",     "M=64,N=64,K=64",
+                         "--workers",  "0",
+                         "--database", path("measured.db"),
+                         "--device",   "emulator",
+                         "--space",    "none",
+                         "--budget",   "1",
+                         "--moves",    "0",
+                         "--cache",    cache,
+                         "--json"});
+    EXPECT_EQ(said.code, 0) << said.out << said.err;
+    nlohmann::json report = said.parsed();
+    EXPECT_EQ(report.at("known"), 0);
+    EXPECT_EQ(report.at("cache"), cache);
+    EXPECT_EQ(report.at("best").at("cache"), cache);
+    EXPECT_NE(said.err.find(cache == "cold" ? "us measured with cold caches" : "us measured with warm caches"),
+              std::string::npos)
+        << said.err;
+    return report.at("best");
+  };
+  nlohmann::json warm = tuned("warm"), cold = tuned("cold"), both = tuned("both");
+  EXPECT_EQ(warm.at("cold_us"), 0);
+  EXPECT_EQ(cold.at("cold_us"), cold.at("measured_us"));
+  EXPECT_GT(both.at("cold_us").get<double>(), 0);
+  EXPECT_NE(both.at("cold_us"), both.at("measured_us"));
+  EXPECT_EQ(soliton({"tune", "gemm", "--cache", "lukewarm"}).code, 2);
+}
+
 TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
   Said said = soliton(
       words({"--space", "BLOCK_M=64,4096", "--space", "BLOCK_K=32,2048", "--moves", "0", "--budget", "4", "--json"}));
@@ -371,7 +403,7 @@ TEST_F(TuneCli, AutoTakesWhatWasMeasured) {
   said = run("tune", measured);
   ASSERT_EQ(said.code, 0) << said.err;
   EXPECT_NE(said.parsed().at("auto").get<std::string>().find("takes it from now on"), std::string::npos) << said.out;
-  EXPECT_NE(remarks({}).find("us measured on "), std::string::npos) << remarks({});
+  EXPECT_NE(remarks({}).find("us measured with warm caches on "), std::string::npos) << remarks({});
   EXPECT_EQ(remarks({"--tuned", "off"}).find("a tuned result"), std::string::npos);
   EXPECT_EQ(remarks({"--schedule", "modulo"}).find("a tuned result"), std::string::npos);
 }

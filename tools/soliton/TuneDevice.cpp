@@ -4,8 +4,11 @@
 // a sample so that the events do not count; then right again. In a duel both take turns, sample by sample, so that the
 // chip's clock and heat are the same for both. Launches are replayed from a graph where the driver has them, so that a
 // busy host does not count. The figure is the median; its spread the distance of the quartiles; samples far from it are
-// counted and said. Inputs and outputs stay where they are between launches: caches are warm. Clock and temperature are
-// read behind the last sample.
+// counted and said. Clock and temperature are read behind the last sample.
+//
+// Caches are warm: inputs and outputs stay where they are between launches. Or cold: there are several copies of all
+// arguments, which launches take in turn, so many that what the others touch is twice what the last cache holds when a
+// copy's turn comes again.
 //
 //===----------------------------------------------------------------------===//
 
@@ -45,8 +48,21 @@ int64_t countOutliers(const std::vector<double> &values) {
 
 /// What kernels of the same sizes share.
 struct TuneBench::Arguments {
-  Arguments(const Resolved &resolved, const rt::KernelImage &image, rt::Device &device)
-      : trial(makeTrial(resolved, image, optionsFor(image), {})), placed(device, trial) {}
+  Arguments(const Resolved &resolved, const rt::KernelImage &image, rt::Device &device, bool isCold)
+      : trial(makeTrial(resolved, image, optionsFor(image), {})), placed(device, trial) {
+    for (size_t i = isCold ? rt::copiesBeyondCache(device.info(), bytes()) : 0; i > 0; --i) {
+      elsewhere.push_back(std::make_unique<PlacedArguments>(device, trial));
+      std::span<const rt::Argument> list = elsewhere.back()->arguments();
+      copies.emplace_back(list.begin(), list.end());
+    }
+  }
+
+  size_t bytes() const {
+    size_t sum = 0;
+    for (const std::vector<std::byte> &each : trial.bytes)
+      sum += each.size();
+    return sum;
+  }
 
   static kernels::ProblemOptions optionsFor(const rt::KernelImage &image) {
     return kernels::ProblemOptions{.seed = 1}.on(findTarget(image.target));
@@ -54,6 +70,8 @@ struct TuneBench::Arguments {
 
   Trial trial;
   PlacedArguments placed;
+  std::vector<std::unique_ptr<PlacedArguments>> elsewhere;
+  std::vector<std::vector<rt::Argument>> copies;
 };
 
 struct TuneBench::Loaded {
@@ -63,7 +81,8 @@ struct TuneBench::Loaded {
   bool isReplayed = false;
 };
 
-TuneBench::TuneBench(const TuneJudge &judge, const std::string &device) : judge(judge), device(rt::device(device)) {}
+TuneBench::TuneBench(const TuneJudge &judge, const std::string &device, std::string cache)
+    : judge(judge), device(rt::device(device)), cache(std::move(cache)) {}
 TuneBench::~TuneBench() = default;
 
 std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
@@ -72,7 +91,7 @@ std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
   if (!attempt)
     throw CompileError(attempt.diagnostics);
   if (!arguments)
-    arguments = std::make_unique<Arguments>(resolved, attempt.result->image, device);
+    arguments = std::make_unique<Arguments>(resolved, attempt.result->image, device, cache != "warm");
   auto loaded = std::make_unique<Loaded>();
   loaded->kernel = device.load(attempt.result->image);
   loaded->timing.warmup = 0;
@@ -87,10 +106,12 @@ std::unique_ptr<TuneBench::Loaded> TuneBench::load(const Candidate &candidate) {
 }
 
 /// One sample more; the first decides how many launches make one.
-void TuneBench::sample(Loaded &loaded, std::vector<double> &microseconds, bool isFirst) {
+void TuneBench::sample(Loaded &loaded, std::vector<double> &microseconds, bool isFirst, bool isCold) {
   if (isFirst) {
+    loaded.timing.copies = isCold ? arguments->copies : std::vector<std::vector<rt::Argument>>();
     loaded.timing.warmup = kWarmUps;
     loaded.timing.repetitions = 3;
+    loaded.timing.launchesPerSample = 1;
     double once = rt::measure(device, *loaded.kernel, arguments->placed.arguments(), loaded.timing).median;
     loaded.timing.launchesPerSample = std::clamp(static_cast<int>(kSampleMicroseconds / std::max(once, 1.0)), 1, 100);
     loaded.timing.warmup = 0;
@@ -109,15 +130,20 @@ Result TuneBench::measure(const Candidate &candidate, const Candidate *other) {
   std::unique_ptr<Loaded> mine = load(candidate), its = other ? load(*other) : nullptr;
   std::vector<double> own, others;
   for (int i = 0; i < kSamples; ++i) {
-    sample(*mine, own, i == 0);
+    sample(*mine, own, i == 0, cache == "cold");
     if (its)
-      sample(*its, others, i == 0);
+      sample(*its, others, i == 0, cache == "cold");
   }
+  std::vector<double> cold;
+  for (int i = 0; i < kSamples && cache == "both"; ++i)
+    sample(*mine, cold, i == 0, /*isCold=*/true);
   rt::Telemetry now = rt::readTelemetry(device.info());
   if (Result after = judge.answerOn(device, candidate, isThorough); after.isRefused())
     return Result::refused("device", "after it was timed: " + after.why);
   Result result;
   result.measuredMicroseconds = quantile(own, 0.5);
+  result.cache = cache;
+  result.coldMicroseconds = cache == "cold" ? result.measuredMicroseconds : cold.empty() ? 0 : quantile(cold, 0.5);
   result.spread = quantile(own, 0.75) - quantile(own, 0.25);
   result.outliers = countOutliers(own);
   result.isReplayed = mine->isReplayed;

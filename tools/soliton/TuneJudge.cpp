@@ -52,7 +52,8 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
   return result;
 }
 
-TuneJudge::TuneJudge(KernelChoice choice, std::string device) : choice(std::move(choice)), device(std::move(device)) {}
+TuneJudge::TuneJudge(KernelChoice choice, std::string device, std::string cache)
+    : choice(std::move(choice)), device(std::move(device)), cache(std::move(cache)) {}
 TuneJudge::~TuneJudge() = default;
 
 rt::ImageKind imageForName(const std::string &device) {
@@ -228,7 +229,7 @@ Result TuneJudge::judge(const Candidate &candidate, const tune::Question &questi
   Result result;
   try {
     if (isMeasured && !bench)
-      bench = std::make_unique<TuneBench>(*this, device);
+      bench = std::make_unique<TuneBench>(*this, device, cache);
     result = isMeasured                        ? bench->measure(candidate, question.other)
              : question.stage == Stage::Answer ? answerOnEmulator(candidate)
                                                : model(candidate);

@@ -64,7 +64,9 @@ code { font-size: .9em; }
 )";
 
 std::string unitOf(const TuneStory &story) {
-  return story.command.device.empty() ? "us modelled" : "us measured";
+  return story.command.device.empty()    ? "us modelled"
+         : story.command.cache == "cold" ? "us measured with cold caches"
+                                         : "us measured with warm caches";
 }
 
 /// A curve that only falls, with dots for each candidate.
@@ -277,7 +279,8 @@ std::string printTunePage(const TuneStory &story) {
           "</code>, seed " + std::to_string(story.command.seed) + ", ended by " + escaped(story.ended) +
           (story.command.device.empty()
                ? ". All times are <em>modelled</em>: nothing was measured on a device.</p>\n"
-               : ". Times are <em>measured</em> on " + escaped(story.command.device) + "; cycles are modelled.</p>\n");
+               : ". Times are <em>measured</em> on " + escaped(story.command.device) + " with " +
+                     (story.command.cache == "cold" ? "cold" : "warm") + " caches; cycles are modelled.</p>\n");
   page += "<h2>Best so far</h2>\n" + drawn(spaceCurve(story));
   page += "<h2>Choices</h2>\n" + parallel(story);
   page += "<h2>Refused</h2>\n" + refusals(story);

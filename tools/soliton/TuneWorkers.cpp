@@ -180,6 +180,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   if (choice.workgroupsPerUnit > 0)
     add("--workgroups-per-unit", {std::to_string(choice.workgroupsPerUnit)});
   add("--device", {command.device});
+  add("--cache", {command.cache});
   add("--waive", {choice.waive});
   if (choice.faithful)
     words.push_back("--faithful");
@@ -189,7 +190,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
 }
 
 int serveTuning(const TuneCommand &command) {
-  TuneJudge judge(command.choice, command.device);
+  TuneJudge judge(command.choice, command.device, command.cache);
   const char *recorded = std::getenv("SOLITON_TUNE_RECORDED");
   std::optional<Recording> recording = recorded ? std::optional<Recording>(recorded) : std::nullopt;
   for (std::string line; std::getline(std::cin, line);) {

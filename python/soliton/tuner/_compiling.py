@@ -9,7 +9,6 @@ Tracing is Python's, and everything else C++'s.
 from __future__ import annotations
 
 import dataclasses
-import math
 import statistics
 
 from .. import _native, _places
@@ -18,6 +17,8 @@ from .._errors import CompileError, error
 from .._kernel import WaveKernel, _made, _requested
 from .._options import ALGORITHMS, SchedulingType, WaveCompileOptions
 from .._symbols import to_expr
+from ._launching import Launching, drawn
+from .spaces import NUMBERS
 
 RAGGED = 13
 
@@ -60,6 +61,10 @@ class Subject:
             options.mma = "" if value == "default" else value
         elif name == "padded_rows":
             options.padded_rows = value
+        elif name == "staged_writes":
+            options.staged_writes = value == "on"
+        elif name in NUMBERS:
+            setattr(options, name, int(value))
         else:
             self._bind(options, name, int(value))
 
@@ -99,100 +104,93 @@ class Subject:
 
     def compiled(self, choices: dict, schedule: str, device: str, sizes: dict | None = None) -> WaveKernel:
         """Ready to be launched at these sizes."""
-        options = self.options_for(choices, schedule, sizes)
+        options = self._small_for(choices, schedule, sizes)
         options.run_on, options.progress = device, False
         own = self.schedule if options.schedule is SchedulingType.MANUAL and not options.override_schedule else None
         made = _made(options, self.kernel, own, self.place)
-        bound = {name: value for name, value in (sizes or {}).items() if name in self.sizes}
-        made._launch_sizes = {**self.sizes, **bound}
+        made._launch_sizes = self._bound(sizes)
         return made
+
+    def _small_for(self, choices: dict, schedule: str, sizes: dict | None) -> WaveCompileOptions:
+        options = self.options_for(choices, schedule, sizes)
+        if sizes and options.persistent > 0:
+            options.persistent = 1  # it walks all tiles of a small launch, or none would
+        return options
+
+    def _bound(self, sizes: dict | None) -> dict:
+        return {**self.sizes, **{name: value for name, value in (sizes or {}).items() if name in self.sizes}}
+
+    def _compiled_for(self, choices: dict, schedule: str, device: str, sizes: dict | None = None) -> tuple[WaveKernel, bytes]:
+        """The same for another process: what it loads, and all but that. The device is not asked."""
+        options = self._small_for(choices, schedule, sizes)
+        trace, request = self._request(options)
+        if trace.polled and device != "emulator":
+            raise error("not-supported-here", "workgroups that wait for others on a GPU: nothing orders stores of several workgroups there")
+        found = _native.compile_image(trace.kernel, {**request, "cache": True}, device, self.place)
+        made = WaveKernel(options, self.kernel, self.schedule, trace, request, None, self.place)
+        made._specs, made._launch_sizes = found["arguments"], self._bound(sizes)
+        return made, found["image"]
+
+    def job(self, choices: dict, schedule: str, device: str, sizes: dict | None = None) -> dict:
+        """What `Launching.of` takes."""
+        made, image = self._compiled_for(choices, schedule, device, sizes)
+        return {"image": image, "device": device, **_about(made)}
+
+    def answer_jobs(self, choices: dict, schedule: str, device: str, keep) -> dict:
+        """As `answer`, for another process: {"jobs": as `keep` returns them, "wrong": "", "unchecked": ""}."""
+
+        def try_size(sizes: dict) -> str:
+            made, image = self._compiled_for(choices, schedule, device, sizes)
+            contents, expected = self._expectation(made, tuple(sorted(sizes.items())))
+            jobs.append(keep({"image": image, "device": device, **_about(made), "contents": contents, "expected": expected}))
+            return ""
+
+        jobs: list = []
+        wrong, unchecked = self._at_sizes(choices, try_size)
+        return {"jobs": jobs, "wrong": wrong, "unchecked": unchecked}
 
     def answer(self, choices: dict, schedule: str, device: str = "emulator") -> tuple[str, str]:
         """(why it is wrong, what could not be checked) at a small and at a ragged size; both empty where it is right."""
+        return self._at_sizes(choices, lambda sizes: self._wrong(self.compiled(choices, schedule, device, sizes), tuple(sorted(sizes.items()))))
+
+    def _at_sizes(self, choices: dict, try_size) -> tuple[str, str]:
         unchecked = ""
         for more in (0, RAGGED):
-            sizes = self.small_sizes(choices, more)
             try:
-                made = self.compiled(choices, schedule, device, sizes)
+                wrong = try_size(self.small_sizes(choices, more))
             except CompileError as failure:
                 # A schedule may be for aligned rows alone, or name instructions that masks make others of.
                 if not more:
                     return str(failure).strip(), ""
                 unchecked = f"not for ragged sizes: {failure.diagnostics[0].message}"
                 continue
-            if wrong := self._wrong(made, tuple(sorted(sizes.items()))):
+            if wrong:
                 return wrong, ""
         return "", unchecked
 
-    def _wrong(self, made: WaveKernel, key: tuple) -> str:
-        """What is wrong with what it computes, by what the interpreter makes of the same program; empty if nothing."""
+    def _expectation(self, made: WaveKernel, key: tuple) -> tuple:
+        """(contents of all arguments, what the interpreter makes of them by the same program)."""
         if key not in self._expected:
-            contents = [data.tobytes() for data in _drawn(made)]
+            contents = [data.tobytes() for data in drawn(made._specs, made._argument_shapes(made._launch_sizes))]
             self._expected[key] = contents, _native.reference(made._trace.kernel, made._request, self.place, contents, list(made._launch_sizes.items()), True)
-        contents, expected = self._expected[key]
-        arguments, held = _arguments(made, contents)
-        unbound = {name for name, is_bound in made._compiled.symbols() if not is_bound}
-        sizes = [(_native.symbol(name), value) for name, value in made._launch_sizes.items() if name in unbound]
-        try:
-            made._compiled.launch(arguments, sizes)
-        except CompileError as failure:
-            return str(failure).strip()
-        return _difference(made._specs, held, expected)
+        return self._expected[key]
 
-    def measured(self, choices: dict, schedule: str, device: str, warmup: int, samples: int) -> tuple[list[float], int]:
+    def _wrong(self, made: WaveKernel, key: tuple) -> str:
+        """What is wrong with what it computes; empty if nothing."""
+        return _launching(made).wrong(*self._expectation(made, key))
+
+    def measured(self, choices: dict, schedule: str, device: str, warmup: int, samples: int, cold: bool = False) -> tuple[list[float], int]:
         """Seconds of each sample on a device, and how many launches one is the mean of."""
-        made = self.compiled(choices, schedule, device)
-        arguments, _held = _arguments(made, _drawn(made))
-        microseconds, launches = made._compiled.measure(arguments, made._launch_sizes, warmup, samples)
-        return [each * 1e-6 for each in microseconds], launches
+        return _launching(self.compiled(choices, schedule, device)).measured(warmup, samples, cold)
+
+
+def _about(made: WaveKernel) -> dict:
+    return {"specs": made._specs, "shapes": made._argument_shapes(made._launch_sizes), "sizes": made._launch_sizes}
+
+
+def _launching(made: WaveKernel) -> Launching:
+    return Launching(made._compiled, **_about(made))
 
 
 def median(seconds: list[float]) -> float:
     return statistics.median(seconds)
-
-
-def _drawn(made: WaveKernel) -> list:
-    """The bytes of each argument: small integers in the kernel's own types; what it only writes is filled with ones."""
-    import numpy as np
-
-    draw, contents = np.random.default_rng(1), []
-    for (_, _, dtype, is_output, is_read, _), shape in zip(made._specs, made._argument_shapes(made._launch_sizes)):
-        values = [0.0, 1.0] if dtype == "i1" else [-2.0, -1.0, 0.0, 1.0, 2.0]
-        patterns = np.frombuffer(_native.encode(dtype, values), dtype=f"u{len(_native.encode(dtype, [0.0]))}")
-        data = patterns[draw.integers(0, len(patterns), int(np.prod(shape, dtype=np.int64)))].view(np.uint8)
-        contents.append(np.full_like(data, 0xFF) if is_output and not is_read else data)
-    return contents
-
-
-def _arguments(made: WaveKernel, contents):
-    """(arguments as a launch takes them, the arrays behind them)."""
-    import numpy as np
-
-    arguments: list = []
-    held = []
-    for (_, is_array, dtype, *_), shape, data in zip(made._specs, made._argument_shapes(made._launch_sizes), contents):
-        array = np.frombuffer(bytearray(data), np.uint8)
-        held.append(array)
-        if is_array:
-            strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
-            arguments.append((array.ctypes.data, dtype, shape, strides, "host", 0, False))
-        else:
-            number = _native.decode(dtype, bytes(data))[0]
-            arguments.append(number if dtype.startswith(("f", "b")) else int(number))
-    return arguments, held
-
-
-def _difference(specs, held, expected) -> str:
-    """Where outputs are further off than they may be; empty if nowhere."""
-    import numpy as np
-
-    for (name, is_array, dtype, is_output, *_), array, (wanted, tolerance) in zip(specs, held, expected):
-        if not (is_array and is_output):
-            continue
-        x, y = (np.array(_native.decode(dtype, bytes(each))) for each in (array, wanted))
-        with np.errstate(invalid="ignore"):
-            is_right = (x == y) | (np.isnan(x) & np.isnan(y)) | (np.abs(x - y) <= (np.array(tolerance) if tolerance else 0.0))
-        if not is_right.all():
-            first = int(np.argmin(is_right))
-            return f"`{name}` is wrong in {(~is_right).sum()} of {x.size} elements: element {first} is {x[first]:g}, expected {y[first]:g}"
-    return ""

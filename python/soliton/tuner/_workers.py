@@ -5,7 +5,7 @@
 
 As soliton/tuner/Workers.h has them, but each is a copy of this process (fork): a kernel of Python is a function, and is found in no
 program that begins anew. Requests and values are what JSON has. A copy can use no GPU that this process has spoken with, which
-is CUDA's rule; `Here` answers in this process instead.
+is CUDA's rule; so in the place of `answer` a command may stand, a program that begins anew and calls `serve`. `Here` answers in this process.
 """
 
 from __future__ import annotations
@@ -30,6 +30,8 @@ LONGEST_ANSWER = 1 << 20
 GRACE_SECONDS = 1.0
 # What no program does to itself: the system did, or somebody.
 KILLED = "ended by signal 9 "
+# Names the program to a worker that begins anew.
+PARENT = "SOLITON_TUNE_PARENT"
 
 Answer = Callable[[Any], Any]
 
@@ -64,9 +66,9 @@ class Here:
 
 
 class Workers:
-    """So many copies of this process, started when they are needed; all of them end with the `with`."""
+    """So many copies of this process, or processes of a command, started when they are needed; all of them end with the `with`."""
 
-    def __init__(self, answer: Answer, count: int = 1, seconds: float = 60, memory: int = MEMORY):
+    def __init__(self, answer: Answer | list[str], count: int = 1, seconds: float = 60, memory: int = MEMORY):
         self.answer, self.seconds, self.memory = answer, seconds, memory
         self.processes: list[_Process | None] = [None] * max(count, 1)
         self.started = 0
@@ -133,20 +135,16 @@ class Workers:
 
 
 class _Process:
-    """A copy of this process that answers requests, a line of JSON each."""
+    """A copy of this process, or one that begins anew, which answers requests, a line of JSON each."""
 
-    def __init__(self, answer: Answer, memory: int, others: list[int]):
+    def __init__(self, answer: Answer | list[str], memory: int, others: list[int]):
         """`others` are this process's ends of other copies' pipes, which are none of its business."""
         asks, self.asked = os.pipe()
         self.answers, answered = os.pipe()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        with warnings.catch_warnings():
-            # Other threads may hold a lock for good in a copy. Then it hangs, which costs its candidate and no more.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            self.id = os.fork()
-        if self.id == 0:
-            _serve(answer, asks, answered, memory, [self.asked, self.answers, *others])
+        if callable(answer):
+            self.id = _copy(answer, asks, answered, memory, [self.asked, self.answers, *others])
+        else:
+            self.id = _begin(answer, asks, answered)
         os.close(asks)
         os.close(answered)
         os.set_blocking(self.answers, False)
@@ -202,6 +200,35 @@ class _Process:
         return f"exit code {os.WEXITSTATUS(ended[1])}"
 
 
+def _copy(answer: Answer, asks: int, answered: int, memory: int, others: list[int]) -> int:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with warnings.catch_warnings():
+        # Other threads may hold a lock for good in a copy. Then it hangs, which costs its candidate and no more.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        process = os.fork()
+    if process == 0:
+        _serve(answer, asks, answered, memory, others)
+    return process
+
+
+def _begin(command: list[str], asks: int, answered: int) -> int:
+    """Its modules are found where ours are; of this process's files it has none but the two."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(each for each in sys.path if each), PARENT: str(os.getpid())}
+    files = [(os.POSIX_SPAWN_DUP2, asks, 0), (os.POSIX_SPAWN_DUP2, answered, 1)]
+    return os.posix_spawnp(command[0], command, environment, file_actions=files, setpgroup=0)
+
+
+def serve(answer: Answer) -> NoReturn:
+    """What a program does that was begun as a worker: requests are read from standard input. What others print is no answer."""
+    _alone(0)
+    if os.getppid() != int(os.environ.get(PARENT, os.getppid())):
+        os._exit(1)  # it ended before it could take this one along
+    answered = os.dup(1)
+    os.dup2(2, 1)
+    _serve(answer, 0, answered, 0, [])
+
+
 def _kill(process: int) -> None:
     for kill in (os.killpg, os.kill):
         try:
@@ -235,7 +262,8 @@ def _replied(answer: Answer, request: Any) -> dict:
 
 
 def _alone(memory: int) -> None:
-    os.setpgid(0, 0)
+    if os.getpgrp() != os.getpid():
+        os.setpgid(0, 0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # The program that this is a copy of takes it along, however it ends.
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)

@@ -20,7 +20,8 @@ from .._errors import CompileError
 from .._options import SchedulingType, WaveCompileOptions, default_target
 from . import traces
 from ._compiling import median
-from ._workers import Here, Workers
+from ._device import Device, Lost, Refused
+from ._workers import Workers
 from .logger import TuningLogger
 from .loops import Loop
 from .schedules import ScheduleOptimizer
@@ -75,24 +76,25 @@ class _Meter:
         self.best, self.best_file, self.spilled = math.inf, "", -1
         self.worker = Workers(self._answer, 1, seconds)
         # No copy of this process may use a GPU.
-        self.at_device: Here | Workers = Here(self._answer) if is_gpu(device) else self.worker
+        self.gpu = Device(loop.subject, device, seconds) if is_gpu(device) else None
 
     def __enter__(self) -> _Meter:
         return self
 
     def __exit__(self, *_) -> None:
         self.worker.__exit__()
+        if self.gpu:
+            self.gpu.__exit__()
 
     def _answer(self, request: list) -> dict:
         what, *arguments = request
         try:
-            return {"said": getattr(self.loop.subject, what)(*arguments)}
+            return {"said": getattr(self.gpu if what.startswith("prepare_") else self.loop.subject, what)(*arguments)}
         except CompileError as failure:
             return {"refused": failure.diagnostics[0].message}
 
-    @staticmethod
-    def _ask(where: Here | Workers, what: str, *arguments):
-        (reply,) = where.run([[what, *arguments]])
+    def _ask(self, what: str, *arguments):
+        (reply,) = self.worker.run([[what, *arguments]])
         if why := reply.fault or reply.value.get("refused", ""):
             raise _Refused(why)
         return reply.value["said"]
@@ -104,7 +106,7 @@ class _Meter:
             return modelled
         try:
             latency, launches, samples = self._judged(schedule)
-        except _Refused as refusal:
+        except (_Refused, Lost, Refused) as refusal:
             return self._refused(schedule, str(refusal))
         if latency < self.best:
             self.best, self.best_file = latency, self.loop.file(schedule)
@@ -118,8 +120,8 @@ class _Meter:
     def _judged(self, schedule: dict):
         """(seconds, launches of a sample, samples); infinity where a filter refuses it."""
         file = self.loop.file(schedule)
-        result = json.loads(self._ask(self.worker, "model", {}, file))
-        why = self._refusal(result) or self._ask(self.at_device, "answer", {}, file, self.device or "emulator")[0]
+        result = json.loads(self._ask("model", {}, file))
+        why = self._refusal(result) or self._wrong(file)
         if why:
             return self._refused(schedule, why), 1, []
         if not self.device:
@@ -132,8 +134,16 @@ class _Meter:
             return max(median(samples), self.best if median(samples) >= median(before) else 0.0), launches, samples
         return median(samples), launches, samples
 
+    def _wrong(self, file: str) -> str:
+        if self.gpu:
+            return self.gpu.answer(self._ask("prepare_answer", {}, file))[0]
+        return self._ask("answer", {}, file, self.device or "emulator")[0]
+
     def _measured(self, file: str) -> tuple[list[float], int]:
-        return self._ask(self.at_device, "measured", {}, file, self.device, self.config.num_warmup, self.config.num_iterations)
+        numbers = self.config.num_warmup, self.config.num_iterations
+        if self.gpu:
+            return self.gpu.measured(self._ask("prepare_measure", {}, file), *numbers)
+        return self._ask("measured", {}, file, self.device, *numbers)
 
     def _refusal(self, result: dict) -> str:
         """What a filter says. Registers that are spilled cost time, which a device measures and the model does not know: there a

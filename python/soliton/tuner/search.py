@@ -19,8 +19,9 @@ from .._errors import CompileError, error
 from .._fingerprint import fingerprint
 from .._options import ALGORITHMS
 from ._compiling import Subject, median
+from ._device import Device, Lost, Refused
 from ._workers import Here, Reply, Workers
-from .spaces import Space
+from .spaces import NUMBERS, Space
 
 SAMPLES, WARMUPS = 21, 5
 
@@ -79,7 +80,8 @@ class Tuned:
         return {each: filters.count(each) for each in sorted(set(filters))}
 
     def _said(self, trial: Trial) -> str:
-        return f"refused by {trial.refused_by}" if trial.refused_by else f"{trial.latency * 1e6:.2f} us {self.times}"
+        how = f" with {trial.result['cache']} caches" if self.times == "measured" and trial.result.get("cache") else ""
+        return f"refused by {trial.refused_by}" if trial.refused_by else f"{trial.latency * 1e6:.2f} us {self.times}{how}"
 
     def __str__(self) -> str:
         lines = [f"{self.kernel} on {self.target}: {len(self.trials)} candidates, ended by {self.ended}"]
@@ -131,13 +133,14 @@ class _Line:
 
 
 class _Judges:
-    """Answers what C++ asks about candidates, in processes that may die. What a GPU is asked, this one asks it: no copy may."""
+    """Answers what C++ asks about candidates, in processes that may die. What a GPU is asked, one asks it that is no copy: none may."""
 
-    def __init__(self, subject: Subject, device: str, workers: int, seconds: float):
-        self.subject, self.device = subject, device
+    def __init__(self, subject: Subject, device: str, workers: int, seconds: float, cache: str):
+        self.subject, self.device, self.cache = subject, device, cache
         self.compiling: Here | Workers = Workers(self._answer, workers, seconds) if workers > 0 else Here(self._answer)
         # A device is asked by one process, one candidate at a time.
-        self.measuring: Here | Workers = Here(self._answer) if workers == 0 or is_gpu(device) else Workers(self._answer, 1, seconds)
+        self.measuring: Here | Workers = Here(self._answer) if workers == 0 else Workers(self._answer, 1, seconds)
+        self.gpu = Device(subject, device, seconds) if workers > 0 and is_gpu(device) else None
 
     def __enter__(self) -> _Judges:
         return self
@@ -145,6 +148,8 @@ class _Judges:
     def __exit__(self, *_) -> None:
         self.compiling.__exit__()
         self.measuring.__exit__()
+        if self.gpu:
+            self.gpu.__exit__()
 
     def __call__(self, texts: list[str], stage: str, other: str | None, found) -> None:
         """`found` is told of the line of each candidate as it comes."""
@@ -153,12 +158,43 @@ class _Judges:
             found(number, _native.result_json("worker", reply.fault, 0.0, 0.0, 0.0) if reply.fault else reply.value)
 
         requests = [{"candidate": text, "stage": stage, "other": other} for text in texts]
+        if stage in ("device", "duel") and self.gpu:
+            return self._at_gpu(self.gpu, requests, found)
         (self.compiling if stage in ("model", "answer") else self.measuring).run(requests, take)
 
-    def _answer(self, request: dict) -> str:
+    def _at_gpu(self, gpu: Device, requests: list, found) -> None:
+        """Copies compile; what is compiled is measured while they compile the next."""
+
+        def take(number: int, reply: Reply) -> None:
+            try:
+                if reply.fault:
+                    raise Lost(reply.fault)
+                found(number, reply.value if isinstance(reply.value, str) else self._launched(gpu, reply.value))
+            except Lost as lost:
+                found(number, _native.result_json("worker", str(lost), 0.0, 0.0, 0.0))
+            except Refused as refusal:
+                found(number, _native.result_json("device", str(refusal), 0.0, 0.0, 0.0))
+
+        self.compiling.run([{**each, "prepares": True} for each in requests], take)
+
+    def _launched(self, gpu: Device, prepared: dict) -> str:
+        if wrong := gpu.answer(prepared["answer"])[0]:
+            return _native.result_json("device", wrong, 0.0, 0.0, 0.0)
+        return _timed(lambda path, samples: gpu.measured(path, WARMUPS, samples, self.cache == "cold")[0], prepared["own"], prepared["other"], self.cache)
+
+    def _prepared(self, gpu: Device, candidate: tuple[dict, str], other: str | None) -> dict:
+        return {
+            "answer": gpu.prepare_answer(*candidate),
+            "own": gpu.prepare_measure(*candidate),
+            "other": gpu.prepare_measure(*_native.parse_candidate(other)) if other is not None else None,
+        }
+
+    def _answer(self, request: dict):
         """What the compiler or a driver refuses is a result like others, and says why."""
         candidate, stage = _native.parse_candidate(request["candidate"]), request["stage"]
         try:
+            if request.get("prepares") and self.gpu:
+                return self._prepared(self.gpu, candidate, request["other"])
             return self.subject.model(*candidate) if stage == "model" else self._asked(candidate, stage, request["other"])
         except CompileError as failure:
             return _native.result_json({"model": "verifier", "duel": "device"}.get(stage, stage), str(failure).strip(), 0.0, 0.0, 0.0)
@@ -170,19 +206,20 @@ class _Judges:
             return _native.result_json("answer" if wrong else "", wrong or unchecked, 0.0, 0.0, 0.0)
         if wrong := self.subject.answer(choices, schedule, self.device)[0]:
             return _native.result_json("device", wrong, 0.0, 0.0, 0.0)
-        if other is None:
-            own, _ = self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES)
-            return _native.result_json("", "", median(own) * 1e6, _spread(own), 0.0)
-        return self._duel(candidate, _native.parse_candidate(other))
+        measure = lambda each, samples: self.subject.measured(*each, self.device, WARMUPS, samples, self.cache == "cold")[0]  # noqa: E731
+        return _timed(measure, candidate, _native.parse_candidate(other) if other is not None else None, self.cache)
 
-    def _duel(self, candidate: tuple[dict, str], other: tuple[dict, str]) -> str:
-        """In turn, so that clock and heat are the same for both."""
-        own: list[float] = []
-        others: list[float] = []
-        for _ in range(3):
-            for (choices, schedule), samples in ((candidate, own), (other, others)):
-                samples += self.subject.measured(choices, schedule, self.device, WARMUPS, SAMPLES // 3)[0]
-        return _native.result_json("", "", median(own) * 1e6, _spread(own), median(others) * 1e6)
+
+def _timed(measure, own, other, cache: str) -> str:
+    """The result of `measure(own, samples)`, in turn with another one if there is one, so that clock and heat are the same for both."""
+    if other is None:
+        seconds = measure(own, SAMPLES)
+        return _native.result_json("", "", median(seconds) * 1e6, _spread(seconds), 0.0, cache)
+    seconds, others = [], []
+    for _ in range(3):
+        seconds += measure(own, SAMPLES // 3)
+        others += measure(other, SAMPLES // 3)
+    return _native.result_json("", "", median(seconds) * 1e6, _spread(seconds), median(others) * 1e6, cache)
 
 
 def is_gpu(device: str) -> bool:
@@ -209,15 +246,19 @@ def _start(space: Space, subject: Subject) -> dict:
     options = subject.options
     said = {str(symbol): str(value) for symbol, value in options.subs.items()}
     said |= {"schedule": ALGORITHMS.get(options.schedule, ""), "direct_copies": "on" if options.use_global_to_shared else "off", "mma": options.mma or "default"}
+    said |= {"padded_rows": options.padded_rows, "staged_writes": "on" if options.staged_writes else "off"}
+    said |= {name: str(getattr(options, name) or 0) for name in NUMBERS}
     return {name: said[name] for name, values in space._native.choices if said.get(name) in values}
 
 
-def _about(subject: Subject, device: str) -> tuple[str, str, str]:
+def _about(subject: Subject, device: str, cache: str) -> tuple[str, str, str]:
     """What results are true of: kernel, device, driver."""
     options = subject.options
     kernel = {"kernel": subject.kernel._name, "python": fingerprint(subject.kernel, options), "sizes": subject.sizes}
     if not device:
         return json.dumps(kernel, sort_keys=True), f"modelled {options.target}", ""
+    if cache != "warm":
+        kernel["cache"] = cache
     found = [each for each in _native.device_list()["devices"] if device in (each["kind"], f"{each['kind']}:{each['index']}")]
     if not found:
         raise error("no-device", f"there is no device `{device}`", "`python -m soliton.doctor` says what was found")
@@ -244,6 +285,7 @@ def tune(
     database=None,
     progress: bool | None = None,
     timeout: float = 60,
+    cache: str = "warm",
 ) -> Tuned:
     """Searches a space for a kernel under `@tkw.wave(…)`, or one that `wave_compile` made.
 
@@ -251,17 +293,20 @@ def tune(
     model alone, and the best of those compiled and checked like any candidate. `sizes` binds what only the launch knows.
     Results stay in the database of `soliton tune` (`database=""`: nowhere), and the same call finds them again. Candidates are judged
     by so many `workers`, processes that have `timeout` seconds for each (0: by this one); what ends such a process is refused by `worker`.
+    Where a device measures, what it reads is in its caches (`cache="warm"`) or in none (`"cold"`).
     """
     if strategy not in _native.strategies():
         raise error("schedule-argument", f"found the strategy `{strategy}`, expected one of {', '.join(_native.strategies())}")
+    if cache not in ("warm", "cold"):
+        raise error("schedule-argument", f"found `cache={cache!r}`, expected `warm` or `cold`")
     subject, path = Subject(kernel, options, sizes, schedule), str(_default_database() if database is None else database)
     how: dict = {"strategy": strategy, "seed": seed, "budget": min(budget, len(space)), "generation": generation, "patience": patience, "measures": bool(device)}
     settings = json.dumps({**how, "space": space._native.text, "moves": moves, "start": _start(space, subject)}, sort_keys=True)
-    tuning = _native.Tuning(path, _about(subject, device), settings)
+    tuning = _native.Tuning(path, _about(subject, device, cache), settings)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
     line = _Line(f"{subject.kernel._name} for {subject.options.target}", how["budget"], times, progress)
     see = lambda found: line.see(Trial._of(found))  # noqa: E731
-    with _Judges(subject, device, workers, timeout) as judges:
+    with _Judges(subject, device, workers, timeout, cache) as judges:
         found = tuning.search(space._native, _start(space, subject), how, judges, see)
         trials, best, moved = found["trials"], found["best"], {}
         if best is not None and moves > 0:

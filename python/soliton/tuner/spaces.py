@@ -9,6 +9,8 @@
 | `direct_copies` | `off`, `on` |
 | `mma` | `default`, or a matrix instruction |
 | `padded_rows` | `auto`, `on`, `off` |
+| `staged_writes` | `off`, `on` |
+| `raster`, `cluster`, `persistent`, `service_waves` | numbers, as the command's |
 """
 
 from __future__ import annotations
@@ -17,7 +19,9 @@ from .. import _native
 from .._errors import error
 from .._symbols import to_expr
 
-OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows")
+OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", "staged_writes", "raster", "cluster", "persistent", "service_waves")
+# Which of them are numbers: fields of the options by the same name.
+NUMBERS = ("raster", "cluster", "persistent", "service_waves")
 
 
 def _name(symbol) -> str:
@@ -57,7 +61,7 @@ class Space:
 
     @staticmethod
     def _holds(formula, found: dict) -> bool:
-        pairs = [(_native.symbol(name), to_expr(_value(value))) for name, value in found.items() if name not in OPTIONS]
+        pairs = [(_native.symbol(name), to_expr(_value(value))) for name, value in found.items() if name not in OPTIONS or name in NUMBERS]
         value = formula._substitute(pairs).value
         if value is None:
             raise error("substitution-invalid", f"`where({formula})` is no number for {found}", "use choices of the space alone")
