@@ -25,6 +25,8 @@ REPEATS = 300
 GUARD_BYTES = 1024
 # Queries and keys: whole tiles, one row, one key, less than a box, odd numbers of tiles, rows that fill none.
 SEQUENCES = [(256, 256), (1, 1), (1, 300), (300, 1), (5, 7), (77, 131), (129, 127), (640, 704), (1000, 1000)]
+# More tiles than compute units, of which workgroups walk several: whole ones, and rows that fill none.
+WALKED = [(2304, 640), (2200, 2200)]
 ATTENTION = ("attention", "attention_causal", "attention_lse", "attention_causal_lse", "attention_bshd")
 GROUPED = ("attention_gqa", "attention_gqa_causal_bshd")
 OF_DATA = ("attention_lengths", "attention_ragged")
@@ -42,8 +44,9 @@ def all_cases():
     """(kernel, dtype, sizes)"""
     for depth in (64, 128):
         for kernel in ATTENTION + GROUPED + OF_DATA:
-            for queries, keys in SEQUENCES:
-                sizes = {"B": 4 if kernel in OF_DATA else 2, "H": 6 if kernel in GROUPED else 2, "Q": queries, "KV": keys, "D": depth}
+            for queries, keys in SEQUENCES + ([] if kernel in OF_DATA else WALKED):
+                many = 6 if (queries, keys) in WALKED else 1
+                sizes = {"B": 4 if kernel in OF_DATA else 2, "H": 6 if kernel in GROUPED else 2 * many, "Q": queries, "KV": keys, "D": depth}
                 if kernel in GROUPED or kernel == "attention_ragged":
                     sizes["H_KV"] = 2 if kernel in GROUPED else 1
                 for dtype in ("f16", "bf16") if kernel == "attention" else ("f16",):
