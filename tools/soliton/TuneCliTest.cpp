@@ -142,9 +142,10 @@ TEST_F(TuneCli, WhatIsRefusedSaysByWhichFilter) {
 
 /// What `auto` takes for a large product on sm_90a is a candidate of the space that follows from kernel and target:
 /// with workgroups that walk, and for sums of bytes with waves that copy.
-TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
+void expectChoiceOfAuto(const std::string &dtype, const std::string &serviceWaves) {
   TuneCommand command;
   command.choice.kernel = "gemm";
+  command.choice.dtype = dtype;
   command.choice.target = "sm_90a";
   command.choice.sizes = {"M=4096", "N=4096", "K=4096"};
   std::ostringstream unheard;
@@ -165,16 +166,25 @@ TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
     if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
       wanted[std::string(symbol.symbolName())] = std::to_string(*value.constantValue());
   EXPECT_EQ(wanted.at("schedule"), "ring");
-  // Of each choice its value; waves follow from the instruction, so that any will do.
+  EXPECT_EQ(wanted.at("persistent"), "132");
+  EXPECT_EQ(wanted.at("service_waves"), serviceWaves);
+  // Of each choice its value; waves and columns follow from the instruction, so that any will do.
   tune::Space space = makeSpace(command, resolved);
   tune::Assignment point;
   for (const tune::Choice &choice : space.choices()) {
-    bool isFree = choice.name.starts_with("WAVES_");
+    bool isHere =
+        wanted.contains(choice.name) && std::ranges::find(choice.values, wanted.at(choice.name)) != choice.values.end();
+    bool isFree = choice.name.starts_with("WAVES_") || (choice.name == "BLOCK_N" && !isHere);
     point[choice.name] = isFree ? choice.values.front() : wanted.at(choice.name);
     EXPECT_NE(std::ranges::find(choice.values, point[choice.name]), choice.values.end())
         << choice.name << " = " << point[choice.name];
   }
   EXPECT_EQ(settled(point, resolved), wanted);
+}
+
+TEST_F(TuneCli, TheSpaceHoldsWhatAutoTakes) {
+  expectChoiceOfAuto("f16", "0");
+  expectChoiceOfAuto("f8", "4");
 }
 
 /// Which names the space that follows from kernel and target has, and which values.
