@@ -7,6 +7,7 @@
 #include "test/generate/Judge.h"
 
 #include <algorithm>
+#include <set>
 
 namespace soliton::generate {
 namespace {
@@ -18,13 +19,25 @@ struct LibraryCase {
   std::set<std::string> dynamic;
   std::string schedule = "none";
   bool directCopies = false;
+  /// On the target that copies boxes: waves that have them copied, how many workgroups walk the tiles, and in which
+  /// order; the matrix instruction that reads what boxes bring.
+  int64_t serviceWaves = 0, persistent = 0, raster = 0;
+  bool stagedWrites = false;
+  std::string mma;
 
   std::string name() const {
     std::string text = entry->name + " " + variant->name;
     for (const kernels::Sizes &list : {sizes, tiles})
       for (const auto &[symbol, value] : list)
         text += " " + symbol + "=" + std::to_string(value) + (dynamic.contains(symbol) ? "(dynamic)" : "");
-    return text + " schedule " + schedule + (directCopies ? ", direct copies" : "");
+    text += " schedule " + schedule + (directCopies ? ", direct copies" : "");
+    if (!mma.empty())
+      text += ", " + mma;
+    for (auto [option, value] :
+         {std::pair("service waves", serviceWaves), {"persistent", persistent}, {"raster", raster}})
+      if (value != 0)
+        text += std::string(", ") + option + " " + std::to_string(value);
+    return text + (stagedWrites ? ", staged writes" : "");
   }
 };
 
@@ -103,9 +116,62 @@ void keepAssumptions(LibraryCase &chosen) {
         sizes[extent] = 5 + sizes[extent] % 12;
 }
 
+/// Products, and chains of them, whose tiles may come in boxes. Backward passes have other products, and rows from data
+/// have no boxes.
+const std::set<std::string> &haveBoxes() {
+  static const std::set<std::string> names = {"gemm",
+                                              "conv2d_nhwc",
+                                              "attention",
+                                              "attention_causal",
+                                              "attention_window",
+                                              "attention_softcap",
+                                              "attention_gqa",
+                                              "attention_lse",
+                                              "attention_causal_lse"};
+  return names;
+}
+
+/// Their tiles in boxes, by matrix instructions of four waves.
+void chooseBoxes(Choose &choose, LibraryCase &chosen) {
+  const kernels::KernelEntry &entry = *chosen.entry;
+  bool isPlain = entry.family != "attention" && haveBoxes().contains(entry.name);
+  bool isChain = entry.family == "attention" && haveBoxes().contains(entry.name);
+  bool isHalf = chosen.variant->name == "f16" || chosen.variant->name == "bf16";
+  if ((!isPlain && !isChain) || !isHalf || !choose.maybe("library.boxes", 60))
+    return;
+  chosen.directCopies = true;
+  chosen.schedule = choose.from(std::vector<std::string>{"ring", "ring", "ring", "none", "modulo"});
+  int64_t rows = choose.from(Numbers{64, 128, 128, 192});
+  if (isChain) {
+    chosen.mma = "F32_64xNx16_F16";
+    chosen.tiles["BLOCK_Q"] = rows;
+    chosen.tiles["BLOCK_KV"] = choose.from(Numbers{64, 128});
+    chosen.tiles["WAVES"] = rows / 16;
+  } else {
+    chosen.mma = "F32_64x64x16_F16";
+    chosen.tiles["BLOCK_M"] = rows;
+    chosen.tiles["BLOCK_K"] = 64;
+    chosen.tiles["WAVES_M"] = rows / 16;
+    for (const char *columns : {"N", "F"})
+      if (chosen.tiles.contains(std::string("BLOCK_") + columns)) {
+        chosen.tiles[std::string("BLOCK_") + columns] = 64;
+        chosen.tiles[std::string("WAVES_") + columns] = 1;
+      }
+  }
+  if (choose.maybe("library.service-waves", 60))
+    chosen.serviceWaves = choose.from(Numbers{1, 2, 3, 4, 4, 4});
+  if (choose.maybe("library.persistent", 40))
+    chosen.persistent = choose.from(Numbers{1, 2, 5, 100});
+  if (choose.maybe("library.raster", 40))
+    chosen.raster = choose.from(Numbers{1, 2, 8, -1, -2, -8});
+  chosen.stagedWrites = choose.maybe("library.staged-writes", 40);
+}
+
 LibraryCase chooseCase(Choose &choose) {
   LibraryCase chosen;
   chosen.entry = choose.from(kernels::allKernels());
+  if (choose.hasStrides() && choose.chance(40))
+    chosen.entry = kernels::findKernel(choose.from(std::vector<std::string>(haveBoxes().begin(), haveBoxes().end())));
   chosen.variant = &choose.from(chosen.entry->variants);
   const std::string &family = chosen.entry->family;
   for (const kernels::DefaultSize &tile : chosen.entry->tiles)
@@ -122,6 +188,8 @@ LibraryCase chooseCase(Choose &choose) {
     chosen.schedule = choose.from(kSchedules);
     chosen.directCopies = choose.maybe("library.direct-copies", 25);
   }
+  if (choose.hasStrides())
+    chooseBoxes(choose, chosen);
   return chosen;
 }
 
@@ -130,6 +198,14 @@ CompileOptions optionsFor(const LibraryCase &chosen, const Target &target) {
   options.target = target.name;
   options.directCopies = chosen.directCopies;
   options.schedule.name = chosen.schedule;
+  if (!chosen.mma.empty()) {
+    options.mma = chosen.mma;
+    options.persistent = chosen.persistent;
+    options.raster = chosen.raster;
+    options.stagedWrites = chosen.stagedWrites;
+    if (chosen.serviceWaves > 0)
+      options.serviceWaves = chosen.serviceWaves;
+  }
   for (const auto &[name, value] : chosen.sizes)
     if (chosen.dynamic.contains(name))
       options.dynamic.push_back(sym::Expr::symbol(name));
@@ -222,6 +298,8 @@ Verdict judgeLibrary(uint64_t seed, const JudgeOptions &options, std::set<std::s
   features.insert({"library", "library." + chosen.entry->name, "library.schedule." + chosen.schedule});
   what = chosen.name();
   for (const Target *target : allTargets()) {
+    if (!chosen.mma.empty() && !target->hasTileCopy)
+      continue;
     Verdict verdict = judgeOn(chosen, *target, options);
     if (verdict.outcome != Outcome::accepted)
       return verdict;
