@@ -186,6 +186,26 @@ def test_options_that_would_change_the_kernel_are_refused(options):
     assert failure(kernel, **options).id == "not-supported-here"
 
 
+def served(waves):
+    @tkw.wave([tkw.WorkgroupConstraint(M, 4, 0), tkw.HardwareConstraint(n_service_waves=waves)])  # who serves
+    def kernel(a: Tile, b: Tile):
+        tkw.write(tkw.read(a), b)
+
+    return kernel
+
+
+def test_service_waves_are_refused_where_no_boxes_are_copied():
+    error = failure(served(4))
+    assert error.id == "not-supported-here" and "`n_service_waves` is 4" in str(error) and "gfx942" in str(error)
+    assert error.diagnostics[0].line == line_of("# who serves")
+    wave_compile(WaveCompileOptions(target="gfx942", subs={M: 8, N: 64}), served(0))
+
+
+def test_fewer_service_waves_than_none():
+    error = failure(served(-1))
+    assert error.id == "hardware-value" and "`n_service_waves` is -1" in str(error)
+
+
 def test_errors_survive_a_process():
     @tkw.wave(CONSTRAINTS)
     def kernel(a: Tile, b: Tile):
