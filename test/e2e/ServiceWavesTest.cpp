@@ -254,7 +254,7 @@ TEST(ServiceWaves, VariantsOfAttention) {
       }
 }
 
-/// One row, one key, no key at all, and none of either.
+/// One row, one key, and fewer of either than a tile has.
 TEST(ServiceWaves, AttentionOfFewRowsAndKeys) {
   for (const char *kernel : {"attention", "attention_causal"})
     for (auto [q, kv] : {std::pair(1, 1), {1, 700}, {77, 1}, {129, 129}, {640, 300}})
