@@ -395,6 +395,34 @@ std::string asyncText(const MmaKind &kind, bool inRegisters) {
   return kernelText(hopper(), "%b: !machine.ptr", body, 65536, 4);
 }
 
+/// Tiles that lie a constant apart share what they begin with, which may be below 0 without the constant: buffer 1 - b
+/// of a ring is 32768 - 32768 b. Its sign has to stay, or its bits reach the distances beside the address.
+TEST(Nvidia, DescriptorsOfTilesThatBeginBelowTheirConstant) {
+  std::string body = R"(
+  %b = machine.id workgroup0
+  %less = arith.constant -32768 : i32
+  %c0 = arith.constant 32768 : i32
+  %c1 = arith.constant 32800 : i32
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %x = arith.muli %b, %less : i32
+  %a0 = arith.addi %x, %c0 : i32
+  %a1 = arith.addi %x, %c1 : i32
+  %d0 = machine.shared_tile [%a0] {leading = 16384 : i64, stride = 1024 : i64, swizzle = 128 : i64}
+  %d1 = machine.shared_tile [%a1] {leading = 16384 : i64, stride = 1024 : i64, swizzle = 128 : i64}
+  %1 = machine.mma_async "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16" lhs %d0, %d1, %zero : vector<4xf32>
+  machine.commit mma
+  %2 = machine.wait mma, 0 (%1) : (vector<4xf32>) -> vector<4xf32>)";
+  Program program(kernelText(hopper(), "%p: !machine.ptr", body, 65536, 4));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  const std::string &ptx = code->assembly;
+  // -32768 / 16, or a shift that keeps the sign; never one that fills with zeros.
+  EXPECT_EQ(ptx.find("268433408"), std::string::npos) << ptx;
+  bool keepsSign = ptx.find("-2048") != std::string::npos || ptx.find("shr.s32") != std::string::npos;
+  EXPECT_TRUE(keepsSign) << ptx;
+  SOLITON_ASSEMBLE(program, *code);
+}
+
 TEST(Nvidia, AsynchronousMatrixInstructions) {
   size_t count = 0;
   for (const MmaKind &kind : hopper().mmas) {

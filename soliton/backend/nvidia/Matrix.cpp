@@ -348,9 +348,10 @@ LogicalResult NvidiaTranslator::translate(machine::SharedTileOp op) {
   auto [begin, constant] = withoutConstant(op.getAddress());
   if (constant % 16 != 0)
     std::tie(begin, constant) = std::pair(mlir::Value(op.getAddress()), 0);
-  // No sum of units reaches the leading distance, which begins at bit 16.
+  // No sum of units reaches the leading distance, which begins at bit 16; a beginning may be below 0 without its
+  // constant.
   int64_t lower = constant / 16 + static_cast<int64_t>(op.getLeading() / 16 << 16);
-  Value *units = builder.CreateAdd(builder.CreateLShr(get(begin), 4), sharedUnits());
+  Value *units = builder.CreateAdd(builder.CreateAShr(get(begin), 4), sharedUnits());
   Value *start = builder.CreateZExt(builder.CreateAdd(units, i32(lower)), builder.getInt64Ty());
   set(op, builder.CreateOr(start, builder.getInt64((op.getStride() / 16) << 32 | mode << 62)));
   return success();
