@@ -355,11 +355,13 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
     choice.options.raster = -std::max<int64_t>(1, kHeadColumns / std::max<int64_t>(*columns, 1));
   if (options.persistent == 0)
     choice.options.persistent = walkersOf(program, choice.options, tile, chain.walked, target);
-  choice.why = "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(tile.step) +
-               ", `" + choice.options.mma + "`" + (tile.served ? ", waves that copy" : "") +
-               (choice.options.persistent > 0 ? ", " + std::to_string(choice.options.persistent) + " workgroups that walk them" : "") +
-               ", direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
-               " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
+  choice.why =
+      "products in a chain, " + std::to_string(tile.rows) + " rows, steps of " + std::to_string(tile.step) + ", `" +
+      choice.options.mma + "`" + (tile.served ? ", waves that copy" : "") +
+      (choice.options.persistent > 0 ? ", " + std::to_string(choice.options.persistent) + " workgroups that walk them"
+                                     : "") +
+      ", direct copies in a ring: " + std::to_string(std::lround(100 * inside)) +
+      " % of the rows are there, relative speed " + std::to_string(tile.speed).substr(0, 4);
   return std::pair(tile.speed * inside, std::move(choice));
 }
 

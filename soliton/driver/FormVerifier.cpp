@@ -25,10 +25,10 @@ LogicalResult proveAgain(wave::KernelOp kernel, const WholeKernel &whole, const 
   std::vector<Diagnostic> wrong = sched::whole::prove(whole.kernel);
   for (const Diagnostic &diagnostic : wrong)
     emit(kernel.getContext(), diagnostic);
-  if (wave::BarrierOp barrier = findUnpublished(kernel, target))
-    return report(barrier.getLoc(), DiagId::FormViolated)
-           << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and this barrier does not publish what was "
-           << "written before it to those behind it that read shared memory past the registers";
+  if (mlir::Operation *barrier = findUnpublished(kernel, target))
+    return report(barrier->getLoc(), DiagId::FormViolated)
+           << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and this op does not publish what was "
+           << "written or read before it to those behind it that reach shared memory past the registers";
   if (wave::CopyOutOp copy = findUnfinished(kernel))
     return report(copy.getLoc(), DiagId::FormViolated)
            << "`" << kernel.getSymName() << "` claims to be `Synchronized`, and may end before this copy has read its "

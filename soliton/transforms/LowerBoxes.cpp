@@ -19,6 +19,7 @@
 #include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
 #include "soliton/transforms/MachineLowering.h"
+#include "soliton/transforms/PublishWrites.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
@@ -111,6 +112,8 @@ void MachineLowering::lowerRelease(ReleaseOp op) {
   Location loc = op.getLoc();
   Value isFirst = exprs.emitI1(sym::simplify(sym::eq(laneSymbol(), 0), geometry.facts()), loc);
   Value barrier = releaseBarrierOf(released(), loc);
+  if (op->hasAttr(kPublishes))
+    machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inside = branch.getThenBodyBuilder();
   machine::MbarrierArriveOp::create(inside, loc, barrier);

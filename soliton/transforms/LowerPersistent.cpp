@@ -218,9 +218,9 @@ void MachineLowering::publishTicket(Value drawn, Value turn) {
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirstLane, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(branch.thenBlock());
-  storePieces(
-      slot, mlir::vector::BroadcastOp::create(builder, loc, mlir::VectorType::get({1}, builder.getI32Type()), drawn),
-      loc);
+  storePieces(slot,
+              mlir::vector::BroadcastOp::create(builder, loc, mlir::VectorType::get({1}, builder.getI32Type()), drawn),
+              loc);
 }
 
 /// Behind the barrier that ends a tile.

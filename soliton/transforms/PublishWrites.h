@@ -7,7 +7,9 @@
 //   wave.write %a, %s        wave.wait cp_async, 0
 //   wave.barrier             wave.barrier                 become   wave.barrier {publishes}
 //
-// The first barrier behind a write is one that publishes, whatever way the program came to it.
+// The first barrier behind a write is one that publishes, whatever way the program came to it. What copies of boxes
+// take the place of is the same the other way round: lanes that have read a tile say so before the copy may come, at a
+// barrier or where they release it.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -18,7 +20,10 @@ namespace soliton {
 
 void publishWrites(wave::KernelOp kernel, const Target &target);
 
-/// A barrier that has to publish and does not; null if there is none.
-wave::BarrierOp findUnpublished(wave::KernelOp kernel, const Target &target);
+/// On a `wave.release` and a `wave.barrier`.
+inline constexpr llvm::StringLiteral kPublishes = "publishes";
+
+/// A barrier or release that has to publish and does not; null if there is none.
+mlir::Operation *findUnpublished(wave::KernelOp kernel, const Target &target);
 
 } // namespace soliton

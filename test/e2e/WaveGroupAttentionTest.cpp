@@ -28,11 +28,12 @@ struct Attended {
   const char *variant = "f16";
   bool directCopies = true;
   std::vector<std::string> dynamic = {};
+  int64_t step = 128;
 
   Case which() const {
     Case result{kernels::findKernel(kernel), nullptr, findTarget("sm_90a")};
     result.variant = result.entry->findVariant(variant);
-    result.tiles = {{"BLOCK_Q", 128}, {"BLOCK_KV", 128}, {"WAVES", 8}};
+    result.tiles = {{"BLOCK_Q", 128}, {"BLOCK_KV", step}, {"WAVES", 8}};
     result.directCopies = directCopies;
     result.schedule = schedule;
     return result;
@@ -137,6 +138,12 @@ TEST(WaveGroupAttention, NoWaveWaitsForAllOthersInTheRing) {
   EXPECT_EQ(ptx.substr(loop, end - loop).find("bar.sync"), std::string::npos);
   // One arrival that expects no bytes: that of a wave which is done.
   EXPECT_NE(ptx.find("mbarrier.arrive.shared::cta.b64"), std::string::npos);
+}
+
+/// Lanes read a tile in whose place boxes of another one are copied afterwards: they say that they are done.
+TEST(WaveGroupAttention, BoxesThatTakeThePlaceOfWhatLanesRead) {
+  for (int64_t step : {64, 128})
+    expectRight({.sizes = sizesOf(200, 300, 64), .kernel = "attention_backward_dq", .step = step});
 }
 
 /// What is found in the machine form of one workgroup's attention once `change` has been at it.
