@@ -300,6 +300,40 @@ TEST(ServiceWaves, AttentionOfSizesThatALaunchSays) {
       }
 }
 
+//===-- Tiles of different length -----------------------------------------------------------------------===//
+
+/// Rows below the causal mask: workgroups draw the next tile, whoever copies, and however many there are.
+TEST(ServiceWaves, UnevenTilesAreDrawn) {
+  for (int64_t waves : {0, 1, 4})
+    for (int64_t workgroups : {1, 2, 5, 100}) {
+      Attended a = attended(700, 900, 64, "attention_causal");
+      a.serviceWaves = waves;
+      a.persistent = workgroups;
+      a.raster = -2;
+      expectRight(a);
+    }
+  // Without copies that begin early nothing else says where a ticket is drawn.
+  Attended unstaged = attended(300, 640, 128, "attention_causal_lse");
+  unstaged.stagedWrites = false;
+  unstaged.persistent = 3;
+  expectRight(unstaged);
+}
+
+/// The counter lies in the workspace, which a launch sets to 0; tiles of one length need none.
+TEST(ServiceWaves, ACounterOnlyWhereTilesAreUneven) {
+  for (auto [kernel, workgroups, isDrawn] :
+       {std::tuple("attention_causal", 2, true), {"attention_causal", 0, false}, {"attention", 2, false}}) {
+    Attended a = attended(700, 900, 64, kernel);
+    a.persistent = workgroups;
+    CompileAttempt compiled = a.compile(rt::ImageKind::emulator, {Artefact::machine});
+    ASSERT_TRUE(compiled) << format(compiled.diagnostics);
+    const rt::WorkspaceSpec &workspace = compiled.result->image.workspace;
+    EXPECT_EQ(workspace.exists(), isDrawn) << kernel << " " << workgroups;
+    EXPECT_EQ(workspace.zeroed.size(), isDrawn ? 1u : 0u);
+    EXPECT_EQ(count(compiled.result->artefacts.front().second, "machine.atomic"), isDrawn ? 1u : 0u);
+  }
+}
+
 //===-- Convolutions ------------------------------------------------------------------------------------===//
 
 TEST(ServiceWaves, Convolutions) {

@@ -1073,6 +1073,12 @@ wave.kernel @kernel_c11 attributes {arg_names = [], constraints = [], subs = {},
 
 // -----
 
+// expected-error@+1 {{has `tickets`, expected `persistent` and a last memory of one i32 in the workspace}}
+wave.kernel @kernel_c12 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, persistent = 2 : i64, tickets} {
+}
+
+// -----
+
 func.func @read_c8(%a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{is of another workgroup, expected plain reads of shared memory}}
   %0 = wave.read %a {workgroup = 1 : i64} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>

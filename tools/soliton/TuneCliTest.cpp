@@ -245,6 +245,7 @@ TEST_F(TuneCli, RolesAndWalksThatChangeNothingAreNotTriedTwice) {
 
 /// Said as a space, judged, published, taken by `auto`.
 TEST_F(TuneCli, RolesAndWalksAreTunedAndTakenByAuto) {
+  unsetenv("SOLITON_TUNED");
   const std::vector<std::string> kernel = {"gemm", "--target", "sm_90a", "--size", "M=512,N=256,K=256"};
   std::vector<std::string> tuning = {"tune"};
   tuning.insert(tuning.end(), kernel.begin(), kernel.end());

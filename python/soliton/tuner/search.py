@@ -206,7 +206,7 @@ class _Judges:
             return _native.result_json("answer" if wrong else "", wrong or unchecked, 0.0, 0.0, 0.0)
         if wrong := self.subject.answer(choices, schedule, self.device)[0]:
             return _native.result_json("device", wrong, 0.0, 0.0, 0.0)
-        measure = lambda each, samples: self.subject.measured(*each, self.device, WARMUPS, samples, self.cache == "cold")[0]  # noqa: E731
+        measure = lambda each, samples: self.subject.measured(each[0], each[1], self.device, WARMUPS, samples, self.cache == "cold")[0]  # noqa: E731
         return _timed(measure, candidate, _native.parse_candidate(other) if other is not None else None, self.cache)
 
 
