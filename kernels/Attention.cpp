@@ -104,7 +104,9 @@ AccessOptions accessTo(const MemoryRef &memory, const std::vector<Expr> &tile, c
   for (Expr dim : memory.shape())
     places.emplace_back(dim, place(dim));
   for (Expr dim : tile)
-    bounds.emplace_back(dim, dim == Q ? sequence.queries.value_or(Q) : dim == KV ? sequence.keys.value_or(KV) : dim);
+    bounds.emplace_back(dim, sym::min(dim, dim == Q    ? sequence.queries.value_or(Q)
+                                           : dim == KV ? sequence.keys.value_or(KV)
+                                                       : dim));
   AccessOptions options{.mapping = mappingOf(tile, places, isWrite), .tag = tag};
   if (sequence.queries || sequence.keys) // what follows a sequence may be anything
     options.bounds = bounds;

@@ -401,6 +401,17 @@ static int64_t distanceAlong(sym::Expr stride) {
   return distance > 0 ? distance : INT64_MAX;
 }
 
+/// The dimension of the tile whose places follow each other along that index, wherever they begin.
+static std::optional<size_t> dimAlong(sym::Expr index, size_t rank) {
+  for (size_t k = 0; k < rank; ++k) {
+    sym::Expr begin = index - placeSymbol(k);
+    if (llvm::none_of(llvm::seq<size_t>(0, rank),
+                      [&](size_t other) { return sym::contains(begin, placeSymbol(other)); }))
+      return k;
+  }
+  return std::nullopt;
+}
+
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry) {
   std::optional<std::vector<DimExtent>> extents = geometry.extents(tileOf(op));
   ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
@@ -412,16 +423,26 @@ std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry 
     int64_t distance;
   };
   std::vector<Place> places;
+  std::vector<DimExtent> ordered;
   MemoryShape shape = shapeOf(memory, geometry);
-  for (size_t i = 0; i < shape.strides.size(); ++i)
-    for (size_t k = 0; k < extents->size(); ++k)
-      if ((mapping ? exprsOf(mapping)[i] : placeSymbol(i)) == placeSymbol(k))
-        places.push_back({(*extents)[k], distanceAlong(shape.strides[i])});
-  if (places.size() != extents->size())
-    return std::nullopt;
+  SmallVector<bool> isPlaced(extents->size(), false);
+  for (size_t i = 0; i < shape.strides.size(); ++i) {
+    std::optional<size_t> k = mapping ? dimAlong(exprsOf(mapping)[i], extents->size()) : std::optional(i);
+    if (!k)
+      continue;
+    if (std::exchange(isPlaced[*k], true))
+      return std::nullopt;
+    places.push_back({(*extents)[*k], distanceAlong(shape.strides[i])});
+  }
+  // A single place is in order wherever it is.
+  for (auto [dim, placed] : llvm::zip_equal(*extents, isPlaced)) {
+    if (!placed && dim.extent != 1)
+      return std::nullopt;
+    if (!placed)
+      ordered.push_back(dim);
+  }
   if (memory.isStrided())
     llvm::stable_sort(places, [](const Place &a, const Place &b) { return a.distance > b.distance; });
-  std::vector<DimExtent> ordered;
   for (const Place &place : places)
     ordered.push_back(place.dim);
   return ordered;

@@ -94,7 +94,7 @@ private:
 };
 
 /// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of
-/// the memory is no plain dimension.
+/// the memory is no plain dimension. Those of which the tile has a single place may be anything: they come first.
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry);
 
 /// A layout for the access in which consecutive lanes touch consecutive addresses: within each wave's part of the tile,

@@ -37,9 +37,8 @@ struct Source {
 };
 } // namespace
 
-/// A place of every dimension of the tile, and of no more than one.
-static bool isPlain(ArrayRef<MemoryDim> dims, size_t rank) {
-  SmallVector<bool> seen(rank, false);
+/// A place of every dimension along which the tile has several, and of no more than one.
+static bool isPlain(ArrayRef<MemoryDim> dims, SmallVector<bool> seen) {
   for (const MemoryDim &dim : dims) {
     if (!dim.index.isPlain())
       return false;
@@ -52,9 +51,9 @@ static bool isPlain(ArrayRef<MemoryDim> dims, size_t rank) {
 
 /// The memory of an access of which a box has so many elements of a row.
 static Source sourceOf(AccessOpInterface access, int64_t perRow, const Geometry &geometry) {
-  size_t rank = access.getMovedTile().getRank();
+  SmallVector<bool> single = singlePlacesOf(access, geometry);
   std::optional<SmallVector<MemoryDim>> dims = memoryDimsOf(access, geometry, geometry.factsAt(access));
-  if (dims && isPlain(*dims, rank))
+  if (dims && isPlain(*dims, single))
     return {*dims, std::nullopt, {}, ""};
   Source source;
   source.places = rangesOfPlaces(access, geometry);
@@ -67,7 +66,7 @@ static Source sourceOf(AccessOpInterface access, int64_t perRow, const Geometry 
     return source;
   }
   source.dims = *dims;
-  if (isPlain(*dims, rank))
+  if (isPlain(*dims, single))
     return source;
   // The engine reads pixels of images, and writes boxes only.
   if (access.writesIndexed()) {
@@ -80,11 +79,11 @@ static Source sourceOf(AccessOpInterface access, int64_t perRow, const Geometry 
   return source;
 }
 
-/// The tile's dimensions follow each other as those of the memory do.
+/// Those of the tile's dimensions that have several places follow each other as those of the memory do.
 static bool isInOrder(ArrayRef<MemoryDim> dims) {
   size_t next = 0;
   for (const MemoryDim &dim : dims)
-    if (const PlaceDigit *digit = dim.index.single(); digit && digit->k != next++)
+    if (const PlaceDigit *digit = dim.index.single(); digit && std::exchange(next, digit->k + 1) > digit->k)
       return false;
   return true;
 }

@@ -10,7 +10,7 @@ Layout inPlaceFragment(const MmaKind &kind, int which, int64_t waveSize) {
 
 bool mayStayInPlace(ReadOp read) {
   bool isParameter = read.getMemory().getType().isShared() && isa<mlir::BlockArgument>(read.getMemory());
-  return read.getInPlace() || (isParameter && !read.getBounds() && read.getDynamicValues().empty());
+  return read.getInPlace() || (isParameter && read.getDynamicValues().empty());
 }
 
 bool takesInPlace(MmaOp mma, unsigned which, const MmaKind &kind) {

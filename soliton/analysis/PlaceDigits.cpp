@@ -88,14 +88,37 @@ static std::optional<MemoryDim> joined(const MemoryDim &outer, const MemoryDim &
   return both;
 }
 
+SmallVector<bool> singlePlacesOf(AccessOpInterface access, const Geometry &geometry) {
+  SmallVector<bool> single(access.getMovedTile().getRank(), false);
+  std::optional<std::vector<DimExtent>> tile = geometry.extents(access.getMovedTile());
+  if (tile && access.getStartsAttr())
+    llvm::transform(*tile, single.begin(), [](const DimExtent &dim) { return dim.extent == 1; });
+  return single;
+}
+
+/// What the whole tile shares is no place of its own, however a mapping speaks of it: the one head of a tile may be
+/// `floordiv($index1, 4)` of the memory's.
+static sym::Substitution startsOfSinglePlaces(AccessOpInterface access, const Geometry &geometry) {
+  sym::Substitution starts;
+  SmallVector<bool> single = singlePlacesOf(access, geometry);
+  if (!llvm::is_contained(single, true))
+    return starts;
+  SmallVector<sym::Expr> named = geometry.named(access.getStartsAttr(), access.getSymbols());
+  for (auto [k, start] : llvm::enumerate(named))
+    if (single[k])
+      starts.set(placeSymbol(k), start);
+  return starts;
+}
+
 std::optional<SmallVector<MemoryDim>> memoryDimsOf(AccessOpInterface access, const Geometry &geometry,
                                                    const sym::Facts &knowing) {
   size_t rank = access.getMovedTile().getRank();
+  sym::Substitution starts = startsOfSinglePlaces(access, geometry);
   MemoryShape shape = shapeOf(cast<MemoryType>(access.getIndexedMemory().getType()), geometry);
   SmallVector<MemoryDim> dims; // innermost first
   SmallVector<sym::Expr> indices = indicesOf(access, geometry);
   for (size_t i = indices.size(); i-- > 0;) {
-    std::optional<MemoryIndex> index = sumOf(sym::simplify(indices[i], knowing), rank);
+    std::optional<MemoryIndex> index = sumOf(sym::simplify(sym::substitute(indices[i], starts), knowing), rank);
     if (!index)
       return std::nullopt;
     MemoryDim dim{shape.extents[i], shape.strides[i], *index};

@@ -47,8 +47,13 @@ struct MemoryDim {
   MemoryIndex index;
 };
 
+/// Of each dimension of the access' tile, whether the tile has a single place along it. Where that is in the memory its
+/// start says, whatever a mapping makes of it.
+SmallVector<bool> singlePlacesOf(wave::AccessOpInterface access, const Geometry &geometry);
+
 /// The dimensions of the memory of an access in their order, those that are one joined; nothing where an index is no
-/// sum of digits. `knowing` is what may be taken for granted of places.
+/// sum of digits. Single places are part of what the whole tile shares. `knowing` is what may be taken for granted of
+/// places.
 std::optional<SmallVector<MemoryDim>> memoryDimsOf(wave::AccessOpInterface access, const Geometry &geometry,
                                                    const sym::Facts &knowing);
 

@@ -138,7 +138,7 @@ static void stageFactor(Value factor, const Geometry &geometry) {
   };
   bool only = llvm::all_of(parameter.getUsers(), [&](Operation *user) {
     auto each = dyn_cast<ReadOp>(user);
-    return each && !each.getBounds() && each.getDynamicValues().empty() && llvm::all_of(each->getUses(), isFactor);
+    return each && each.getDynamicValues().empty() && llvm::all_of(each->getUses(), isFactor);
   });
   if (only)
     parameter.setType(cast<MemoryType>(parameter.getType()).inSpace(AddressSpace::Shared));
@@ -155,7 +155,7 @@ static LogicalResult checkFactors(MmaOp mma, const MmaKind &kind, InPlaceRows ro
   if (isTile(mma.getRhs()) && (rows == InPlaceRows::left || isTile(mma.getLhs())))
     return success();
   return report(mma.getLoc(), DiagId::MmaOperandInRegisters)
-             .hint("read it from a memory in the shared space, without `bounds` and dynamic values, or leave `mma` "
+             .hint("read it from a memory in the shared space, without dynamic values, or leave `mma` "
                    "out to get the target's default")
          << "`" << kind.name
          << "` reads its right factor from shared memory by itself, and this one is no tile that is "

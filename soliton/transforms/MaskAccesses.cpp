@@ -200,9 +200,26 @@ static bool isPermutation(ReadOp read) {
   });
 }
 
+/// Whether the read gives 0 outside of `dim`: within the memory it does so by itself, and what the author bounds ends
+/// there where the bound is no further away.
+static bool readsZeroOutside(ReadOp read, Dim dim, const Geometry &geometry) {
+  if (!read.getBounds())
+    return true;
+  for (auto [name, said, start] : llvm::zip_equal(read.getResult().getType().getDims(), *read.getBounds(),
+                                                  geometry.named(read.getStartsAttr(), read.getSymbols()))) {
+    auto bound = dyn_cast<ExprAttr>(said);
+    if (Dim(name.getValue().str()) != dim || !bound)
+      continue;
+    sym::Expr inside =
+        sym::logicalAnd(sym::ge(start, 0), sym::le(geometry.named(bound, read.getSymbols()), geometry[dim].size));
+    return sym::prove(inside, geometry.factsAt(read)) == std::optional(true);
+  }
+  return false;
+}
+
 /// Whether elements of `value` outside of `dim` are 0: read as such, and only moved since. Of scales, which have no 0,
 /// the bits, which make a finite number.
-static bool isZeroOutside(Value value, Dim dim) {
+static bool isZeroOutside(Value value, Dim dim, const Geometry &geometry) {
   Operation *op = value.getDefiningOp();
   auto keepsZeros = [](Operation *op) {
     auto cast = dyn_cast<CastOp>(op);
@@ -222,9 +239,9 @@ static bool isZeroOutside(Value value, Dim dim) {
       if (writes(user, allocation.getResult()))
         writers.push_back(user);
     auto write = writers.size() == 1 ? dyn_cast<WriteOp>(writers[0]) : WriteOp();
-    return write && isPermutation(read) && !write.getIndices() && isZeroOutside(write.getValue(), dim);
+    return write && isPermutation(read) && !write.getIndices() && isZeroOutside(write.getValue(), dim, geometry);
   }
-  return !read.getBounds();
+  return readsZeroOutside(read, dim, geometry);
 }
 
 /// What a reduction or scan would combine outside of its dimension.
@@ -232,7 +249,7 @@ template <typename Op>
 static void maskCombined(Op op, const Geometry &geometry) {
   Part part{Dim(op.getDim().str()), geometry.named(*op.getStart(), op.getSymbols()), geometry.factsAt(op)};
   bool zeroChangesNothing = op.getKind() == ReduceKind::sum || op.getKind() == ReduceKind::any;
-  if (part.isInside(geometry) || (zeroChangesNothing && isZeroOutside(op.getSource(), part.dim)))
+  if (part.isInside(geometry) || (zeroChangesNothing && isZeroOutside(op.getSource(), part.dim, geometry)))
     return;
   OpBuilder builder(op);
   mlir::TypedAttr outside = identity(op.getKind(), op.getSource().getType().getElementType());
@@ -243,7 +260,7 @@ static void maskCombined(Op op, const Geometry &geometry) {
 static void maskFactor(MmaOp mma, int which, Dim dim, double outside, const Geometry &geometry) {
   Part part{dim, geometry.start(dim, mma), geometry.factsAt(mma)};
   Value operand = mma->getOperand(which);
-  if (part.isInside(geometry) || isZeroOutside(operand, dim))
+  if (part.isInside(geometry) || isZeroOutside(operand, dim, geometry))
     return;
   OpBuilder builder(mma);
   Type element = cast<TileType>(operand.getType()).getElementType();

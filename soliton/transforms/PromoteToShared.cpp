@@ -157,8 +157,11 @@ static bool staysAsItLies(ReadOp read, const Geometry &geometry) {
     auto mma = cast<MmaOp>(use.getOwner());
     int which = static_cast<int>(use.getOperandNumber());
     Dim depth(mma.getContractedDim().getValue().str());
-    // The other dimension is the fastest, the contracted one its neighbour; batches lie further out.
-    bool turned = order->size() >= 2 && (*order)[order->size() - 2].dim == depth;
+    // The other dimension is the fastest, the contracted one its neighbour; batches lie further out, and a single place
+    // lies anywhere.
+    auto outer =
+        llvm::find_if(llvm::drop_begin(llvm::reverse(*order)), [](const DimExtent &dim) { return dim.extent > 1; });
+    bool turned = outer != order->rend() && outer->dim == depth;
     int64_t part = partOfRow(mmaKindOf(mma, geometry.target()), which, /*alongK=*/false);
     return turned && inPlaceTile({*order}, 2, part).has_value();
   });
@@ -286,9 +289,11 @@ static LogicalResult promoteBlock(KernelOp kernel, Block &block, const Geometry 
         write && (isSharedParameter(write.getMemory()) || isWorthStaging(kernel, write, geometry)))
       if (failed(promoteWrite(kernel, write, geometry)))
         return failure();
-    if (auto loop = dyn_cast<IterateOp>(op))
-      if (failed(promoteBlock(kernel, loop.block(), geometry)))
-        return failure();
+    if (isa<IterateOp, ConditionalOp>(op))
+      for (mlir::Region &region : op.getRegions())
+        for (Block &inner : region)
+          if (failed(promoteBlock(kernel, inner, geometry)))
+            return failure();
   }
   // A read that nothing uses is left for dead-code elimination.
   return success();

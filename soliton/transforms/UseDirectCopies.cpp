@@ -165,7 +165,8 @@ static Plan planInBoxes(ReadOp read, WriteOp write, const Geometry &geometry) {
   for (Operation *user : write.getMemory().getUsers()) {
     if (user == write)
       continue;
-    if (!isInPlace(user) || user->use_empty())
+    // What is masked on its way to an instruction is refused where tiles are placed.
+    if (!isInPlace(user) || user->use_empty() || !isa<MmaOp>(*user->user_begin()))
       return {};
     factor = cast<ReadOp>(user);
   }

@@ -656,8 +656,6 @@ TEST(ServiceWaves, NothingToCopy) {
     p.schedule = "none";
     expectRefused(attempt(p, target), nothing, "Products.cpp");
   }
-  for (const char *kernel : {"attention_bshd", "attention_gqa_causal_bshd"})
-    expectRefused(attended(200, 330, 64, kernel).compile(rt::ImageKind::emulator), nothing, "Attention.cpp");
 }
 
 /// A product, of whose K so many tiles are summed as a memory says, or two.
@@ -689,7 +687,7 @@ TEST(ServiceWaves, NumbersFromData) {
   EXPECT_TRUE(alone) << format(alone.diagnostics);
 }
 
-/// Rows that data bound are no boxes, and no matrix instruction of four waves reads them.
+/// Rows that data bound are no boxes.
 TEST(ServiceWaves, AttentionOfLengthsFromData) {
   for (const char *kernel : {"attention_lengths", "attention_ragged", "attention_paged"}) {
     SCOPED_TRACE(kernel);
