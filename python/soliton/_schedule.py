@@ -381,10 +381,11 @@ def get_hardware_constraint():
 class PipelinedLoop:
     """What `pipeline` gives; stages are said in order, inside of `with`."""
 
-    def __init__(self, loop, num_stages, initiation_interval, eliminate_epilogue, multi_buffer_count, place):
+    def __init__(self, loop, num_stages, initiation_interval, eliminate_epilogue, multi_buffer_count, copies_run_on, releases, place):
         self._loop, self._place = loop, place
         self.num_stages, self.initiation_interval = num_stages, initiation_interval
         self.eliminate_epilogue, self.multi_buffer_count = eliminate_epilogue, multi_buffer_count
+        self.copies_run_on, self.releases = copies_run_on, releases
         self.unroll_factor = 1
         self._native = None
 
@@ -398,6 +399,8 @@ class PipelinedLoop:
                 bool(self.eliminate_epilogue),
                 int(self.multi_buffer_count or 0),
                 int(self.unroll_factor or 1),
+                bool(self.copies_run_on),
+                bool(self.releases),
                 self._place,
             )
         return self._native
@@ -436,14 +439,32 @@ def _members(cycle):
     return cycle if isinstance(cycle, (list, tuple)) else (cycle,)
 
 
-def pipeline(loop, num_stages=None, initiation_interval=None, eliminate_epilogue=False, multi_buffer_count=None):
-    """Runs stages of several iterations at once.
+def pipeline(
+    loop,
+    num_stages=None,
+    initiation_interval=None,
+    eliminate_epilogue=False,
+    multi_buffer_count=None,
+    copies_run_on=False,
+    releases=False,
+):
+    """Runs stages of several iterations at once. With `copies_run_on` stages of nothing but direct copies run past the end; with
+    `releases` whoever copies boxes awaits what the others are done with, where a barrier would have all of them wait.
 
     >>> with tkw.pipeline(k_loop) as loop:
     ...     loop.set_stage([(global_load,), (shared_write,)])
     ...     loop.set_stage([(shared_load,), (mma,)])
     """
-    return PipelinedLoop(_loop(loop), num_stages, initiation_interval, eliminate_epilogue, multi_buffer_count, _places.here())
+    return PipelinedLoop(
+        _loop(loop),
+        num_stages,
+        initiation_interval,
+        eliminate_epilogue,
+        multi_buffer_count,
+        copies_run_on,
+        releases,
+        _places.here(),
+    )
 
 
 # ---- Order -------------------------------------------------------------------------------------------------------------------
@@ -546,6 +567,32 @@ def unroll(where, factor):
         _context().unroll(_loop(where), int(factor), _places.here())
 
 
+# ---- The whole workgroup -----------------------------------------------------------------------------------------------------
+
+
+def order_by(loop, algorithm):
+    """The order of the loop is what this algorithm finds (`ring`, `modulo`, …), and nothing else is said of it."""
+    _context().order_by(_loop(loop), str(algorithm), _places.here())
+
+
+def specialize(ops, waves=1, registers=0):
+    """These instructions, or the copies of the operations with these tags, are issued by `waves` waves of their own, whose lanes keep
+    `registers` registers (0: as few as copies need): copies of boxes, all of the loop.
+
+    >>> tkw.specialize(["read_a", "read_b"], waves=4, registers=40)
+    """
+    tags = [ops] if isinstance(ops, str) else ops
+    if not isinstance(tags, NodeList) and builtins.all(isinstance(tag, str) for tag in tags):
+        _context().specialize_tags(list(tags), int(waves), int(registers), _places.here())
+    else:
+        _context().specialize(_nodes(ops), int(waves), int(registers), _places.here())
+
+
+def persistent(workgroups):
+    """A launch has no more workgroups than that, each of which takes several tiles, one after the other."""
+    _context().persistent(int(workgroups), _places.here())
+
+
 def _are_groups(given, *settings) -> bool:
     """Is it a list of lists? A list of single instructions looks the same, unless something is said for each group."""
     if isinstance(given, NodeList) or not given:
@@ -580,6 +627,6 @@ __all__ = [
     *["TensorLoadToLDS", "WorkgroupBarrier", "Write", "cluster", "filter_nodes", "get_hardware_constraint"],
     *["get_node_by_tag", "get_node_by_tag_and_iteration", "get_node_by_tag_and_type", "getitem", "insert_after"],
     *["insert_at_end", "insert_at_start", "insert_before", "insert_cond_barrier_after", "insert_cond_barrier_before"],
-    *["has_tag", "interleave_operations", "partition_by_address_space", "partition_by_dim", "partition_by_use", "pieces"],
-    *["pipeline", "reorder_graph", "stagger", "unroll"],
+    *["has_tag", "interleave_operations", "order_by", "partition_by_address_space", "partition_by_dim", "partition_by_use"],
+    *["persistent", "pieces", "pipeline", "reorder_graph", "specialize", "stagger", "unroll"],
 ]

@@ -150,8 +150,8 @@ void defineQueries(nb::class_<ScheduleContext> &type) {
                                 Place place) { return self.filter_nodes(nodes, Subgraph(), type, place); })
       .def("partition_by_use", [](ScheduleContext &self, const Nodes &nodes, const Nodes &users,
                                   Place place) { return self.partition_by_use(nodes, users, place); })
-      .def("pieces", [](ScheduleContext &self, const Nodes &nodes,
-                        const std::string &dim) { return self.pieces(nodes, dim); })
+      .def("pieces",
+           [](ScheduleContext &self, const Nodes &nodes, const std::string &dim) { return self.pieces(nodes, dim); })
       .def("has_tag", [](ScheduleContext &self, const std::string &tag) { return self.has_tag(tag); })
       // (name, what the author wrote, tags, piece along each dimension, copy of an unrolled body) of each.
       .def("facts",
@@ -183,13 +183,15 @@ void defineQueries(nb::class_<ScheduleContext> &type) {
 void defineChanges(nb::class_<ScheduleContext> &type) {
   type.def("pipeline",
            [](ScheduleContext &self, const Nodes &loop, int stages, int interval, bool eliminate, int buffers,
-              int unroll, Place place) {
+              int unroll, bool runOn, bool releases, Place place) {
              return self.pipeline(loop,
                                   {.num_stages = stages,
                                    .initiation_interval = interval,
                                    .eliminate_epilogue = eliminate,
                                    .multi_buffer_count = buffers,
-                                   .unroll_factor = unroll},
+                                   .unroll_factor = unroll,
+                                   .copies_run_on = runOn,
+                                   .releases = releases},
                                   place);
            })
       .def("cluster", [](ScheduleContext &self, nb::object items) { return self.cluster(itemsOf(items)); })
@@ -221,6 +223,14 @@ void defineChanges(nb::class_<ScheduleContext> &type) {
       .def("stagger_part", [](ScheduleContext &self, Subgraph kernel, Place place) { self.stagger(kernel, place); })
       .def("unroll",
            [](ScheduleContext &self, const Nodes &loop, int factor, Place place) { self.unroll(loop, factor, place); })
+      .def("order_by", [](ScheduleContext &self, const Nodes &loop, const std::string &algorithm,
+                          Place place) { self.order_by(loop, algorithm, place); })
+      .def("specialize", [](ScheduleContext &self, const Nodes &ops, int waves, int registers,
+                            Place place) { self.specialize(ops, {waves, registers}, place); })
+      .def("specialize_tags", [](ScheduleContext &self, const std::vector<std::string> &tags, int waves, int registers,
+                                 Place place) { self.specialize(tags, {waves, registers}, place); })
+      .def("persistent",
+           [](ScheduleContext &self, int64_t workgroups, Place place) { self.persistent(workgroups, place); })
       .def("unroll_part",
            [](ScheduleContext &self, Subgraph kernel, int factor, Place place) { self.unroll(kernel, factor, place); });
 }

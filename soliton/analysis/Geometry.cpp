@@ -79,6 +79,7 @@ FailureOr<Geometry> Geometry::of(KernelOp kernel) {
   geometry.bindings = *bindings;
   geometry.chip = target;
   geometry.copyingWaves = static_cast<int64_t>(kernel.getServiceWaves().value_or(0));
+  geometry.copyingRegisters = static_cast<int64_t>(kernel.getServiceRegisters().value_or(0));
   geometry.indexSymbols = std::make_shared<IndexSymbols>(kernel);
   try {
     geometry.read(attribute);

@@ -75,6 +75,8 @@ public:
   /// Waves beside those that compute; one of them has boxes copied.
   int64_t serviceWaves() const { return copyingWaves; }
   int64_t allWaves() const { return waveCount() + serviceWaves(); }
+  /// What a schedule says that each of their lanes keeps of its registers; 0: nothing is said.
+  int64_t serviceRegisters() const { return copyingRegisters; }
   /// Workgroups along each dimension of the grid.
   const std::array<sym::Expr, wave::kMaxGridDims> &grid() const { return gridSizes; }
   /// Whether workgroups are launched in one dimension and take their number apart.
@@ -119,7 +121,7 @@ private:
   std::map<Dim, size_t> places;
   int64_t laneCount = 0;
   std::array<int64_t, 3> waveGrid = {1, 1, 1};
-  int64_t copyingWaves = 0;
+  int64_t copyingWaves = 0, copyingRegisters = 0;
   std::array<sym::Expr, wave::kMaxGridDims> gridSizes;
   bool linear = false;
   int64_t accessBytes = 16;

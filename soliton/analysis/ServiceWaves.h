@@ -23,7 +23,10 @@ struct ServiceRegisters {
   bool change() const { return computing != atEntry; }
 };
 
-/// Of a kernel with service waves.
+/// Whether those that compute and those that copy are groups between which registers change hands.
+bool mayExchangeRegisters(const Geometry &geometry);
+
+/// Of a kernel with service waves. Those that copy keep as many as the kernel says, or as few as copies need.
 ServiceRegisters registersWithService(const Geometry &geometry);
 
 } // namespace soliton

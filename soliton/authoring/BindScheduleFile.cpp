@@ -35,6 +35,7 @@ public:
     plan.waivers = file.waivers;
     bindGroups();
     addOps();
+    bindRoles();
     plan.schedule = emptySchedule(plan.problem, file.algorithm, file.interval, file.timing);
     plan.schedule.copiesRunOn = file.copiesRunOn;
     plan.schedule.releases = file.releases;
@@ -118,6 +119,28 @@ private:
       else
         repeated(line);
     }
+  }
+
+  void bindRoles() {
+    if (file.specialized) {
+      const ScheduleFile::Specialized &role = *file.specialized;
+      std::vector<int> ops;
+      for (const std::string &key : role.keys)
+        if (int op = find(key, role.line); op >= 0)
+          ops.push_back(op);
+      if (!plan.ok())
+        return;
+      plan.roles.copyingWaves = role.waves;
+      plan.roles.copyingRegisters = role.registers;
+      plan.roles.copyingPlace = at(role.line);
+      std::vector<Diagnostic> wrong = checkRole(plan.problem, ops, role.waves, role.registers, at(role.line));
+      plan.diagnostics.insert(plan.diagnostics.end(), wrong.begin(), wrong.end());
+      if (ops.empty())
+        report(DiagId::ScheduleRoles, at(role.line), "a role that issues nothing",
+               "name the ops: specialize waves 4 registers 0 \"read_a/copy\"");
+    }
+    plan.roles.workgroups = file.persistent;
+    plan.roles.workgroupsPlace = at(file.persistentLine);
   }
 
   void repeated(const ScheduleFile::Line &line) {

@@ -30,6 +30,7 @@ LoopPlan Evaluation::finish() {
   orderOutside(Subgraph::Prologue);
   orderOutside(Subgraph::Epilogue);
   settleStagger();
+  settleOrderedBy();
   if (!plan.diagnostics.empty()) {
     plan.problem = source;
     plan.schedule = emptySchedule(source, schedule.name, 1, Timing::Order);
@@ -39,6 +40,8 @@ LoopPlan Evaluation::finish() {
   plan.scheduled = spoken;
   plan.unrollFirst = unrolledBySchedule;
   plan.schedule = emptySchedule(plan.problem, spoken ? schedule.name : "none", interval, Timing::Order);
+  plan.schedule.copiesRunOn = pipeline.options.copies_run_on;
+  plan.schedule.releases = pipeline.options.releases;
   for (size_t i = 0; i < order.size(); ++i)
     plan.schedule.slots[order[i]] = {stageOf[order[i]], cycleOf[order[i]], clusterOf[order[i]], static_cast<int>(i)};
   if (int buffers = pipeline.options.multi_buffer_count; buffers > 0) {

@@ -28,6 +28,8 @@ struct ScheduleInput {
   /// Copies of the source's body that the problem holds (origin.copy tells them apart).
   int unrolled = 1;
   bool strict = false;
+  /// Other loops of the kernel are scheduled too: what a role issues may be theirs.
+  bool isOneOfSeveral = false;
 };
 
 /// Never throws; mistakes are in `diagnostics`, each at the line of the schedule or of the kernel.

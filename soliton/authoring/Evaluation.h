@@ -6,6 +6,7 @@
 //   stages (or the order of the source)  ->  order of the kernel  ->  insertions  ->  slots
 //
 // Evaluation.cpp selects, EvaluateStages.cpp lays out pipelines, EvaluateOrder.cpp orders and inserts,
+// EvaluateRoles.cpp hears what is said of the whole workgroup,
 // EvaluateSchedule.cpp runs the function and finishes the plan.
 //
 //===----------------------------------------------------------------------===//
@@ -57,6 +58,12 @@ public:
   void stagger(const Place &place);
   void sayAround(const std::vector<SaidStep> &prologue, const std::vector<SaidStep> &epilogue, const Place &place);
   void waive(const Nodes &from, const Nodes &to, std::string_view reason, const Place &place);
+
+  //===- The whole workgroup (EvaluateRoles.cpp) -------------------------------------===//
+  void orderBy(std::string_view algorithm, const Place &place);
+  void specialize(const Nodes &ops, const RoleOptions &options, const Place &place);
+  void specializeTags(const std::vector<std::string> &tags, const RoleOptions &options, const Place &place);
+  void persistent(int64_t workgroups, const Place &place);
 
   //===- Ends (EvaluateSchedule.cpp) --------------------------------------------------===//
   LoopPlan finish();
@@ -122,6 +129,10 @@ private:
   void insertOutside(Phase phase, bool atStart, const AddedOp &op, const Place &place, int rank = -1,
                      GroupMask groups = kAllGroups);
   void settleStagger();
+
+  // The whole workgroup (EvaluateRoles.cpp).
+  void adoptRole(const std::vector<int> &ops, const RoleOptions &options, const Place &place);
+  void settleOrderedBy();
   std::vector<Entry> entriesOf(const std::vector<SaidStep> &steps, const Place &place);
   int numSource() const { return source.numOps(); }
 
@@ -137,7 +148,7 @@ private:
   std::vector<PendingInsertion> pending;
   /// Conditional barriers in front of and behind the loop, by wave group, and where the first was said.
   std::vector<int> barriersBefore, barriersAfter;
-  Place staggerPlace;
+  Place staggerPlace, orderedPlace;
   int unrolledBySchedule = 1;
   int numAdded = 0;
   bool spoken = false;

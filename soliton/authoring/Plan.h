@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/authoring/Roles.h"
 #include "soliton/schedule/Verify.h"
 
 namespace soliton::sched {
@@ -53,6 +54,10 @@ struct LoopPlan {
   std::vector<Waiver> waivers;
   /// There: the author says the whole program, the kernel's barriers and waits too. Nothing is derived or added to it.
   std::optional<SaidAround> around;
+  /// What is said of the whole workgroup; once the loop is scheduled, what holds of it.
+  Roles roles;
+  /// The algorithm that finds the order, where the author leaves it to one; empty: `schedule` is it.
+  std::string orderedBy;
   std::vector<Diagnostic> diagnostics;
 
   /// No errors.

@@ -72,6 +72,9 @@ struct ScheduleRequest {
   int64_t workgroupsPerUnit = 0;
   /// What the author did not write is an error: barriers and waits that have to be added.
   bool strict = false;
+  /// What the schedules of loops say of the whole workgroup, which every pass has to know and which is found by one of
+  /// the last: whoever compiles gives it empty, and compiles once more where something was found.
+  std::shared_ptr<Roles> said = {};
   /// Where reports go, if anybody wants them.
   std::shared_ptr<std::vector<LoopReport>> reports = {};
   /// `none` is scheduled and reported like any other, for those who want to look at it.

@@ -101,6 +101,16 @@ std::string files::describe(const Waiver &waiver) {
          quoted(waiver.reason);
 }
 
+std::string files::describe(const std::optional<ScheduleFile::Specialized> &specialized) {
+  if (!specialized)
+    return {};
+  std::string text =
+      "specialize waves " + std::to_string(specialized->waves) + " registers " + std::to_string(specialized->registers);
+  for (const std::string &key : specialized->keys)
+    text += " " + quoted(key);
+  return text;
+}
+
 //===- From a plan -------------------------------------------------------------------===//
 
 namespace {
@@ -155,6 +165,17 @@ void writeSchedule(const Problem &problem, const Schedule &schedule, ScheduleFil
 }
 } // namespace
 
+/// A loop that copies nothing says nothing of who does.
+static void writeRoles(const LoopPlan &plan, ScheduleFile &file) {
+  file.persistent = plan.roles.workgroups;
+  std::vector<int> copies = copiesOfBoxes(plan.problem);
+  if (plan.roles.copyingWaves == 0 || copies.empty())
+    return;
+  file.specialized = {plan.roles.copyingWaves, plan.roles.copyingRegisters, {}, 0};
+  for (int copy : copies)
+    file.specialized->keys.push_back(plan.problem.operations[copy].key);
+}
+
 std::vector<std::string> files::regionKeys(const Problem &problem) {
   std::map<std::string, int> seen;
   std::vector<std::string> keys;
@@ -180,6 +201,7 @@ ScheduleFile toFile(const LoopPlan &plan) {
   file.copiesRunOn = plan.schedule.copiesRunOn;
   file.releases = plan.schedule.releases;
   file.strict = plan.strict;
+  writeRoles(plan, file);
   file.groupStart = plan.groupStart;
   file.stagger = plan.problem.stagger;
   for (const Insertion &insertion : plan.insertions) {
@@ -316,6 +338,8 @@ std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
                                                  {"releases", file.releases ? "on" : "off"},
                                                  {"direct_copies", file.directCopies ? "on" : "off"},
                                                  {"strict", file.strict ? "on" : "off"},
+                                                 {"specialize", file.specialized ? describe(file.specialized) : "none"},
+                                                 {"persistent", std::to_string(file.persistent)},
                                                  {"groups", describe(file.groupStart)},
                                                  {"stagger", file.stagger.empty() ? "0" : describe(file.stagger)}};
   for (const ScheduleFile::Ordered &order : file.orders)

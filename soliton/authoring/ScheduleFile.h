@@ -15,22 +15,21 @@
 //   releases
 //   direct_copies                                 # for a kernel that was compiled with them
 //   strict                                        # what has to be added is an error
-//   groups 0 4                                    # the first wave of each group of waves
-//   stagger 0 1                                   # barriers by which a group runs behind
-//   buffers "tile of read_a" 2
-//   op "read_a/0/global_load" stage 0 cycle 0 cluster 0
-//   added "schedule/wait.0" wait vm 4 stage 1 cycle 0 cluster 0 rank 1
-//   added "schedule/barrier.1" barrier groups 1 stage 1 cycle 0 cluster 0 rank 2
-//   op "mma/0.0" stage 1 cycle 1 cluster 0 rank 3
-//   insert prologue end wait vm 0                 # outside of the kernel: start, end, or rank N
-//   order prologue "read_a/0/global_load" 0       # the ranks of a part that the author ordered
-//   waive "" "mma/0.0" "" "why"                   # from, to, region, reason; empty: any
+//   specialize waves 4 registers 40 "read_a/0/copy"  # ops that waves of their own issue; 0 registers: as few as they
+//   need persistent 132                                # workgroups that walk tiles groups 0 4 # the first wave of each
+//   group of waves stagger 0 1                                   # barriers by which a group runs behind buffers "tile
+//   of read_a" 2 op "read_a/0/global_load" stage 0 cycle 0 cluster 0 added "schedule/wait.0" wait vm 4 stage 1 cycle 0
+//   cluster 0 rank 1 added "schedule/barrier.1" barrier groups 1 stage 1 cycle 0 cluster 0 rank 2 op "mma/0.0" stage 1
+//   cycle 1 cluster 0 rank 3 insert prologue end wait vm 0                 # outside of the kernel: start, end, or rank
+//   N order prologue "read_a/0/global_load" 0       # the ranks of a part that the author ordered waive "" "mma/0.0" ""
+//   "why"                   # from, to, region, reason; empty: any
 //
 // Added are: barrier, wait COUNTER N, commit COUNTER, priority N, sched_barrier MASK, sched_group MASK COUNT GROUP.
 //
 // JSON form: {"format": "soliton-schedule", "version": 2, "loop": …, "algorithm": …, "interval": …, "timing": …,
 // "unrolled": 2, "kernel_copies": 2, "eliminate_epilogue": true, "direct_copies":
-// false, "strict": false, "groups": [0, 4], "stagger": [0, 1],
+// false, "strict": false, "specialize": {"waves": 4, "registers": 40, "ops": [key, …]}, "persistent": 132,
+// "groups": [0, 4], "stagger": [0, 1],
 // "buffers": {"tile of read_a": 2}, "ops": [{"key": …, "stage": …, "cycle": …, "cluster": …, "rank": …},
 // {"key": …, "added": "wait", "counter": "vm", "value": 4, …}, {"key": …, "added": "priority", "arguments": [1], …}],
 // "insertions": [{"part": "prologue", "at": "end", "added": …}], "orders": [{"part": …, "key": …, "rank": …}],
@@ -90,6 +89,13 @@ struct ScheduleFile {
     int rank = 0;
     int line = 0;
   };
+  /// Waves of their own, and what they issue.
+  struct Specialized {
+    int waves = 0;
+    int registers = 0;
+    std::vector<std::string> keys;
+    int line = 0;
+  };
   /// For messages.
   std::string name;
   std::string loop;
@@ -104,6 +110,10 @@ struct ScheduleFile {
   /// The kernel was compiled with direct copies; whoever compiles it for this file has to ask for them again.
   bool directCopies = false;
   bool strict = false;
+  std::optional<Specialized> specialized = {};
+  /// Workgroups that walk tiles; 0: nothing is said.
+  int persistent = 0;
+  int persistentLine = 0;
   std::vector<int> groupStart = {0};
   std::vector<int> stagger;
   /// A second region of one name is called `name#2`.

@@ -48,7 +48,8 @@ public:
                 "copies_run_on", "releases",      "direct_copies",
                 "strict",        "groups",        "stagger",
                 "buffers",       "ops",           "insertions",
-                "orders",        "waivers"});
+                "orders",        "waivers",       "specialize",
+                "persistent"});
     head(root);
     if (version >= 2)
       newer(root);
@@ -169,6 +170,8 @@ private:
     flag(root, "releases", file.releases);
     flag(root, "direct_copies", file.directCopies);
     flag(root, "strict", file.strict);
+    number(root, "persistent", file.persistent);
+    specialized(root);
     numbers(root, "groups", file.groupStart, kMaxGroups);
     numbers(root, "stagger", file.stagger, kMaxGroups);
     list(root, "insertions", kMostAdded, false, [&](const Json &entry) { insertion(entry); });
@@ -183,6 +186,32 @@ private:
       text(entry, "from", waiver.from) && text(entry, "to", waiver.to) && text(entry, "region", waiver.region) &&
           text(entry, "reason", waiver.reason);
     });
+  }
+
+  void specialized(const Json &root) {
+    auto it = root.find("specialize");
+    if (it == root.end())
+      return;
+    if (!it->is_object()) {
+      bad("specialize");
+      return;
+    }
+    path = "specialize.";
+    ScheduleFile::Specialized &role = file.specialized.emplace();
+    only(*it, {"waves", "registers", "ops"});
+    number(*it, "waves", role.waves, true);
+    number(*it, "registers", role.registers);
+    auto keys = it->find("ops");
+    if (keys == it->end() || !keys->is_array() || keys->size() > kMostOps) {
+      bad("ops");
+    } else {
+      for (const Json &key : *keys)
+        if (!key.is_string() || key.get_ref<const std::string &>().size() > kMostKey)
+          bad("ops");
+        else
+          role.keys.push_back(key.get<std::string>());
+    }
+    path.clear();
   }
 
   bool part(const Json &entry, Phase &phase) {
@@ -278,6 +307,18 @@ std::string listField(const char *name, const List &list, Print print, bool alwa
   return text + "\n  ]";
 }
 
+std::string rolesFields(const ScheduleFile &file) {
+  std::string text;
+  if (file.specialized) {
+    text += ",\n  \"specialize\": {\"waves\": " + std::to_string(file.specialized->waves) +
+            ", \"registers\": " + std::to_string(file.specialized->registers) + ", \"ops\": [";
+    for (const std::string &key : file.specialized->keys)
+      text += (&key == file.specialized->keys.data() ? "" : ", ") + quoted(key);
+    text += "]}";
+  }
+  return file.persistent > 0 ? text + ",\n  \"persistent\": " + std::to_string(file.persistent) : text;
+}
+
 std::string headFields(const ScheduleFile &file) {
   std::string text = "  \"format\": \"soliton-schedule\",\n  \"version\": " + std::to_string(kNewest) +
                      ",\n  \"loop\": " + quoted(file.loop) + ",\n  \"algorithm\": " + quoted(file.algorithm) +
@@ -288,7 +329,7 @@ std::string headFields(const ScheduleFile &file) {
                      ",\n  \"copies_run_on\": " + (file.copiesRunOn ? "true" : "false") +
                      ",\n  \"releases\": " + (file.releases ? "true" : "false") +
                      ",\n  \"direct_copies\": " + (file.directCopies ? "true" : "false") +
-                     ",\n  \"strict\": " + (file.strict ? "true" : "false") +
+                     ",\n  \"strict\": " + (file.strict ? "true" : "false") + rolesFields(file) +
                      ",\n  \"groups\": " + Json(file.groupStart).dump() +
                      ",\n  \"stagger\": " + Json(file.stagger).dump() + ",\n  \"buffers\": {";
   bool first = true;

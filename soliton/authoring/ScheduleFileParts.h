@@ -46,6 +46,8 @@ std::string describe(const Slot &slot);
 /// `insert prologue end wait vm 0`
 std::string describe(const ScheduleFile::Outside &insertion);
 std::string describe(const Waiver &waiver);
+/// `specialize waves 4 registers 40 "read_a/copy"`; empty where nothing is said.
+std::string describe(const std::optional<ScheduleFile::Specialized> &specialized);
 /// `0 4`
 std::string describe(const std::vector<int> &numbers);
 

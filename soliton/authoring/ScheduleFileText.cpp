@@ -145,6 +145,12 @@ private:
       return file.directCopies = true;
     if (head == "strict")
       return file.strict = true;
+    if (head == "specialize")
+      return !file.specialized && specialized(reader, file.specialized.emplace());
+    if (head == "persistent") {
+      file.persistentLine = line;
+      return reader.number(file.persistent);
+    }
     if (head == "groups")
       return reader.numbers(file.groupStart, kMaxGroups);
     if (head == "stagger")
@@ -158,6 +164,17 @@ private:
     Waiver &waiver = file.waivers.emplace_back();
     return reader.text(waiver.from) && reader.text(waiver.to) && reader.text(waiver.region) &&
            reader.text(waiver.reason);
+  }
+
+  bool specialized(LineReader &reader, ScheduleFile::Specialized &role) {
+    role.line = line;
+    if (!reader.expect("waves") || !reader.number(role.waves) || !reader.expect("registers") ||
+        !reader.number(role.registers))
+      return false;
+    while (!reader.atEnd())
+      if (role.keys.size() >= kMostOps || !reader.text(role.keys.emplace_back()))
+        return false;
+    return true;
   }
 
   bool added(LineReader &reader, ScheduleFile::Added &added) {
@@ -233,7 +250,7 @@ private:
 constexpr std::string_view kStatements = "`loop`, `algorithm`, `interval`, `timing`, `buffers` or `op`";
 constexpr std::string_view kNewerStatements =
     "`loop`, `algorithm`, `interval`, `timing`, `unrolled`, `kernel_copies`, `eliminate_epilogue`, `direct_copies`, "
-    "`strict`, `groups`, `stagger`, `buffers`, `op`, `added`, `insert`, `order` or `waive`";
+    "`strict`, `specialize`, `persistent`, `groups`, `stagger`, `buffers`, `op`, `added`, `insert`, `order` or `waive`";
 } // namespace
 
 std::vector<ScheduleFile> files::parseText(std::string_view text, Diagnostics &diagnostics, const std::string &name) {
@@ -279,6 +296,10 @@ std::string printText(const ScheduleFile &file) {
   text += std::string(file.eliminateEpilogue ? "eliminate_epilogue\n" : "") +
           (file.copiesRunOn ? "copies_run_on\n" : "") + (file.releases ? "releases\n" : "") +
           (file.directCopies ? "direct_copies\n" : "") + (file.strict ? "strict\n" : "");
+  if (file.specialized)
+    text += describe(file.specialized) + "\n";
+  if (file.persistent > 0)
+    text += "persistent " + std::to_string(file.persistent) + "\n";
   if (file.groupStart.size() > 1)
     text += "groups " + describe(file.groupStart) + "\n";
   if (!file.stagger.empty())

@@ -164,6 +164,8 @@ std::vector<std::string> lostInWave(const LoopPlan &plan) {
   add(plan.groupStart.size() > 1, "groups of waves");
   add(!plan.prologueRank.empty() || !plan.epilogueRank.empty(), "the order of prologue and epilogue");
   add(!plan.waivers.empty(), "waivers");
+  add(plan.roles.copyingWaves > 0, "waves that copy");
+  add(plan.roles.workgroups > 0, "workgroups that walk tiles");
   return lost;
 }
 

@@ -252,6 +252,23 @@ void ScheduleContext::say_around(const std::vector<SaidStep> &prologue, const st
   owner.sayAround(prologue, epilogue, place);
 }
 
+void ScheduleContext::order_by(const Nodes &loop, std::string_view algorithm, Place place) {
+  if (owner.checkLoop(loop, place) && !loop.foreign)
+    owner.orderBy(algorithm, place);
+}
+
+void ScheduleContext::specialize(const Nodes &ops, const RoleOptions &options, Place place) {
+  owner.specialize(ops, options, place);
+}
+
+void ScheduleContext::specialize(const std::vector<std::string> &tags, const RoleOptions &options, Place place) {
+  owner.specializeTags(tags, options, place);
+}
+
+void ScheduleContext::persistent(int64_t workgroups, Place place) {
+  owner.persistent(workgroups, place);
+}
+
 void ScheduleContext::waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason, Place place) {
   owner.waive(from, to, reason, place);
 }

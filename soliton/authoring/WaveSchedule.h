@@ -225,6 +225,19 @@ struct PipelineOptions {
   int multi_buffer_count = 0;
   /// Copies of the kernel in the loop that is emitted.
   int unroll_factor = 1;
+  /// Stages of nothing but direct copies run past the end; what they bring there nobody uses.
+  bool copies_run_on = false;
+  /// Waves that are done with a buffer say so and go on, and whoever copies boxes there alone waits for them, where a
+  /// barrier would have all of them wait.
+  bool releases = false;
+};
+
+/// Waves beside those that compute.
+struct RoleOptions {
+  int waves = 1;
+  /// What each of their lanes keeps of its registers, the rest going to the others; 0: as few as copies need. Groups of
+  /// four waves can.
+  int registers = 0;
 };
 
 /// What `pipeline` returns. The stages hold once anything after them is said, or at the end of the schedule.
@@ -335,6 +348,19 @@ public:
   /// direct copies take as long as memory does.
   void say_around(const std::vector<SaidStep> &prologue, const std::vector<SaidStep> &epilogue,
                   Place place = std::source_location::current());
+
+  /// The order of the loop is what this algorithm finds (`ring`, `modulo`, …), and nothing else is said of it.
+  void order_by(const Nodes &loop, std::string_view algorithm, Place place = std::source_location::current());
+
+  /// These ops are issued by waves of their own: copies of boxes, all of the loop. Their program, what they wait for
+  /// and what they await follow from the loop's.
+  void specialize(const Nodes &ops, const RoleOptions &options = {}, Place place = std::source_location::current());
+  /// The copies of the author's ops with these tags.
+  void specialize(const std::vector<std::string> &tags, const RoleOptions &options = {},
+                  Place place = std::source_location::current());
+  /// A launch has no more workgroups than that, each of which takes several tiles: the next one's first copies are on
+  /// their way while the results of the last one leave.
+  void persistent(int64_t workgroups, Place place = std::source_location::current());
 
   /// Says that hazards between these (all, if empty) which only latency protects are accepted, and why.
   void waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason,

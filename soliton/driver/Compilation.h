@@ -45,6 +45,7 @@ private:
   CompileAttempt finish(mlir::OwningOpRef<mlir::ModuleOp> module);
 
   bool checkOptions();
+  mlir::LogicalResult takeRoles(wave::KernelOp kernel);
   mlir::LogicalResult run(mlir::ModuleOp module);
   mlir::LogicalResult compileOne(mlir::ModuleOp module);
   mlir::LogicalResult compileAll(mlir::ModuleOp module, const PaddingPlan &plan);
@@ -73,6 +74,22 @@ private:
 /// Contexts are dear to make and cheap to keep: one per thread, renewed now and then so that interned attributes of
 /// many compilations do not pile up.
 mlir::MLIRContext &threadContext();
+
+/// Compiles; once more where the schedule says of the whole workgroup what the kernel did not have yet: schedules run
+/// on instructions, and passes in front of those have to know who copies and who walks (sched::Roles).
+template <typename Compile>
+auto compileAsSaid(const CompileOptions &options, Compile compileWith) {
+  if (!options.schedule.written && options.schedule.file.empty())
+    return compileWith(options);
+  CompileOptions complete = options;
+  complete.schedule.said = std::make_shared<sched::Roles>();
+  for (;;) {
+    const sched::Roles before = *complete.schedule.said;
+    auto outcome = compileWith(complete);
+    if (before.hold(*complete.schedule.said)) // each attempt adds something, and there are three things to add
+      return outcome;
+  }
+}
 
 /// The options with the line of the call, unless they have one, and the text of the schedule file that they name.
 CompileOptions placed(CompileOptions options, const Place &call);

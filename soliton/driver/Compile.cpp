@@ -261,6 +261,40 @@ bool Compilation::checkOptions() {
   return true;
 }
 
+/// Gives the kernel what the schedule says of the workgroup, as an earlier attempt found it (compileAsSaid). Whoever
+/// said something else is told.
+mlir::LogicalResult Compilation::takeRoles(wave::KernelOp kernel) {
+  const sched::Roles *said = options.schedule.said.get();
+  if (!said)
+    return mlir::success();
+  auto contradiction = [&](const Place &place, const std::string &found, const std::string &expected) {
+    emit(&context, {Severity::error,
+                    DiagId::ScheduleRoles,
+                    place,
+                    "the schedule says " + found + ", and the kernel or the compilation's options say " + expected,
+                    "say it in one place, or the same in both",
+                    {}});
+    return mlir::failure();
+  };
+  if (said->copyingWaves > 0) {
+    bool isSaid = options.serviceWaves || kernel.getServiceWaves();
+    auto other = static_cast<int64_t>(kernel.getServiceWaves().value_or(0));
+    if (isSaid && other != said->copyingWaves)
+      return contradiction(said->copyingPlace, std::to_string(said->copyingWaves) + " waves that copy",
+                           std::to_string(other) + " service waves");
+    kernel.setServiceWaves(said->copyingWaves);
+    if (said->copyingRegisters > 0)
+      kernel.setServiceRegisters(said->copyingRegisters);
+  }
+  if (said->workgroups == 0)
+    return mlir::success();
+  if (options.persistent > 0 && options.persistent != said->workgroups)
+    return contradiction(said->workgroupsPlace, std::to_string(said->workgroups) + " workgroups that walk tiles",
+                         std::to_string(options.persistent));
+  kernel.setPersistent(said->workgroups);
+  return mlir::success();
+}
+
 mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   if (!checkOptions())
     return mlir::failure();
@@ -285,6 +319,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setPersistent(options.persistent);
   if (options.serviceWaves)
     *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
+  if (mlir::failed(takeRoles(kernel)))
+    return mlir::failure();
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)
@@ -415,7 +451,10 @@ CompileOptions placed(CompileOptions options, const Place &call) {
 CompileAttempt compileImage(const Kernel &kernel, const CompileOptions &options, rt::ImageKind kind, Place place) {
   sym::ThrowMistakes scope; // the author's thread collects them
   CompileOptions complete = placed(options, place);
-  auto compileWith = [&](const CompileOptions &chosen) { return Compilation(chosen, kind).fromKernel(kernel); };
+  auto compileWith = [&](const CompileOptions &chosen) {
+    return compileAsSaid(chosen,
+                         [&](const CompileOptions &said) { return Compilation(said, kind).fromKernel(kernel); });
+  };
   return isAuto(complete) ? compileByChoice(kernel, complete, compileWith) : compileWith(complete);
 }
 
@@ -423,7 +462,11 @@ CompileAttempt compileText(std::string_view text, std::string_view fileName, con
                            const std::function<rt::ImageKind(const std::string &target)> &kind) {
   sym::ThrowMistakes scope;
   CompileOptions complete = placed(options, options.place);
-  auto compileWith = [&] { return Compilation(complete, rt::ImageKind::emulator).fromText(text, fileName, kind); };
+  auto compileWith = [&] {
+    return compileAsSaid(complete, [&](const CompileOptions &said) {
+      return Compilation(said, rt::ImageKind::emulator).fromText(text, fileName, kind);
+    });
+  };
   if (!isAuto(complete))
     return compileWith();
   // A module has bound its tiles and instructions, so there is nothing left to choose but the schedule.

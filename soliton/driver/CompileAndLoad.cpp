@@ -67,8 +67,10 @@ CompileAttempt compileOrFind(const Kernel &kernel, const CompileOptions &options
   sym::ThrowMistakes scope;
   CompileOptions complete = placed(options, place);
   auto findWith = [&](const CompileOptions &chosen) {
-    Compilation compilation(chosen, kind);
-    return compilation.findOrFinish(compilation.traceForCache(kernel));
+    return compileAsSaid(chosen, [&](const CompileOptions &said) {
+      Compilation compilation(said, kind);
+      return compilation.findOrFinish(compilation.traceForCache(kernel));
+    });
   };
   return isAuto(complete) ? compileByChoice(kernel, complete, findWith) : findWith(complete);
 }
@@ -185,7 +187,9 @@ CompileOutcome tryCompile(const Kernel &kernel, const CompileOptions &options, P
       complete.target = targetOf(device);
     if (complete.tunedOn.empty())
       complete.tunedOn = tunedDevice(device);
-    auto compileWith = [&](const CompileOptions &chosen) { return compileFor(device, kernel, chosen); };
+    auto compileWith = [&](const CompileOptions &chosen) {
+      return compileAsSaid(chosen, [&](const CompileOptions &said) { return compileFor(device, kernel, said); });
+    };
     return isAuto(complete) ? firstThatCompiles<CompileOutcome>(kernel, complete, compileWith) : compileWith(complete);
   } catch (const CompileError &error) {
     return {std::nullopt, error.diagnostics()};

@@ -181,7 +181,8 @@ private:
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
                                   /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
                                   /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
-                                  /*persistent=*/nullptr, service, /*tickets=*/false);
+                                  /*persistent=*/nullptr, service, /*tickets=*/false,
+                                  /*service_registers=*/nullptr);
   }
 
   void emitParameters(wave::KernelOp kernel) {

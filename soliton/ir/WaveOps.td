@@ -42,7 +42,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
     whose accumulator is short adds up more in it than one tile. With `persistent` a launch has no more workgroups than that, each of which walks
     every so many-th tile; with `tickets` it draws the next one from a counter, the last memory of its workspace. With `service_waves` a workgroup has so many waves beside those that compute, and the first of them has boxes
-    copied; the program is that of one wave all the same, and says nothing of who executes what. `geometry` is what the constraints say, once they were resolved.
+    copied; the program is that of one wave all the same, and says nothing of who executes what. Lanes of theirs keep `service_registers`, where a schedule
+    says so. `geometry` is what the constraints say, once they were resolved.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -59,6 +60,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C10) `persistent`, if there, is at least 1.
       * (C11) `service_waves`, if there, is at least 1.
       * (C12) where there are `tickets` there is `persistent`, and the last memory lies in the workspace and has one i32.
+      * (C13) `service_registers`, if there, is a multiple of 8 from 24 to 256, and there are `service_waves`.
 
     Example:
     ```mlir
@@ -75,7 +77,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        UnitAttr:$keep_order, UnitAttr:$direct_copies, OptionalAttr<Wave_GeometryAttr>:$geometry,
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
                        UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes,
-                       OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves, UnitAttr:$tickets);
+                       OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves, UnitAttr:$tickets,
+                       OptionalAttr<I64Attr>:$service_registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c12

@@ -101,6 +101,10 @@ llvm::LogicalResult KernelOp::verify() {
   if (getServiceWaves() && static_cast<int64_t>(*getServiceWaves()) < 1)
     return emitOpError() << "has " << static_cast<int64_t>(*getServiceWaves())
                          << " `service_waves`, expected at least 1";
+  // kernel_c13
+  if (auto kept = getServiceRegisters(); kept && (*kept < 24 || *kept > 256 || *kept % 8 != 0 || !getServiceWaves()))
+    return emitOpError() << "has `service_registers` of " << static_cast<int64_t>(*kept)
+                         << ", expected a multiple of 8 from 24 to 256 beside `service_waves`";
   if (llvm::failed(verifyWorkspace(*this)))
     return llvm::failure();
   // kernel_c12

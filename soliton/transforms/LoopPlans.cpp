@@ -5,6 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/Persistent.h"
+#include "soliton/analysis/ServiceWaves.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/schedule/Lifetimes.h"
 #include "soliton/schedule/LoopCost.h"
@@ -148,21 +150,21 @@ sched::Algorithm LoopScheduler::fastest(const sched::Problem &problem) const {
   return best;
 }
 
-FailureOr<sched::Algorithm> LoopScheduler::algorithm(const sched::Problem &roomy) {
-  if (request.name == sched::kFastest)
+FailureOr<sched::Algorithm> LoopScheduler::algorithm(const std::string &name, const sched::Problem &roomy) {
+  if (name == sched::kFastest)
     return fastest(roomy);
-  if (std::optional<sched::Algorithm> named = sched::parseAlgorithm(request.name))
+  if (std::optional<sched::Algorithm> named = sched::parseAlgorithm(name))
     return *named;
   std::vector<std::string> known = sched::algorithmNames();
   known.emplace_back(sched::kFastest);
   return soliton::report(kernel.getLoc(), DiagId::ScheduleUnknown).hint("known are " + listOf(known))
-         << "there is no schedule `" << request.name << "`";
+         << "there is no schedule `" << name << "`";
 }
 
-LogicalResult LoopScheduler::chooseByAlgorithm() {
+LogicalResult LoopScheduler::chooseByAlgorithm(const std::string &name) {
   sched::Problem roomy = plan.problem;
   roomy.limits.registers -= registersForAddresses(loop, geometry);
-  FailureOr<sched::Algorithm> algorithm = this->algorithm(roomy);
+  FailureOr<sched::Algorithm> algorithm = this->algorithm(name, roomy);
   if (failed(algorithm))
     return failure();
   sched::Scheduled result = scheduleBy(*algorithm, roomy);
@@ -222,6 +224,7 @@ sched::ScheduleInput LoopScheduler::scheduleInput() {
   input.hardware.target = geometry.target().name;
   input.unrolled = unrolled;
   input.strict = request.strict;
+  input.isOneOfSeveral = numLoops > 1;
   return input;
 }
 
@@ -241,12 +244,89 @@ LogicalResult LoopScheduler::evaluateWritten() {
          << "the schedule asks for another unrolling each time it is evaluated";
 }
 
+/// What the author wrote may leave the order to an algorithm; it stays the author's schedule.
+LogicalResult LoopScheduler::chooseWritten() {
+  if (failed(evaluateWritten()) || plan.orderedBy.empty())
+    return success(plan.ok());
+  if (failed(chooseByAlgorithm(plan.orderedBy)))
+    return failure();
+  plan.schedule.algorithm = request.written->name;
+  return success();
+}
+
+sched::Roles rolesOf(KernelOp kernel) {
+  sched::Roles roles;
+  roles.copyingWaves = static_cast<int>(kernel.getServiceWaves().value_or(0));
+  roles.copyingRegisters = static_cast<int>(kernel.getServiceRegisters().value_or(0));
+  roles.workgroups = static_cast<int>(persistentWorkgroups(kernel).value_or(0));
+  return roles;
+}
+
+/// What the schedule says of the whole workgroup. Passes in front of this one had to know it: where the kernel does not
+/// have it yet, whoever compiles is told, and begins anew.
+LogicalResult LoopScheduler::settleRoles() {
+  sched::Roles has = rolesOf(kernel), &said = plan.roles;
+  if (has.hold(said)) {
+    if (failed(checkBudget(said)))
+      return failure();
+    said = has;
+    said.computingWaves = static_cast<int>(geometry.waveCount());
+    return success();
+  }
+  auto contradicts = [](int known, int now) { return known > 0 && now > 0 && known != now; };
+  if (!request.said)
+    return soliton::report(kernel.getLoc(), DiagId::NotSupportedHere)
+           << "the schedule says who copies and which workgroups walk, and nobody compiles again with that";
+  sched::Roles &known = *request.said;
+  bool isOther = contradicts(known.copyingWaves, said.copyingWaves) ||
+                 contradicts(known.copyingRegisters, said.copyingRegisters) ||
+                 contradicts(known.workgroups, said.workgroups);
+  if (isOther)
+    return say({{Severity::error,
+                 DiagId::ScheduleRoles,
+                 known.copyingWaves > 0 && said.copyingWaves > 0 ? said.copyingPlace : said.workgroupsPlace,
+                 "the schedules of two loops say different things of the workgroup that has both",
+                 "say the same, or say it of one loop only",
+                 {}}});
+  if (said.copyingWaves > 0) {
+    known.copyingWaves = said.copyingWaves;
+    known.copyingRegisters = std::max(known.copyingRegisters, said.copyingRegisters);
+    known.copyingPlace = said.copyingPlace;
+  }
+  if (said.workgroups > 0) {
+    known.workgroups = said.workgroups;
+    known.workgroupsPlace = said.workgroupsPlace;
+  }
+  return failure();
+}
+
+/// Registers change hands between groups of four waves, and what is kept is no more than there was at entry.
+LogicalResult LoopScheduler::checkBudget(const sched::Roles &said) {
+  if (said.copyingRegisters == 0)
+    return success();
+  ServiceRegisters budget = registersWithService(geometry);
+  bool exchange = mayExchangeRegisters(geometry);
+  if (exchange && said.copyingRegisters <= budget.atEntry)
+    return success();
+  std::string found = exchange ? "they begin with " + std::to_string(budget.atEntry)
+                               : "registers change hands between whole groups of " +
+                                     std::to_string(geometry.target().simdsPerComputeUnit) + " waves, here " +
+                                     std::to_string(geometry.waveCount()) + " compute and " +
+                                     std::to_string(geometry.serviceWaves()) + " copy";
+  return say({{Severity::error,
+               DiagId::ScheduleRoles,
+               said.copyingPlace,
+               "lanes that copy keep " + std::to_string(said.copyingRegisters) + " registers, and " + found,
+               "leave `registers` out",
+               {}}});
+}
+
 LogicalResult LoopScheduler::choose() {
   if (request.written)
-    return evaluateWritten();
+    return chooseWritten();
   plan.problem = found.problem;
   plan.scheduled = true;
-  return request.file.empty() ? chooseByAlgorithm() : chooseFromFile();
+  return request.file.empty() ? chooseByAlgorithm(request.name) : chooseFromFile();
 }
 
 } // namespace soliton

@@ -31,8 +31,11 @@ private:
   LogicalResult choose();
   FailureOr<sched::ScheduleFile> readFile(bool wave);
   LogicalResult chooseFromFile();
-  LogicalResult chooseByAlgorithm();
-  FailureOr<sched::Algorithm> algorithm(const sched::Problem &roomy);
+  LogicalResult chooseWritten();
+  LogicalResult settleRoles();
+  LogicalResult checkBudget(const sched::Roles &said);
+  LogicalResult chooseByAlgorithm(const std::string &name);
+  FailureOr<sched::Algorithm> algorithm(const std::string &name, const sched::Problem &roomy);
   sched::Algorithm fastest(const sched::Problem &problem) const;
   sched::Scheduled scheduleBy(sched::Algorithm algorithm, const sched::Problem &problem) const;
   sched::Scheduled scheduleForWaves(const sched::Problem &problem) const;
@@ -72,6 +75,9 @@ private:
   sched::LoopPlan plan;
   sched::LoopReport report;
 };
+
+/// What the kernel has of roles and of workgroups that walk.
+sched::Roles rolesOf(wave::KernelOp kernel);
 
 /// Of too many registers: an estimate, until the code object tells whether they sufficed.
 bool isAboutRegisters(const Diagnostic &diagnostic);

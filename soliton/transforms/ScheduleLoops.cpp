@@ -303,6 +303,8 @@ LogicalResult LoopScheduler::run(IterateOp original) {
   report.problemMs = watch.lap();
   if (failed(choose()))
     return failure();
+  if (failed(settleRoles()))
+    return failure();
   if (!plan.scheduled)
     return success();
   report.scheduleMs = watch.lap();

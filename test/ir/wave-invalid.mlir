@@ -1073,6 +1073,18 @@ wave.kernel @kernel_c11 attributes {arg_names = [], constraints = [], subs = {},
 
 // -----
 
+// expected-error@+1 {{has `service_registers` of 20, expected a multiple of 8 from 24 to 256 beside `service_waves`}}
+wave.kernel @kernel_c13 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_waves = 4 : i64, service_registers = 20 : i64} {
+}
+
+// -----
+
+// expected-error@+1 {{has `service_registers` of 40, expected a multiple of 8 from 24 to 256 beside `service_waves`}}
+wave.kernel @kernel_c13_alone attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_registers = 40 : i64} {
+}
+
+// -----
+
 // expected-error@+1 {{has `tickets`, expected `persistent` and a last memory of one i32 in the workspace}}
 wave.kernel @kernel_c12 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, persistent = 2 : i64, tickets} {
 }
