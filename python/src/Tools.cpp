@@ -42,6 +42,7 @@ nb::tuple schedulesOf(const Kernel &kernel, const nb::dict &given, Place place) 
   for (const sched::LoopReport &loop : attempt ? attempt.result->loops : attempt.loops) {
     sched::Picture picture{loop.problem,  loop.schedule,  loop.program,    loop.verified,
                            kernel.name(), options.target, loop.certificate};
+    picture.crew = loop.roles.crew();
     nb::dict dict;
     dict["loop"] = loop.problem.loop;
     dict["algorithm"] = loop.schedule.algorithm;
@@ -121,8 +122,8 @@ std::optional<nb::dict> instructionLayout(const std::string &instruction, const 
 
 //===- What a kernel must compute --------------------------------------------------------------===//
 
-/// What the interpreter makes of these arguments: for each its bytes, and how far off each element may be (an empty list
-/// where bits must agree). A number is the bytes of one element.
+/// What the interpreter makes of these arguments: for each its bytes, and how far off each element may be (an empty
+/// list where bits must agree). A number is the bytes of one element.
 nb::list reference(const Kernel &kernel, const nb::dict &given, Place place, const std::vector<nb::bytes> &arguments,
                    const std::vector<std::pair<std::string, int64_t>> &symbols, bool integers) {
   auto pending = std::make_shared<PendingError>();
@@ -177,7 +178,8 @@ nb::bytes encodeNumbers(ElementType type, const std::vector<double> &numbers) {
     throw nb::value_error("elements that share bytes");
   std::string bytes(numbers.size() * width, '\0');
   for (size_t i = 0; i < numbers.size(); ++i) {
-    uint64_t bits = isFloat(dtype) ? encode(dtype, numbers[i]) : static_cast<uint64_t>(static_cast<int64_t>(numbers[i]));
+    uint64_t bits =
+        isFloat(dtype) ? encode(dtype, numbers[i]) : static_cast<uint64_t>(static_cast<int64_t>(numbers[i]));
     std::memcpy(bytes.data() + i * width, &bits, width);
   }
   return nb::bytes(bytes.data(), bytes.size());

@@ -182,14 +182,18 @@ std::string pageData(const Picture &picture, const Summary &summary) {
   std::vector<std::string> tags;
   std::vector<int> tagOfOp = tagNumbers(picture.problem, tags);
   const Timeline &timeline = summary.timeline;
+  const Picture &drawn = summary.drawn->picture();
   Texts texts;
-  Lanes lanes(picture, timeline);
-  Json stagger = Json::array();
-  for (int group = 0; group < picture.problem.groups; ++group)
-    stagger.push_back(picture.problem.staggerOf(group));
+  Lanes lanes(drawn, timeline);
+  Json stagger = Json::array(), groups = Json::array();
+  for (int group = 0; group < drawn.problem.groups; ++group) {
+    stagger.push_back(drawn.problem.staggerOf(group));
+    groups.push_back(groupName(drawn, group));
+  }
   Json data = {{"length", timeline.length},
                {"trips", timeline.trips},
                {"stagger", stagger},
+               {"groups", groups},
                {"tags", tags},
                {"ops", opsJson(picture, tagOfOp, texts)},
                {"deps", dependencesJson(picture, texts)},

@@ -272,7 +272,7 @@ function drawGutter(row) {
   const y = row.y + row.h / 2;
   if (row.kind === "title") {
     const late = data.stagger[row.group];
-    fitText("wave group " + row.group + (late ? " · starts " + late + (late > 1 ? " barriers" : " barrier") + " later" : ""), 0,
+    fitText(data.groups[row.group] + (late ? " · starts " + late + (late > 1 ? " barriers" : " barrier") + " later" : ""), 0,
             y + 2, 600, paint.text, "600 13px system-ui, sans-serif");
   } else if (row.kind === "series") {
     const s = row.series, unit = "most " + s.highest + (s.limit ? " of " + s.limit : "");
@@ -307,7 +307,12 @@ function outline(e, colour, w) {
     pen.strokeRect(x(bar.begin) - 1, row.y + 2, Math.max(x(bar.end) - x(bar.begin), 2) + 1, row.h - 4);
   }
 }
-const partners = (e, side) => ops[e.op][side].map((d) => ({...d, event: at.get(e.group + ":" + d.op + ":" + (e.iteration + d.distance))}))
+// In its own group; what another role executes, in that one's.
+const eventOf = (group, op, iteration) => {
+  const places = [group, ...data.groups.keys()].map((g) => at.get(g + ":" + op + ":" + iteration));
+  return places.find((found) => found !== undefined);
+};
+const partners = (e, side) => ops[e.op][side].map((d) => ({...d, event: eventOf(e.group, d.op, e.iteration + d.distance)}))
   .filter((d) => d.event !== undefined);
 function drawSelection() {
   const chosen = pinned >= 0 ? pinned : hovered;
@@ -389,8 +394,9 @@ function describe(e) {
     line([op.kind.replace("_", " "), "iteration " + e.iteration, "stage " + op.stage, where, op.place].filter(Boolean).join(" · "), "dim");
     line("issued at cycle " + e.start + ", unit free at " + e.end + ", result at " + e.done);
   }
-  if (e.stall) line("waited " + (e.start - e.ready) + " cycles for " + e.stall
-    + (e.blame >= 0 && events[e.blame].op >= 0 ? ": " + nameOf(events[e.blame]) : ""));
+  const blamed = e.blame >= 0 ? events[e.blame] : null;
+  if (e.stall) line("waited " + (e.start - e.ready) + " cycles for " + e.stall + (blamed && blamed.op >= 0 ? ": " + nameOf(blamed) : "")
+    + (blamed && blamed.group !== e.group ? " (" + data.groups[blamed.group] + ")" : ""));
   if (e.op < 0) return;
   const list = (side, word, cls) => {
     const found = partners(e, side);

@@ -104,6 +104,10 @@ private:
       html += "The waves form " + std::to_string(problem.groups) + " groups" +
               (isStaggered() ? ", started one after the other, so that one computes while another moves data. "
                              : " that do different work. ");
+    if (picture.crew.copying > 0)
+      html += "Of its waves " + crewText(picture) +
+              " for them: that one waits until they are done with a buffer, and they wait "
+              "for what comes there. ";
     if (summary.interval() > 0)
       html +=
           "A trip takes " + number(summary.modelled) + " cycles by the model; " +

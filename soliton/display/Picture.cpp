@@ -44,6 +44,36 @@ std::string stripped(std::string text) {
 }
 } // namespace
 
+AsDrawn::AsDrawn(Picture picture)
+    : said(std::move(picture)), parts(divideByRole(said.problem, said.program, said.crew)) {
+  if (!parts)
+    return;
+  divided.emplace(Picture{parts->problem,
+                          said.schedule,
+                          parts->program,
+                          said.report,
+                          said.kernel,
+                          said.target,
+                          said.certificate,
+                          said.trips,
+                          said.further,
+                          {},
+                          parts->names});
+}
+
+std::string groupName(const Picture &picture, int group) {
+  if (!picture.groupNames.empty())
+    return picture.groupNames[group];
+  return picture.problem.groups > 1 ? "wave group " + std::to_string(group) : "";
+}
+
+std::string crewText(const Picture &picture) {
+  const Crew &crew = picture.crew;
+  return crew.copying == 0
+             ? ""
+             : counted(crew.computing, "wave") + (crew.computing == 1 ? " computes" : " compute") + ", 1 copies";
+}
+
 std::string labelOf(const Operation &op) {
   std::string_view rest = op.key;
   // A repeated key ends in `#2`.

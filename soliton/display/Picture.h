@@ -12,7 +12,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/schedule/Program.h"
+#include "soliton/schedule/ByRole.h"
 #include "soliton/schedule/Verify.h"
 
 namespace soliton::sched {
@@ -32,7 +32,32 @@ struct Picture {
   int trips = 2;
   /// Further cards of the page: a heading and its text, line by line.
   std::vector<std::pair<std::string, std::string>> further = {};
+  /// Waves that copy beside those that compute are drawn side by side with them.
+  Crew crew = {};
+  /// What groups of waves are called; empty: by their number.
+  std::vector<std::string> groupNames = {};
 };
+
+/// What times are drawn from: the picture, or the same loop as each role executes it.
+class AsDrawn {
+public:
+  explicit AsDrawn(Picture picture);
+  AsDrawn(const AsDrawn &) = delete;
+  AsDrawn &operator=(const AsDrawn &) = delete;
+
+  const Picture &picture() const { return divided ? *divided : said; }
+
+private:
+  Picture said;
+  std::optional<ByRole> parts;
+  std::optional<Picture> divided;
+};
+
+/// What a group of waves is called; empty where there is one.
+std::string groupName(const Picture &picture, int group);
+
+/// `8 waves compute, 1 copies`; empty where each does all.
+std::string crewText(const Picture &picture);
 
 /// The op's key without what tells its pieces apart.
 std::string labelOf(const Operation &op);

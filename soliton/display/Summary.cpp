@@ -225,8 +225,10 @@ Summary summarize(const Picture &picture) {
   Summary summary;
   summary.planned = picture.schedule.timing == Timing::Cycles ? picture.schedule.interval : 0;
   Schedule decided = withBuffers(picture.problem, picture.schedule);
-  summary.modelled = steadyInterval(picture.problem, decided, picture.program);
-  summary.timeline = makeTimeline(picture.problem, decided, picture.program, picture.trips);
+  summary.drawn = std::make_shared<const AsDrawn>(picture);
+  const Picture &drawn = summary.drawn->picture();
+  summary.modelled = steadyInterval(drawn.problem, decided, drawn.program);
+  summary.timeline = makeTimeline(drawn.problem, decided, drawn.program, picture.trips);
   summary.dependences = deriveDependences(picture.problem);
   summary.bounds = lowerBounds(picture.problem, summary.dependences);
   std::string error;

@@ -13,6 +13,8 @@
 #include "soliton/schedule/Bounds.h"
 #include "soliton/schedule/Timeline.h"
 
+#include <memory>
+
 namespace soliton::sched {
 
 /// Pieces of one op that stand together, or nearly so.
@@ -104,6 +106,8 @@ struct Summary {
   std::vector<WaitCause> waiting;
   /// Ops that no list of the program holds.
   std::vector<int> unscheduled;
+  /// Whose events these are.
+  std::shared_ptr<const AsDrawn> drawn;
   Timeline timeline;
 
   /// The interval to speak of: planned, else modelled.

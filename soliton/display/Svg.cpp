@@ -85,6 +85,11 @@ text { fill: #e4e9f0; }
 }
 )css";
 
+/// Of pictures with roles.
+constexpr const char *kHandStyle = R"css(.hand { stroke: #258a72; stroke-width: 1.2; fill: none; }
+@media (prefers-color-scheme: dark) { .hand { stroke: #35a589; } }
+)css";
+
 constexpr const char *kHatches = R"svg(<defs>
 <pattern id="counter" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M1 0V6" class="hc" stroke-width="1.6"/></pattern>
 <pattern id="meet" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><path d="M1 0V6" class="hb" stroke-width="1.6"/></pattern>
@@ -133,14 +138,16 @@ Summary summarizeLong(Picture picture) {
 class Drawing {
 public:
   explicit Drawing(const Picture &picture)
-      : picture(picture), problem(picture.problem), summary(summarizeLong(picture)), timeline(summary.timeline),
+      : summary(summarizeLong(picture)), picture(summary.drawn->picture()), said(picture),
+        problem(this->picture.problem), timeline(summary.timeline),
         scale(kPlot / static_cast<double>(std::max<int64_t>(timeline.length, 1))),
-        parts(makeBlocks(picture, timeline, static_cast<int64_t>(kClose / scale))) {}
+        parts(makeBlocks(this->picture, timeline, static_cast<int64_t>(kClose / scale))) {}
 
   std::string print() {
     double y = kTop;
     for (int group = 0; group < problem.groups; ++group)
       y = drawGroup(group, y) + kGroupGap;
+    drawHandovers();
     drawAxis(y - kGroupGap + 14);
     double height = y - kGroupGap + 62;
     drawExplanation(height - 14);
@@ -177,7 +184,9 @@ private:
                                                      : counted(picture.report.sharedBytes, "byte")) +
              " shared";
     words += " · " + counted(summary.kernelCount(EntryKind::Barrier), "barrier") + " per trip";
-    if (problem.groups > 1)
+    if (said.crew.copying > 0)
+      words += " · " + crewText(said);
+    else if (problem.groups > 1)
       words += " · " + std::to_string(problem.groups) + " groups of waves";
     return words;
   }
@@ -188,10 +197,11 @@ private:
     std::string name = escapeXml(picture.schedule.algorithm);
     std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + num(kWidth) + " " + num(height) +
                       "\" role=\"img\" aria-label=\"" + name + ": " + escapeXml(subject) + "\">\n<title>" + name +
-                      ": " + escapeXml(subject + "; " + story()) + "</title>\n<style>" + kStyle + "</style>\n" +
-                      kHatches + "<rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"" + num(kWidth - 1) +
-                      "\" height=\"" + num(height - 1) + "\" rx=\"12\"/>\n<text x=\"22\" y=\"36\"><tspan " +
-                      "class=\"title\">" + name + "</tspan><tspan class=\"soft\" dx=\"10\">" + escapeXml(subject) +
+                      ": " + escapeXml(subject + "; " + story()) + "</title>\n<style>" + kStyle +
+                      (said.crew.copying > 0 ? kHandStyle : "") + "</style>\n" + kHatches +
+                      "<rect class=\"card\" x=\"0.5\" y=\"0.5\" width=\"" + num(kWidth - 1) + "\" height=\"" +
+                      num(height - 1) + "\" rx=\"12\"/>\n<text x=\"22\" y=\"36\"><tspan " + "class=\"title\">" + name +
+                      "</tspan><tspan class=\"soft\" dx=\"10\">" + escapeXml(subject) +
                       "</tspan></text>\n<text class=\"soft\" x=\"22\" y=\"60\">" + escapeXml(story()) + "</text>\n";
     return svg + legend();
   }
@@ -233,9 +243,10 @@ private:
   double drawGroup(int group, double y) {
     if (problem.groups > 1)
       text(22, y + 16,
-           group == 0            ? "first waves"
-           : problem.groups == 2 ? "second waves"
-                                 : "waves " + std::to_string(group),
+           !picture.groupNames.empty() ? picture.groupNames[group]
+           : group == 0                ? "first waves"
+           : problem.groups == 2       ? "second waves"
+                                       : "waves " + std::to_string(group),
            "class=\"strong\"");
     double top = y, lanesTop = y + kBandHeight + 6, at = lanesTop;
     std::vector<double> laneTop(parts.lanes.size(), 0);
@@ -252,6 +263,8 @@ private:
         text(kLeft - 12, laneTop[i] + 19, parts.lanes[i].name, "text-anchor=\"end\"");
       }
     text(kLeft - 12, pauseTop + 14, "waiting", "text-anchor=\"end\"");
+    pauseTops.push_back(pauseTop);
+    blockTops.push_back(laneTop.empty() ? pauseTop : lanesTop);
     drawBands(group, top, bottom);
     drawBlocks(group, laneTop);
     drawPauses(group, pauseTop);
@@ -354,6 +367,26 @@ private:
     }
   }
 
+  /// Who waits for whom: from where one role has a tile copied, or says that it is done with one, to where another goes
+  /// on behind that.
+  void drawHandovers() {
+    for (const Event &event : timeline.events) {
+      if (!isWaiting(event) || event.blame < 0 || event.stall == Stall::Barrier)
+        continue;
+      const Event &cause = timeline.events[event.blame];
+      if (cause.group == event.group)
+        continue;
+      double from = pauseTops[cause.group] + (cause.group < event.group ? kPauseHeight : 0), left = x(cause.start);
+      double to = pauseTops[event.group] + (cause.group < event.group ? 0 : kPauseHeight), right = x(event.start);
+      if (cause.entry->kind == EntryKind::Op) {
+        left = x(cause.end);
+        from = blockTops[cause.group] + (cause.group < event.group ? kLaneHeight : 0);
+      }
+      body += "<path class=\"hand\" d=\"M" + num(left) + " " + num(from) + "C" + num(left + 30) + " " + num(from) +
+              " " + num(right - 30) + " " + num(to) + " " + num(right) + " " + num(to) + "\"/>\n";
+    }
+  }
+
   void drawBarriers(int group, double top, double pauseTop) {
     for (const Event &event : timeline.events) {
       if (event.group != group || event.entry->kind != EntryKind::Barrier)
@@ -365,13 +398,17 @@ private:
     }
   }
 
-  const Picture &picture;
-  const Problem &problem;
   Summary summary;
+  /// As it is drawn, and as it was said.
+  const Picture &picture;
+  const Picture &said;
+  const Problem &problem;
   const Timeline &timeline;
   double scale;
   SvgBlocks parts;
   std::string body;
+  /// By group: where its pauses are drawn, and the first of its lanes.
+  std::vector<double> pauseTops, blockTops;
   /// By lane: the label of a block that had no room for it.
   std::map<int, std::string> unsaid;
 };

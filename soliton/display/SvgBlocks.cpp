@@ -167,6 +167,8 @@ private:
   std::vector<std::string> reasons(const Event &event) const {
     if (event.stall == Stall::Barrier)
       return {"waits for the other waves", "other waves"};
+    if (event.stall == Stall::Release)
+      return {"waits until others are done with a buffer", "others are not done", "waits"};
     const Operation *blamed = event.blame >= 0 ? operationOf(timeline.events[event.blame]) : nullptr;
     if (!blamed)
       return {"waits"};

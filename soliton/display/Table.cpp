@@ -117,6 +117,8 @@ private:
     std::string groups = problem.groups > 1 ? ", " + counted(problem.groups, "wave group") : "";
     fact("operations", std::to_string(problem.numOps()) + " in " + counted(schedule.stages(), "stage") +
                            (summary.clusters > 1 ? ", " + counted(summary.clusters, "cluster") : "") + groups);
+    if (std::string crew = crewText(picture); !crew.empty())
+      fact("roles", crew);
     interval();
     fact("bound", counted(summary.bounds.lower(), "cycle") + " at least");
     fact("  units", std::to_string(summary.bounds.resource) + ": " + describeResourceBound(picture, summary.bounds));

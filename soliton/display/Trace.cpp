@@ -45,9 +45,7 @@ private:
 
   void emit(Json event) { list.push_back(std::move(event)); }
 
-  std::string processName(int group) const {
-    return problem.groups == 1 ? "waves" : "wave group " + std::to_string(group);
-  }
+  std::string processName(int group) const { return problem.groups == 1 ? "waves" : groupName(picture, group); }
 
   int track(int group, int number, const std::string &name) {
     if (named.emplace(std::pair(group, number), true).second) {
@@ -179,7 +177,8 @@ private:
 } // namespace
 
 std::string printTrace(const Picture &picture) {
-  return TraceWriter(picture).print();
+  AsDrawn drawn(picture);
+  return TraceWriter(drawn.picture()).print();
 }
 
 } // namespace soliton::sched

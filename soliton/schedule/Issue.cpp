@@ -1,6 +1,7 @@
 #include "soliton/schedule/Issue.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace soliton::sched {
 namespace {
@@ -20,7 +21,8 @@ std::string_view nameOf(Stall stall) {
                                         "a busy unit",
                                         "memory operations in flight",
                                         "the other waves at the barrier",
-                                        "the phase of a buffer"};
+                                        "the phase of a buffer",
+                                        "others to be done with a buffer"};
   return names[static_cast<size_t>(stall)];
 }
 
@@ -62,7 +64,31 @@ IssueModel::IssueModel(const IssueRules &rules, const Program &program, int want
     states[group].issued.reserve(program.prologue.size() + 8 * program.kernel.size() + program.epilogue.size());
     states[group].entryOf.assign(problem.operations.size() * std::max(iterations, 0), -1);
   }
+  findOwners();
   expectPhases();
+}
+
+void IssueModel::findOwners() {
+  std::vector<GroupMask> issuing(problem.counters.size(), 0);
+  for (Phase phase : {Phase::Prologue, Phase::Kernel, Phase::Epilogue})
+    for (const Entry &entry : program.list(phase)) {
+      if (entry.kind == EntryKind::Release)
+        releasing |= entry.groups & problem.allGroups();
+      if (entry.kind == EntryKind::Op)
+        for (const Access &access : problem.operations[entry.op].accesses)
+          if (access.counter >= 0 && problem.counters[access.counter].ofWorkgroup)
+            issuing[access.counter] |= entry.groups & problem.allGroups();
+    }
+  for (GroupMask groups : issuing)
+    owners.push_back(problem.groups > 1 && std::popcount(groups) == 1 ? std::countr_zero(groups) : -1);
+}
+
+/// What another group executes and this one only counts.
+void IssueModel::countAlong(GroupState &state, const Entry &entry) const {
+  if (entry.kind == EntryKind::Commit && owners[entry.counter] >= 0)
+    ++state.counters[entry.counter].issued;
+  if (entry.kind == EntryKind::Release)
+    ++state.released;
 }
 
 void IssueModel::expectPhases() {
@@ -104,7 +130,7 @@ bool IssueModel::seek(GroupState &state, int limit) {
       }
     }
     while (state.index < static_cast<int>(list.size()) && !(list[state.index].groups >> state.group & 1))
-      ++state.index;
+      countAlong(state, list[state.index++]);
     if (state.index < static_cast<int>(list.size()))
       return true;
     state.index = 0;
@@ -191,15 +217,16 @@ bool IssueModel::issue(GroupState &state, Issued &at, bool force) {
   case EntryKind::PhaseWait:
     return passPhase(at, force);
   case EntryKind::Wait:
-    passWait(state, at);
-    return true;
+    return passWait(state, at, force);
   case EntryKind::Commit:
     commit(state, at);
     return true;
-  // Waves of one group are in step here: who releases has arrived everywhere.
   case EntryKind::Release:
-  case EntryKind::Await:
+    ++state.released;
+    state.releases.emplace_back(at.start, static_cast<int>(state.issued.size()));
     return true;
+  case EntryKind::Await:
+    return passAwait(state, at, force);
   case EntryKind::Arrive:
     arrive({at.entry->counter, at.entry->region, at.iteration}, at.start, state);
     return true;
@@ -260,14 +287,34 @@ void IssueModel::arrive(const PhaseKey &key, int64_t time, const GroupState &sta
     meeting = {meeting.arrived, time, state.group, static_cast<int>(state.issued.size())};
 }
 
-void IssueModel::passWait(GroupState &state, Issued &at) {
-  const CounterState &counter = state.counters[at.entry->counter];
-  int64_t index = counter.issued - at.entry->value;
+bool IssueModel::passWait(GroupState &state, Issued &at, bool force) {
+  int owner = owners[at.entry->counter] >= 0 ? owners[at.entry->counter] : state.group;
+  const CounterState &counter = states[owner].counters[at.entry->counter];
+  int64_t index = state.counters[at.entry->counter].issued - at.entry->value;
+  if (counter.issued < index && !force)
+    return false;
   auto after = std::upper_bound(counter.done.begin(), counter.done.end(), index,
                                 [](int64_t value, const Completion &done) { return value < done.index; });
   if (after != counter.done.begin())
-    later(at, std::prev(after)->time, Stall::Counter, state.group, std::prev(after)->by);
+    later(at, std::prev(after)->time, Stall::Counter, owner, std::prev(after)->by);
   at.end = at.done = at.start;
+  return true;
+}
+
+/// Waves of one group are in step here: those of its own have arrived everywhere.
+bool IssueModel::passAwait(GroupState &state, Issued &at, bool force) {
+  int64_t wanted = state.released - at.entry->value;
+  for (const GroupState &other : states) {
+    if (other.group == state.group || !(releasing >> other.group & 1) || wanted <= 0)
+      continue;
+    bool isThere = static_cast<int64_t>(other.releases.size()) >= wanted;
+    if (!isThere && !force)
+      return false;
+    if (isThere)
+      later(at, other.releases[wanted - 1].first, Stall::Release, other.group, other.releases[wanted - 1].second);
+  }
+  at.end = at.done = at.start;
+  return true;
 }
 
 void IssueModel::commit(GroupState &state, Issued &at) {

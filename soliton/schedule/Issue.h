@@ -10,6 +10,9 @@
 //   a wait       waits until no more than `value` ticks of its counter are outstanding
 //   a barrier    waits for all groups, the k-th of one meeting the k-th of the others (so a stagger shows)
 //   a phase      waits until everybody has arrived at it
+//   an await     waits until all groups have come to the release
+//
+// Where one group issues all of a counter's work, the others wait for that: each counts along what it does not execute.
 //
 // One wave stands for all waves of its group. Units belong to the machine, not to a wave: an op that keeps a unit busy
 // for 4 cycles keeps it busy for 8 where two waves of its group share the unit, and groups take turns.
@@ -28,7 +31,7 @@
 namespace soliton::sched {
 
 /// What kept an entry from being issued at once.
-enum class Stall : uint8_t { None, Register, Unit, Counter, Barrier, Phase };
+enum class Stall : uint8_t { None, Register, Unit, Counter, Barrier, Phase, Release };
 /// For people: "a value that is not there yet".
 std::string_view nameOf(Stall stall);
 
@@ -115,6 +118,9 @@ private:
     bool atBarrier = false;
     int64_t now = 0;
     int barriers = 0;
+    /// Releases so far, counted along by who executes none; when each was, and the number of its entry.
+    int64_t released = 0;
+    std::vector<std::pair<int64_t, int>> releases;
     std::vector<CounterState> counters;
     std::vector<Issued> issued;
     /// By op and iteration: number of its entry; -1 if it was not executed.
@@ -144,7 +150,10 @@ private:
   bool issue(GroupState &state, Issued &at, bool force);
   bool passBarrier(GroupState &state, Issued &at, bool force);
   bool passPhase(Issued &at, bool force);
-  void passWait(GroupState &state, Issued &at);
+  bool passWait(GroupState &state, Issued &at, bool force);
+  bool passAwait(GroupState &state, Issued &at, bool force);
+  void findOwners();
+  void countAlong(GroupState &state, const Entry &entry) const;
   void commit(GroupState &state, Issued &at);
   void arrive(const PhaseKey &key, int64_t time, const GroupState &state);
   void issueOp(GroupState &state, Issued &at);
@@ -163,6 +172,10 @@ private:
   std::vector<GroupState> states;
   std::vector<std::vector<Busy>> busy;
   std::vector<Meeting> meetings;
+  /// By counter: the one group that issues its work, where others do not; -1 otherwise.
+  std::vector<int> owners;
+  /// Groups that say `release`.
+  GroupMask releasing = 0;
   /// Arrivals at, and completed copies into, an instance of a region; and how many there will be.
   std::map<PhaseKey, Meeting> phases;
   std::map<PhaseKey, int> expected;

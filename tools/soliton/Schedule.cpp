@@ -126,8 +126,10 @@ private:
 
   sched::Picture pictureOf(size_t loop) const {
     const sched::LoopReport &report = loops[loop];
-    return {report.problem,        report.schedule, report.program,    report.verified,
-            command.choice.kernel, target,          report.certificate};
+    sched::Picture picture{report.problem,        report.schedule, report.program,    report.verified,
+                           command.choice.kernel, target,          report.certificate};
+    picture.crew = report.roles.crew();
+    return picture;
   }
 
   const ScheduleCommand &command;
