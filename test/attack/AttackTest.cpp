@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "test/attack/Campaign.h"
+#include "test/attack/RoleAttack.h"
 #include "test/attack/WholeAttack.h"
 
 #include "soliton/authoring/LoopHooks.h"
@@ -48,6 +49,25 @@ TEST(Attack, WhatTheVerifierAcceptsOfBrokenKernelsRunsClean) {
     ADD_FAILURE() << missed;
   EXPECT_GE(all.refused, 10);
   EXPECT_GE(2 * all.confirmed, all.refused) << "the verifier refuses for a reason: the emulator sees most of it";
+}
+
+/// Kernels with waves that copy; all of them come with `SolitonAttack --roles`.
+TEST(Attack, WhatIsBrokenBetweenRolesIsReported) {
+  std::map<RoleHarm, RoleTally> tallies;
+  for (const RoleSetting &setting : {RoleSetting{"gemm", 4, 1, true}, RoleSetting{"attention", 4, 1, false}}) {
+    std::string why;
+    std::unique_ptr<RoleVictim> victim = RoleVictim::make(setting, why);
+    ASSERT_TRUE(victim) << setting.text() << "\n" << why;
+    EXPECT_EQ(victim->objection(), "") << setting.text();
+    for (RoleHarm harm : allRoleHarms())
+      tallies[harm] += victim->attack(harm, 6);
+  }
+  for (const auto &[harm, tally] : tallies) {
+    EXPECT_GE(tally.mutants, 1) << nameOf(harm);
+    EXPECT_GE(tally.byVerifier + tally.byEmulator, 1) << nameOf(harm);
+    for (const std::string &missed : tally.missed)
+      ADD_FAILURE() << nameOf(harm) << ": " << missed;
+  }
 }
 
 /// The judge of harm is not blind: a kernel that misses its only wait for direct copies is wrong in every order.

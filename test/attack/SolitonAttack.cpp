@@ -5,12 +5,14 @@
 //   SolitonAttack --kind drop-wait -v     one kind, with what is incomplete
 //   SolitonAttack --whole 40              the synchronisation of whole kernels, 40 generated ones among them (-v:
 //   progress)
+//   SolitonAttack --roles 1000            kernels with waves that copy, so many mutants of each kind and kernel at most
 //
 // Exits 1 if a harmful mutant is missed more often than the bar allows, or a good schedule raises an alarm.
 //
 //===----------------------------------------------------------------------===//
 #include "test/attack/Campaign.h"
 #include "test/attack/InOrder.h"
+#include "test/attack/RoleAttack.h"
 #include "test/attack/WholeAttack.h"
 
 #include <charconv>
@@ -22,7 +24,7 @@ using namespace soliton::attack;
 
 namespace {
 constexpr const char *kUsage = "usage: SolitonAttack [--mutants N] [--harmful N] [--good N] [--seed N] [--threads N] "
-                               "[--kind NAME] [--whole SEEDS] [--json] [--examples] [-v]\n";
+                               "[--kind NAME] [--whole SEEDS] [--roles N] [--json] [--examples] [-v]\n";
 
 /// Of harmful mutants, those that may be missed: one in a hundred.
 constexpr int kMissedOneIn = 100;
@@ -35,6 +37,8 @@ struct Arguments {
   bool json = false, verbose = false, examples = false;
   /// Generated kernels among the whole ones; below 0: loops under schedules instead.
   int whole = -1;
+  /// Of each kind of harm, for each kernel with roles; below 0: none of those.
+  int roles = -1;
   /// 0: as many as the campaign takes.
   int mutants = 0;
 };
@@ -54,10 +58,13 @@ bool parseKind(std::string_view text, CampaignOptions &options) {
 
 bool parse(int argc, char **argv, Arguments &arguments) {
   int seed = static_cast<int>(arguments.options.seed);
-  const std::map<std::string_view, int *> numbers = {
-      {"--mutants", &arguments.mutants},    {"--harmful", &arguments.options.harmful},
-      {"--good", &arguments.options.goods}, {"--threads", &arguments.options.threads},
-      {"--whole", &arguments.whole},        {"--seed", &seed}};
+  const std::map<std::string_view, int *> numbers = {{"--mutants", &arguments.mutants},
+                                                     {"--harmful", &arguments.options.harmful},
+                                                     {"--good", &arguments.options.goods},
+                                                     {"--threads", &arguments.options.threads},
+                                                     {"--whole", &arguments.whole},
+                                                     {"--roles", &arguments.roles},
+                                                     {"--seed", &seed}};
   for (int i = 1; i < argc; ++i) {
     std::string_view name = argv[i];
     if (name == "--json")
@@ -133,6 +140,48 @@ int attackAll(const Arguments &arguments) {
   std::cout << done - refused << " kernels, " << refused << " more did not compile\n\n";
   return print(tallies) ? 0 : 1;
 }
+
+/// Every kernel with roles, in every way that roles can be broken.
+int attackRoles(const Arguments &arguments) {
+  std::map<RoleHarm, RoleTally> tallies;
+  bool clean = true;
+  inOrder(
+      arguments.options.threads, static_cast<uint32_t>(roleSettings().size()),
+      [&](uint32_t number) {
+        std::map<RoleHarm, RoleTally> found;
+        std::string why;
+        std::unique_ptr<RoleVictim> victim = RoleVictim::make(roleSettings()[number], why);
+        for (RoleHarm harm : victim ? allRoleHarms() : std::vector<RoleHarm>())
+          found[harm] = victim->attack(harm, arguments.roles);
+        return std::tuple(roleSettings()[number].text(), why, found);
+      },
+      [&](const std::tuple<std::string, std::string, std::map<RoleHarm, RoleTally>> &attacked) {
+        const auto &[text, why, found] = attacked;
+        if (found.empty())
+          std::cerr << text << " is not compiled: " << why << std::endl;
+        clean &= !found.empty();
+        for (const auto &[harm, tally] : found)
+          tallies[harm] += tally;
+        if (arguments.verbose)
+          std::cerr << text << std::endl;
+        return true;
+      });
+  std::cout << roleSettings().size()
+            << " kernels\n\n| harm | mutants | by the verifier | by the emulator, two orders | only in twelve more | "
+               "harmless | missed |\n| --- | --- | --- | --- | --- | --- | --- |\n";
+  for (const auto &[harm, tally] : tallies) {
+    std::cout << "| " << nameOf(harm) << " | " << tally.mutants << " | " << tally.byVerifier << " | "
+              << tally.byEmulator << " | " << tally.later << " | " << tally.harmless.size() << " | "
+              << tally.missed.size() << " |\n";
+    for (const std::string &text : tally.harmless)
+      if (arguments.verbose)
+        std::cerr << "harmless " << nameOf(harm) << ": " << text << "\n";
+    for (const std::string &text : tally.missed)
+      std::cerr << "missed " << text << "\n";
+    clean &= tally.missed.empty();
+  }
+  return clean ? 0 : 1;
+}
 } // namespace
 
 int main(int argc, char **argv) {
@@ -141,6 +190,8 @@ int main(int argc, char **argv) {
     std::cerr << kUsage;
     return 2;
   }
+  if (arguments.roles >= 0)
+    return attackRoles(arguments);
   if (arguments.whole >= 0)
     return attackAll(arguments);
   if (arguments.mutants > 0)
