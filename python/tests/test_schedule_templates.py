@@ -288,3 +288,89 @@ def test_casts_need_no_stage_and_tags_of_what_costs_nothing_are_empty():
     options = WaveCompileOptions(subs={M: 40, N: 50, K: 96}, schedule=SchedulingType.MANUAL, target="gfx942", run_on="emulator")
     wave_compile(options, gemm, schedule)(a, b, c)
     assert np.array_equal(c, a @ b.astype(np.float32).T)
+
+
+# ---- The whole workgroup -------------------------------------------------------------------------------------------------------------
+
+
+def copied_gemm(schedule, shape=(128, 64, 320), **options):
+    """A product on Hopper whose factors are copied in boxes; the result, and what was asked for."""
+    import wave_lang.kernel.lang as tkl
+    import wave_lang.kernel.wave as tkw
+    from wave_lang.kernel.lang.global_symbols import GLOBAL_ADDRESS_SPACE, SHARED_ADDRESS_SPACE
+    from wave_lang.kernel.wave.compile import WaveCompileOptions
+    from wave_lang.kernel.wave.scheduling.schedule import SchedulingType
+
+    M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
+    constraints = [tkw.WorkgroupConstraint(M, 64, 0), tkw.WorkgroupConstraint(N, 64, 1), tkw.TilingConstraint(K, 64)]
+    constraints += [tkw.WaveConstraint(M, 16), tkw.WaveConstraint(N, 64)]
+    constraints += [tkw.HardwareConstraint(threads_per_wave=32, mma_type="F32_64x64x16_F16")]
+
+    @tkw.wave(constraints)
+    def gemm(
+        a: tkl.Memory[M, K, SHARED_ADDRESS_SPACE, tkl.f16],
+        b: tkl.Memory[N, K, SHARED_ADDRESS_SPACE, tkl.f16],
+        c: tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32],
+    ):
+        @tkw.iterate(K, init_args=[tkl.Register[M, N, tkl.f32](0.0)], tag="k_loop")
+        def repeat(acc):
+            return tkw.mma(tkw.read(a, tag="read_a"), tkw.read(b, tag="read_b"), acc, tag="mma")
+
+        tkw.write(repeat, c)
+
+    m, n, k = shape
+    a, b, c = small(m, k), small(n, k, seed=1), np.full((m, n), np.nan, np.float32)
+    options = WaveCompileOptions(
+        subs={M: m, N: n, K: k},
+        schedule=SchedulingType.MANUAL,
+        target="sm_90a",
+        run_on="emulator",
+        use_global_to_shared=True,
+        **options,
+    )
+    wave_compile(options, gemm, schedule)(a, b, c)
+    assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
+
+
+@pytest.mark.parametrize("shape", [(128, 64, 320), (130, 72, 200), (1, 8, 8)])
+def test_schedules_say_who_copies_and_which_workgroups_walk(shape):
+    import wave_lang.kernel.wave as tkw
+    from wave_lang.kernel.wave import wave_schedule
+
+    @wave_schedule.wave_schedule()
+    def by_tags():
+        tkw.order_by(tkw.get_node_by_tag("k_loop"), "ring")
+        tkw.specialize(["read_a", "read_b"], waves=4, registers=40)
+        tkw.persistent(2)
+
+    @wave_schedule.wave_schedule()
+    def by_instructions():
+        copies = tkw.get_node_by_tag_and_type("read_a", tkw.GatherToLDS) + tkw.get_node_by_tag_and_type("read_b", tkw.GatherToLDS)
+        with tkw.pipeline(tkw.get_node_by_tag("k_loop"), multi_buffer_count=3, copies_run_on=True, releases=True) as loop:
+            loop.set_stage([(), (copies,)])
+            loop.set_stage([(), ()])
+            loop.set_stage([(tkw.get_node_by_tag("mma"),), ()])
+        tkw.specialize(copies)
+
+    for schedule in (by_tags, by_instructions):
+        copied_gemm(schedule, shape)
+    copied_gemm(by_tags, shape, service_waves=4, persistent=2)  # the same, said twice
+
+
+def test_what_schedules_cannot_say_of_roles():
+    import wave_lang.kernel.wave as tkw
+    from wave_lang.kernel.wave import wave_schedule
+
+    @wave_schedule.wave_schedule()
+    def issues_products():
+        tkw.specialize(tkw.get_node_by_tag("mma"), waves=4)
+
+    @wave_schedule.wave_schedule()
+    def four_waves():
+        tkw.specialize(["read_a", "read_b"], waves=4)
+
+    with pytest.raises(soliton.CompileError, match="waves beside those that compute can issue copies of boxes only") as refused:
+        copied_gemm(issues_products)
+    assert "[schedule-roles]" in str(refused.value) and "test_schedule_templates.py" in str(refused.value)
+    with pytest.raises(soliton.CompileError, match="the schedule says 4 waves that copy, .* 2 service waves"):
+        copied_gemm(four_waves, service_waves=2)
