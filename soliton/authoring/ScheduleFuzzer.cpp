@@ -18,7 +18,7 @@ using namespace soliton;
 using namespace soliton::sched;
 
 namespace {
-/// Good files of the loop below.
+/// Good files of the loop below, and two whose roles copy what is no box.
 constexpr std::string_view kSeeds[] = {
     R"(soliton-schedule 2
 loop "K"
@@ -26,6 +26,7 @@ interval 2
 kernel_copies 2
 groups 0 4
 stagger 0 1
+persistent 132
 op "e" stage 1 cycle 0
 op "f" stage 1 cycle 0
 op "a" stage 0 cycle 0
@@ -40,11 +41,20 @@ insert prologue end barrier
 order prologue "a" 0
 waive "a" "" "" "why"
 )",
-    R"({"format":"soliton-schedule","version":2,"interval":2,"eliminate_epilogue":true,"buffers":{"shared_a":2},"ops":[
+    R"({"format":"soliton-schedule","version":2,"interval":2,"eliminate_epilogue":true,"persistent":2,"buffers":{"shared_a":2},"ops":[
 {"key":"e","stage":1,"cycle":0},{"key":"f","stage":1,"cycle":0},{"key":"a","stage":0,"cycle":0},
 {"key":"c","stage":0,"cycle":0},{"key":"x","added":"barrier","stage":1,"cycle":1},
 {"key":"g","stage":1,"cycle":1},{"key":"b","stage":0,"cycle":1},{"key":"d","stage":0,"cycle":1}],
 "insertions":[{"part":"epilogue","at":"end","added":"wait","counter":"vm","value":0}]}
+)",
+    R"(soliton-schedule 2
+interval 1
+specialize waves 4 registers 40 "a" "b"
+op "a" stage 0 cycle 0
+op "b" stage 0 cycle 0
+)",
+    R"({"format":"soliton-schedule","version":2,"interval":1,"specialize":{"waves":1,"registers":0,"ops":["a"]},"ops":[
+{"key":"a","stage":0,"cycle":0}]}
 )",
     R"(soliton-schedule 1
 interval 1

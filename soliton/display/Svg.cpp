@@ -382,8 +382,9 @@ private:
         left = x(cause.end);
         from = blockTops[cause.group] + (cause.group < event.group ? kLaneHeight : 0);
       }
-      body += "<path class=\"hand\" d=\"M" + num(left) + " " + num(from) + "C" + num(left + 30) + " " + num(from) +
-              " " + num(right - 30) + " " + num(to) + " " + num(right) + " " + num(to) + "\"/>\n";
+      double bend = std::clamp((right - left) / 2, 0.0, 30.0);
+      body += "<path class=\"hand\" d=\"M" + num(left) + " " + num(from) + "C" + num(left + bend) + " " + num(from) +
+              " " + num(right - bend) + " " + num(to) + " " + num(right) + " " + num(to) + "\"/>\n";
     }
   }
 

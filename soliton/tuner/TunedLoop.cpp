@@ -71,6 +71,11 @@ std::string TunedLoop::fileWith(LoopPlan plan, const Schedule &schedule) const {
   std::vector<ScheduleFile> files;
   for (size_t i = 0; i < loops.size(); ++i)
     files.push_back(toFile(i == which ? plan : LoopPlan(loops[i])));
+  // Who copies and who walks are choices beside the file: whoever judges it at small sizes has fewer workgroups.
+  for (ScheduleFile &file : files) {
+    file.specialized.reset();
+    file.persistent = 0;
+  }
   return printText(files);
 }
 

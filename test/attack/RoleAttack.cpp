@@ -419,6 +419,8 @@ void RoleVictim::judge(Mutant &mutant, RoleTally &tally) {
   ++tally.mutants;
   tally.byVerifier += !proven;
   tally.byEmulator += isReported;
+  if (proven && isReported && mutant.isProgram)
+    tally.unproven.push_back(setting.text() + ": " + mutant.what + ": " + said);
   if (!proven || isReported)
     return;
   if (said.empty())
@@ -446,6 +448,7 @@ RoleTally &RoleTally::operator+=(const RoleTally &other) {
   byEmulator += other.byEmulator;
   later += other.later;
   harmless.insert(harmless.end(), other.harmless.begin(), other.harmless.end());
+  unproven.insert(unproven.end(), other.unproven.begin(), other.unproven.end());
   missed.insert(missed.end(), other.missed.begin(), other.missed.end());
   return *this;
 }

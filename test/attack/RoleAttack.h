@@ -56,6 +56,8 @@ struct RoleTally {
   int byVerifier = 0, byEmulator = 0, later = 0;
   /// Accepted by the verifier, and right in all these orders.
   std::vector<std::string> harmless;
+  /// Programs that the verifier accepts and the emulator does not: what was done, and what it says.
+  std::vector<std::string> unproven;
   /// Accepted, and wrong without a word of the emulator's: what was done, and what came of it.
   std::vector<std::string> missed;
 

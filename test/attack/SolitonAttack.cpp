@@ -176,6 +176,8 @@ int attackRoles(const Arguments &arguments) {
     for (const std::string &text : tally.harmless)
       if (arguments.verbose)
         std::cerr << "harmless " << nameOf(harm) << ": " << text << "\n";
+    for (const std::string &text : tally.unproven)
+      std::cerr << "only the emulator, " << nameOf(harm) << ": " << text << "\n";
     for (const std::string &text : tally.missed)
       std::cerr << "missed " << text << "\n";
     clean &= tally.missed.empty();
