@@ -3,11 +3,12 @@
 #include "kernels/Kernels.h"
 #include "soliton/authoring/LoopHooks.h"
 #include "soliton/authoring/WaveSchedule.h"
+#include "soliton/driver/FormVerifier.h"
 #include "soliton/driver/Pipelines.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
-#include "soliton/schedule/WholePlaces.h"
 #include "soliton/transforms/Passes.h"
+#include "soliton/transforms/PublishWrites.h"
 #include "soliton/transforms/ScheduleLoops.h"
 #include "soliton/transforms/WholeKernel.h"
 
@@ -188,6 +189,13 @@ void breakProgram(RoleSaboteur &saboteur, RoleHarm harm) {
     saboteur.each<wave::WaitOp>(any, weaken, "weaker wait");
     saboteur.each<wave::AwaitOp>(any, weaken, "weaker await");
   }
+  if (harm == RoleHarm::NoProxyFence) {
+    saboteur.each<wave::BarrierOp>([](wave::BarrierOp op) { return op.getPublishes(); },
+                                   [](wave::BarrierOp op) { op.setPublishes(false); }, "barrier that does not publish");
+    saboteur.each<wave::ReleaseOp>([](wave::ReleaseOp op) { return op->hasAttr(kPublishes); },
+                                   [](wave::ReleaseOp op) { op->removeAttr(kPublishes); },
+                                   "release that does not publish");
+  }
   if (harm == RoleHarm::SwappedRole)
     // What the copying wave awaits nobody does, and what it does not look at it counts.
     saboteur.each<wave::AwaitOp>([](wave::AwaitOp) { return true; },
@@ -315,10 +323,15 @@ bool isObjection(const std::string &said) {
   return said.starts_with("the emulator objects") || said.starts_with("it does not lower");
 }
 
+/// By all that is asked of a program whose barriers and waits are in.
 bool isProven(mlir::ModuleOp program) {
   wave::KernelOp kernel = kernelOf(program);
+  DiagnosticCollector collector(program.getContext());
   mlir::FailureOr<Geometry> geometry = Geometry::of(kernel);
-  return mlir::succeeded(geometry) && sched::whole::prove(makeWholeKernel(kernel, *geometry).kernel).empty();
+  bool isRight = mlir::succeeded(geometry) &&
+                 mlir::succeeded(proveAgain(kernel, makeWholeKernel(kernel, *geometry), geometry->target()));
+  (void)collector.take();
+  return isRight;
 }
 } // namespace
 

@@ -497,6 +497,45 @@ TEST_F(Cli, SchedulePageShowsBothWaveGroups) {
   EXPECT_NE(read("groups.html").find("\"stagger\":[0,1]"), std::string::npos);
 }
 
+/// Pictures have a lane for the wave that copies; the file says who copies and who walks, and what an option says
+/// otherwise is refused where the file says it.
+TEST_F(Cli, SchedulesSpeakOfRoles) {
+  std::vector<std::string> gemm{"schedule",        "gemm",
+                                "--dtype",         "f16-f16",
+                                "--target",        "sm_90a",
+                                "--size",          "M=256,N=256,K=512",
+                                "--set",           "BLOCK_M=128,BLOCK_N=128,BLOCK_K=64,WAVES_M=8,WAVES_N=1",
+                                "--mma",           "F32_64x128x16_F16",
+                                "--direct-copies", "on"};
+  auto with = [&](const std::vector<std::string> &more) {
+    std::vector<std::string> all = gemm;
+    all.insert(all.end(), more.begin(), more.end());
+    return soliton(all);
+  };
+  const std::string file = path("roles.schedule"), svg = path("roles.svg"), html = path("roles.html");
+  Said said = with(
+      {"--schedule", "ring", "--service-waves", "4", "--persistent", "2", "-o", file, "--svg", svg, "--html", html});
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(read("roles.svg").find("wave 8 copies"), std::string::npos);
+  EXPECT_NE(read("roles.html").find("8 waves compute, 1 copies"), std::string::npos);
+  EXPECT_NE(read("roles.schedule")
+                .find("specialize waves 4 registers 0 \"read_a/copy_async\" \"read_b/copy_async\"\npersistent 2\n"),
+            std::string::npos)
+      << read("roles.schedule");
+  Said same = with({"--schedule", file, "--diff", file});
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_EQ(same.out, "`K` is scheduled as in " + file + "\n");
+  for (auto [option, value, found] :
+       {std::tuple("--service-waves", "1",
+                   "4 waves that copy, and the kernel or the compilation's options say 1 service waves"),
+        {"--persistent", "3", "2 workgroups that walk tiles, and the kernel or the compilation's options say 3"}}) {
+    Said other = with({"--schedule", file, option, value});
+    EXPECT_NE(other.code, 0);
+    EXPECT_NE((other.out + other.err).find(found), std::string::npos) << other.out << other.err;
+    EXPECT_NE((other.out + other.err).find("[schedule-roles]"), std::string::npos);
+  }
+}
+
 TEST_F(Cli, ScheduleThatWasWrittenIsReadEditedAndCompared) {
   std::string file = path("gemm.schedule");
   ASSERT_EQ(soliton({"schedule", "gemm", "--schedule", "prefetch", "-o", file}).code, 0);
