@@ -29,6 +29,8 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
   with(" by so many workgroups: ", p.persistent);
   with(" service waves: ", p.serviceWaves);
   with(" raster: ", p.raster);
+  if (!p.perCluster.empty())
+    out << " sharing tiles: " << testing::PrintToString(p.perCluster);
   return out;
 }
 
@@ -66,6 +68,7 @@ CompileOptions optionsOf(const Product &p) {
   options.directCopies = p.directCopies;
   options.cluster = p.cluster;
   options.persistent = p.persistent;
+  options.workgroupsPerCluster = p.perCluster;
   options.stagedWrites = p.stagedWrites;
   options.raster = p.raster;
   if (p.serviceWaves > 0)
@@ -168,8 +171,11 @@ std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &
       translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
   EXPECT_TRUE(mlir::succeeded(program));
   Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  // One tile: as many workgroups as sum it.
-  emu::Result result = emu::run(*program, {.grid = {static_cast<uint32_t>(std::max<int64_t>(p.cluster, 1)), 1, 1},
+  // One tile, as many workgroups as sum it; or one cluster that shares tiles.
+  int64_t together = std::max<int64_t>(p.cluster, 1);
+  for (int64_t along : p.perCluster)
+    together *= along;
+  emu::Result result = emu::run(*program, {.grid = {static_cast<uint32_t>(together), 1, 1},
                                            .buffers = {{a.bytes.data(), a.bytes.size()},
                                                        {b.bytes.data(), b.bytes.size()},
                                                        {c.bytes.data(), c.bytes.size()}},

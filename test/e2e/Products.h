@@ -39,6 +39,8 @@ struct Product {
   int64_t serviceWaves = 0;
   /// Bands of so many rows of tiles; of columns, if negative.
   int64_t raster = 0;
+  /// Neighbours along each dimension of the grid that copy tiles to each other.
+  std::vector<int64_t> perCluster = {};
 
   std::string instruction() const {
     std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";
