@@ -29,7 +29,7 @@ std::string reasonAgainstSharing(CopyOp copy, const TileCluster &cluster, const 
   auto buffer = copy.getBufferAttr();
   if (speaksOf(box.coordinates, cluster) || speaksOf(box.offsets, cluster) || speaksOf(box.sizes, cluster) ||
       speaksOf(box.strides, cluster) || (buffer && speaksOf({geometry.named(buffer, copy.getSymbols())}, cluster)))
-    return "each of them has another one";
+    return kEachItsOwn.str();
   if (!box.steps.empty())
     return "it is pixels of images";
   // An innermost dimension is a row, of which a share would be a part.

@@ -22,6 +22,9 @@ namespace soliton {
 /// What stands for a workgroup's number in its cluster.
 sym::Expr rankSymbol();
 
+/// What keeps most tiles from being shared, and is nobody's mistake.
+inline constexpr llvm::StringLiteral kEachItsOwn = "each of them has another one";
+
 /// Why the workgroups of the cluster cannot share this copy of a box; empty if they can.
 std::string reasonAgainstSharing(wave::CopyOp copy, const TileCluster &cluster, const Geometry &geometry);
 

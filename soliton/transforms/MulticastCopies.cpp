@@ -49,9 +49,7 @@ public:
         reason = reasonAgainstSharing(copy, cluster, geometry);
     bool anything = llvm::any_of(reasons, [](const auto &entry) { return entry.second.empty(); });
     if (!anything)
-      return refuse(kernel.getLoc(), copies.empty()
-                                         ? "no tile of this kernel is copied in boxes"
-                                         : "no tile is the same for all of them (" + reasons.front().second + ")");
+      return refuse(kernel.getLoc(), copies.empty() ? "no tile of this kernel is copied in boxes" : reasonOf(reasons));
     if (failed(checkProgram()))
       return failure();
     for (CopyOp copy : copies)
@@ -64,6 +62,13 @@ private:
   LogicalResult refuse(Location loc, const std::string &why) const {
     return report(loc, DiagId::NotSupportedHere).hint("leave `workgroups_per_cluster` out")
            << "clusters of " << cluster.size << " workgroups cannot share tiles here: " << why;
+  }
+
+  /// The most telling one.
+  static std::string reasonOf(const llvm::MapVector<Operation *, std::string> &reasons) {
+    const auto *found = llvm::find_if(reasons, [](const auto &entry) { return entry.second != kEachItsOwn; });
+    return found == reasons.end() ? "no tile is the same for all of them"
+                                  : "of a tile that is the same for all of them, " + found->second;
   }
 
   /// All workgroups of the cluster come to the same barriers, releases and copies.

@@ -142,36 +142,20 @@ Product fewRows(int64_t m, int64_t n, int64_t k, int64_t columns) {
   return {.m = m, .n = n, .k = k, .blockM = columns, .columns = columns, .directCopies = true, .exchanged = true};
 }
 
-std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
-                                           const std::string &erased) {
-  CompileOptions options = optionsOf(p);
-  options.keep = {Artefact::machine};
-  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
-  EXPECT_TRUE(code) << format(code.diagnostics);
-  std::string text = code ? code.result->artefacts.front().second : "";
-  int changed = 0;
-  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
-    text.replace(at, from.size(), to);
-  EXPECT_EQ(changed > 0, !from.empty());
+/// What the emulator reports of the text of a machine form, changed.
+static std::vector<emu::FindingKind> findingsOf(const Product &p, const std::string &text,
+                                                llvm::function_ref<int(machine::KernelOp)> change, uint64_t seed) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
   auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
   if (!module)
     return {};
-  int gone = 0;
-  module->walk([&](mlir::Operation *op) {
-    if (op->getName().getStringRef() == erased) {
-      op->erase();
-      ++gone;
-    }
-  });
-  EXPECT_EQ(gone > 0, !erased.empty());
-  mlir::FailureOr<emu::Program> program =
-      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
+  machine::KernelOp kernel = *module->getOps<machine::KernelOp>().begin();
+  EXPECT_GT(change(kernel), 0);
+  mlir::FailureOr<emu::Program> program = translateToEmulator(kernel, *findTarget("sm_90a"));
   EXPECT_TRUE(mlir::succeeded(program));
   Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  // One tile, as many workgroups as sum it; or one cluster that shares tiles.
   int64_t together = std::max<int64_t>(p.cluster, 1);
   for (int64_t along : p.perCluster)
     together *= along;
@@ -179,6 +163,7 @@ std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &
                                            .buffers = {{a.bytes.data(), a.bytes.size()},
                                                        {b.bytes.data(), b.bytes.size()},
                                                        {c.bytes.data(), c.bytes.size()}},
+                                           .seed = seed,
                                            .checks = true,
                                            .adversarial = true});
   EXPECT_EQ(result.error, "");
@@ -186,6 +171,39 @@ std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &
   for (const emu::Finding &finding : result.findings)
     kinds.push_back(finding.kind);
   return kinds;
+}
+
+static std::string machineTextOf(const Product &p) {
+  CompileOptions options = optionsOf(p);
+  options.keep = {Artefact::machine};
+  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
+  EXPECT_TRUE(code) << format(code.diagnostics);
+  return code ? code.result->artefacts.front().second : "";
+}
+
+std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
+                                            uint64_t seed) {
+  return findingsOf(p, machineTextOf(p), change, seed);
+}
+
+std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
+                                           const std::string &erased) {
+  std::string text = machineTextOf(p);
+  int changed = 0;
+  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
+    text.replace(at, from.size(), to);
+  EXPECT_EQ(changed > 0, !from.empty());
+  auto erase = [&](machine::KernelOp kernel) {
+    int gone = erased.empty() ? 1 : 0;
+    kernel.walk([&](mlir::Operation *op) {
+      if (op->getName().getStringRef() == erased) {
+        op->erase();
+        ++gone;
+      }
+    });
+    return gone;
+  };
+  return findingsOf(p, text, erase, /*seed=*/0);
 }
 
 } // namespace soliton::test

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "soliton/emulator/Machine.h"
+#include "soliton/ir/Machine.h"
 #include "soliton/soliton.h"
 
 #include "gtest/gtest.h"
@@ -75,6 +76,11 @@ struct Data {
 void expectRight(const CompiledKernel &run, const Product &p);
 /// Compiled, run and held against the reference, at `further` sizes too; ptxas takes it as it is.
 void check(const Product &p, const std::vector<Product> &further = {});
+
+/// What the emulator reports of a machine form once `change` has been at it, which says how often: one tile, as many
+/// workgroups as sum it, or one cluster that shares tiles.
+std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
+                                            uint64_t seed = 0);
 
 /// What the emulator reports of a machine form in which every `from` became `to`, and without ops of the name `erased`.
 std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,

@@ -5,9 +5,9 @@
 // two clusters: the grid has whole ones.
 // WAVE-LABEL: wave.kernel @products
 // WAVE-SAME: grid = [#wave.expr<"4">, #wave.expr<"4">,
-// WAVE: wave.copy %arg0, {{.*}}boxed, elements_per_thread = 4096 : i64
+// WAVE: wave.copy %arg0{{.*}}boxed, elements_per_thread = 4096 : i64
 // WAVE-NOT: multicast
-// WAVE: wave.copy %arg1, {{.*}}boxed, elements_per_thread = 4096 : i64, multicast
+// WAVE: wave.copy %arg1{{.*}}boxed, elements_per_thread = 4096 : i64, multicast
 
 // MACHINE-LABEL: machine.kernel @products
 // MACHINE-SAME: cluster = array<i64: 2, 1, 1>
