@@ -161,6 +161,45 @@ TEST(Multicast, SumsThatBeginAnew) {
   }
 }
 
+/// Rows of queries that are neighbours read the same keys and values.
+CompileOptions attentionOptions(const Case &which, const kernels::Sizes &sizes, int64_t service) {
+  CompileOptions options = which.options(sizes);
+  options.mma = "F32_64xNx16_F16";
+  options.stagedWrites = true;
+  options.serviceWaves = service;
+  options.workgroupsPerCluster = kAlongM2;
+  return options;
+}
+
+Case attentionBy(int64_t rows) {
+  Case which{kernels::findKernel("attention"), nullptr, findTarget("sm_90a")};
+  which.variant = which.entry->findVariant("f16");
+  which.tiles = {{"BLOCK_Q", rows}, {"BLOCK_KV", 128}, {"WAVES", rows / 16}};
+  which.directCopies = true;
+  which.schedule = "ring";
+  return which;
+}
+
+TEST(Multicast, Attention) {
+  for (const kernels::Sizes &sizes : {kernels::Sizes{{"B", 1}, {"H", 2}, {"Q", 256}, {"KV", 1024}, {"D", 64}},
+                                      {{"B", 1}, {"H", 2}, {"Q", 300}, {"KV", 1000}, {"D", 64}},
+                                      {{"B", 1}, {"H", 1}, {"Q", 1}, {"KV", 7}, {"D", 64}}})
+    for (int64_t service : {0, 4})
+      for (int64_t workgroups : {0, 2}) {
+        Case which = attentionBy(64);
+        CompileOptions options = attentionOptions(which, sizes, service);
+        options.persistent = workgroups;
+        SCOPED_TRACE(testing::PrintToString(sizes) + testing::PrintToString(service) +
+                     testing::PrintToString(workgroups));
+        Kernel kernel = which.entry->build(*which.variant);
+        CompileAttempt compiled = compileImage(kernel, options, rt::ImageKind::emulator);
+        ASSERT_TRUE(compiled) << format(compiled.diagnostics);
+        std::string said = format(compiled.result->warnings);
+        EXPECT_EQ(times(said, "copies its share of this tile"), 2) << said;
+        checkOnEmulator(which, *compiled.result, sizes);
+      }
+}
+
 TEST(Multicast, LargeTiles) {
   for (const Along &along : {kAlongM2, kAlongN2})
     for (int64_t workgroups : {0, 132}) {
@@ -316,18 +355,43 @@ bool isAtTheEnd(mlir::Operation *op) {
   return !op || op->hasTrait<mlir::OpTrait::IsTerminator>();
 }
 
-TEST(Multicast, TheEmulatorMissesTheClustersBarriers) {
-  for (bool isFirst : {true, false})
-    EXPECT_TRUE(isMissed([&](machine::KernelOp kernel) {
-      std::vector<mlir::Operation *> ops;
-      kernel.walk([&](mlir::Operation *op) {
-        // Waves that serve and copy nothing come to the first alone.
-        bool ends = isAtTheEnd(op) && op->getBlock()->getOperations().size() > 3;
-        if (llvm::isa<machine::ClusterArriveOp, machine::ClusterWaitOp>(op) && ends != isFirst)
-          ops.push_back(op);
-      });
-      return erase(ops);
-    }));
+int eraseBarriers(machine::KernelOp kernel, bool first) {
+  std::vector<mlir::Operation *> ops;
+  kernel.walk([&](mlir::Operation *op) {
+    // Waves that serve and copy nothing come to the first alone.
+    bool ends = isAtTheEnd(op) && op->getBlock()->getOperations().size() > 3;
+    if (llvm::isa<machine::ClusterArriveOp, machine::ClusterWaitOp>(op) && ends != first)
+      ops.push_back(op);
+  });
+  return erase(ops);
+}
+
+TEST(Multicast, TheEmulatorMissesTheFirstBarrierOfTheCluster) {
+  EXPECT_TRUE(isMissed([](machine::KernelOp kernel) { return eraseBarriers(kernel, /*first=*/true); }));
+}
+
+/// A product awaits all that it has released; attention releases tiles that nobody copies any more.
+TEST(Multicast, TheEmulatorMissesTheLastBarrierOfTheCluster) {
+  for (int64_t service : {0, 4}) {
+    Case which = attentionBy(64);
+    which.tiles["WAVES"] = 4;
+    CompileOptions options =
+        attentionOptions(which, {{"B", 1}, {"H", 1}, {"Q", 128}, {"KV", 1024}, {"D", 64}}, service);
+    options.keep = {Artefact::machine};
+    std::string machine = textOf(compileImage(which.entry->build(*which.variant), options, rt::ImageKind::emulator));
+    std::vector<std::vector<uint16_t>> tensors(4, std::vector<uint16_t>(1024 * 64, 0x3c00));
+    emu::LaunchConfig launch{.grid = {2, 1, 1}, .scalars = {0x3e000000}, .checks = true, .adversarial = true};
+    for (std::vector<uint16_t> &tensor : tensors)
+      launch.buffers.push_back({tensor.data(), tensor.size() * 2});
+    bool isFound = false;
+    for (uint64_t seed : {0, 1, 7, 19, 23, 42}) {
+      launch.seed = seed;
+      EXPECT_TRUE(findingsOf(machine, launch, [](machine::KernelOp) { return 1; }).empty());
+      isFound |=
+          !findingsOf(machine, launch, [](machine::KernelOp kernel) { return eraseBarriers(kernel, false); }).empty();
+    }
+    EXPECT_TRUE(isFound) << service;
+  }
 }
 
 TEST(Multicast, TheEmulatorMissesRemoteReleases) {

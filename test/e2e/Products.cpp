@@ -142,35 +142,41 @@ Product fewRows(int64_t m, int64_t n, int64_t k, int64_t columns) {
   return {.m = m, .n = n, .k = k, .blockM = columns, .columns = columns, .directCopies = true, .exchanged = true};
 }
 
-/// What the emulator reports of the text of a machine form, changed.
-static std::vector<emu::FindingKind> findingsOf(const Product &p, const std::string &text,
-                                                llvm::function_ref<int(machine::KernelOp)> change, uint64_t seed) {
+std::vector<emu::FindingKind> findingsOf(const std::string &machine, const emu::LaunchConfig &launch,
+                                         llvm::function_ref<int(machine::KernelOp)> change) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(machine, &context);
   if (!module)
     return {};
   machine::KernelOp kernel = *module->getOps<machine::KernelOp>().begin();
   EXPECT_GT(change(kernel), 0);
   mlir::FailureOr<emu::Program> program = translateToEmulator(kernel, *findTarget("sm_90a"));
   EXPECT_TRUE(mlir::succeeded(program));
-  Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  int64_t together = std::max<int64_t>(p.cluster, 1);
-  for (int64_t along : p.perCluster)
-    together *= along;
-  emu::Result result = emu::run(*program, {.grid = {static_cast<uint32_t>(together), 1, 1},
-                                           .buffers = {{a.bytes.data(), a.bytes.size()},
-                                                       {b.bytes.data(), b.bytes.size()},
-                                                       {c.bytes.data(), c.bytes.size()}},
-                                           .seed = seed,
-                                           .checks = true,
-                                           .adversarial = true});
+  emu::Result result = emu::run(*program, launch);
   EXPECT_EQ(result.error, "");
   std::vector<emu::FindingKind> kinds;
   for (const emu::Finding &finding : result.findings)
     kinds.push_back(finding.kind);
   return kinds;
+}
+
+static std::vector<emu::FindingKind> findingsIn(const Product &p, const std::string &text,
+                                                llvm::function_ref<int(machine::KernelOp)> change, uint64_t seed) {
+  Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
+  int64_t together = std::max<int64_t>(p.cluster, 1);
+  for (int64_t along : p.perCluster)
+    together *= along;
+  return findingsOf(text,
+                    {.grid = {static_cast<uint32_t>(together), 1, 1},
+                     .buffers = {{a.bytes.data(), a.bytes.size()},
+                                 {b.bytes.data(), b.bytes.size()},
+                                 {c.bytes.data(), c.bytes.size()}},
+                     .seed = seed,
+                     .checks = true,
+                     .adversarial = true},
+                    change);
 }
 
 static std::string machineTextOf(const Product &p) {
@@ -183,7 +189,7 @@ static std::string machineTextOf(const Product &p) {
 
 std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
                                             uint64_t seed) {
-  return findingsOf(p, machineTextOf(p), change, seed);
+  return findingsIn(p, machineTextOf(p), change, seed);
 }
 
 std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
@@ -203,7 +209,7 @@ std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &
     });
     return gone;
   };
-  return findingsOf(p, text, erase, /*seed=*/0);
+  return findingsIn(p, text, erase, /*seed=*/0);
 }
 
 } // namespace soliton::test

@@ -82,6 +82,10 @@ void check(const Product &p, const std::vector<Product> &further = {});
 std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
                                             uint64_t seed = 0);
 
+/// What the emulator reports of the text of a machine form, changed and launched so.
+std::vector<emu::FindingKind> findingsOf(const std::string &machine, const emu::LaunchConfig &launch,
+                                         llvm::function_ref<int(machine::KernelOp)> change);
+
 /// What the emulator reports of a machine form in which every `from` became `to`, and without ops of the name `erased`.
 std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
                                            const std::string &erased = {});
