@@ -113,6 +113,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.raster = nb::cast<int64_t>(value);
   else if (name == "cluster")
     options.cluster = nb::cast<int64_t>(value);
+  else if (name == "workgroups_per_cluster")
+    options.workgroupsPerCluster = nb::cast<std::vector<int64_t>>(value);
   else if (name == "workgroups_per_unit")
     options.workgroupsPerUnit = nb::cast<int64_t>(value);
   else if (name == "wide_offsets")

@@ -64,6 +64,9 @@ struct CompileOptions {
   std::optional<int64_t> serviceWaves = {};
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
+  /// So many neighbours along each dimension of the grid form a cluster and have tiles that they have in common copied
+  /// to each other; one may be larger than 1. Empty: what the kernel says; ones: none.
+  std::vector<int64_t> workgroupsPerCluster = {};
   /// So many workgroups must have room in a compute unit's registers and shared memory at once, so that some compute
   /// while others wait for memory; 0: as many as happen to.
   int64_t workgroupsPerUnit = 0;

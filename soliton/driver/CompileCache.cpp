@@ -79,6 +79,13 @@ static std::string assemblerBuild() {
   return *path + ":" + std::to_string(std::filesystem::file_size(*path, error)) + ":" + std::to_string(changed);
 }
 
+static std::string joined(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += std::to_string(number) + ",";
+  return text;
+}
+
 //===-- Keys ------------------------------------------------------------------------------===//
 
 std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOptions &options, rt::ImageKind kind) {
@@ -105,6 +112,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("persistent", options.persistent)
       .add("service waves", options.serviceWaves.value_or(-1))
       .add("cluster", options.cluster)
+      .add("workgroups per cluster", joined(options.workgroupsPerCluster))
       .add("workgroups per unit", options.workgroupsPerUnit)
       .add("mma", options.mma)
       .add("short sums", options.shortSums)

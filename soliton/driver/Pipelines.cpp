@@ -60,6 +60,7 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
 
 void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
   buildOrderedPipeline(pm, schedule, explainLayouts);
+  pm.nest<wave::KernelOp>().addPass(createMulticastCopiesPass());
   // Barriers and waits are derived last, and the whole is proven: `Synchronized`.
   pm.nest<wave::KernelOp>().addPass(createSynchronizePass({.strict = schedule.strict}));
 }

@@ -26,6 +26,7 @@ void evalEnd(Wave &wave, const Instr &instr) {
   wave.status = Status::Ended;
   wave.stop = true;
   wave.group.noteChange();
+  judgeLeave(wave, instr);
 }
 
 void evalNop(Wave &, const Instr &) {}

@@ -323,6 +323,8 @@ public:
   ClusterBarrier clusterBarrier;
   std::vector<Mbarrier> mbarriers;
   std::vector<std::unique_ptr<Wave>> waves;
+  /// The last that each wave did in another workgroup's shared block, by workgroup and wave; access 0: nothing.
+  std::vector<Actor> reached;
   /// Why the launch cannot go on.
   std::string error;
   Place errorPlace;
@@ -378,6 +380,11 @@ uint32_t boxBytes(const TensorMap &map);
 /// Several lanes of a divergent wave would each issue it, which is a finding.
 bool issuesOnce(Wave &wave, const Instr &instr);
 
+/// The wave's last access of shared memory was one of that workgroup's.
+void noteReach(Wave &wave, const Instr &instr, uint32_t rank);
+/// A workgroup of a cluster has ended with this wave: reports what others did in its shared block and none of its waves
+/// knows to be over, whoever came first this time.
+void judgeLeave(Wave &wave, const Instr &instr);
 /// The mbarrier of an instruction in that workgroup of the cluster, or null (reported).
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank);
 /// Whether the cluster has that workgroup and it has not ended; reports it otherwise.

@@ -111,6 +111,14 @@ llvm::LogicalResult KernelOp::verify() {
     if (!counter || counter.getRank() != 1 || !counter.getElementType().isInteger(32))
       return emitOpError() << "has `tickets`, expected `persistent` and a last memory of one i32 in the workspace";
   }
+  // kernel_c13
+  if (auto cluster = getWorkgroupsPerCluster()) {
+    bool isOne = llvm::all_of(*cluster, [](int64_t along) { return along >= 1; }) &&
+                 llvm::count_if(*cluster, [](int64_t along) { return along > 1; }) == 1;
+    if (!isOne || static_cast<int64_t>(cluster->size()) > kMaxGridDims || getCluster())
+      return emitOpError() << "has `workgroups_per_cluster` of " << *cluster
+                           << ", expected positive numbers, one of them larger than 1, and no `cluster`";
+  }
   return llvm::success();
 }
 

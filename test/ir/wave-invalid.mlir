@@ -949,6 +949,14 @@ func.func @placeholders(%a: !wave.memory<["M"], f16, global>) {
 
 // -----
 
+func.func @copy_c6(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{is `multicast`, expected one that is `boxed`}}
+  wave.copy %a, %s {elements_per_thread = 64 : i64, multicast} : !wave.tile<[M], f16, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
+  return
+}
+
+// -----
+
 func.func @copy_c5(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
   // expected-error@+1 {{copies boxes and has `guards`, expected none: a box ends where its source does}}
   wave.copy %a, %s {elements_per_thread = 64 : i64, boxed, guards = [#wave.expr<"$index0 < M">]} : !wave.tile<[M], f16, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
@@ -1069,6 +1077,18 @@ wave.kernel @kernel_c10 attributes {arg_names = [], constraints = [], subs = {},
 
 // expected-error@+1 {{has -1 `service_waves`, expected at least 1}}
 wave.kernel @kernel_c11 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_waves = -1 : i64} {
+}
+
+// -----
+
+// expected-error@+1 {{has `workgroups_per_cluster` of 2, 2, expected positive numbers, one of them larger than 1, and no `cluster`}}
+wave.kernel @kernel_c13 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workgroups_per_cluster = array<i64: 2, 2>} {
+}
+
+// -----
+
+// expected-error@+1 {{has `workgroups_per_cluster` of 2, expected positive numbers, one of them larger than 1, and no `cluster`}}
+wave.kernel @kernel_c13_sum attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workgroups_per_cluster = array<i64: 2>, cluster = 2 : i64} {
 }
 
 // -----

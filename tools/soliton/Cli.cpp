@@ -56,6 +56,13 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
   command
+      .add_option(
+          "--workgroups-per-cluster", choice.workgroupsPerCluster,
+          "so many neighbours along the first dimension of the grid (2), or the second (1x2), copy tiles to each "
+          "other; 1: none")
+      ->delimiter('x')
+      ->check(CLI::Range(int64_t{1}, int64_t{16}));
+  command
       .add_option("--workgroups-per-unit", choice.workgroupsPerUnit,
                   "registers and rings of tiles leave room for so many workgroups in a compute unit at once")
       ->check(CLI::Range(int64_t{1}, int64_t{32}));

@@ -113,6 +113,7 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.persistent = choice.persistent;
   options.serviceWaves = choice.serviceWaves;
   options.cluster = choice.cluster;
+  options.workgroupsPerCluster = choice.workgroupsPerCluster;
   options.workgroupsPerUnit = choice.workgroupsPerUnit;
   options.paddedRows = paddingOf(choice.paddedRows);
   if (choice.targetGiven && !findTarget(choice.target))

@@ -258,6 +258,7 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.persistent = choice.persistent;
   resolved.options.serviceWaves = choice.serviceWaves;
   resolved.options.cluster = choice.cluster;
+  resolved.options.workgroupsPerCluster = choice.workgroupsPerCluster;
   resolved.options.workgroupsPerUnit = choice.workgroupsPerUnit;
   resolved.options.paddedRows = paddingOf(choice.paddedRows);
   if (resolved.own) {
