@@ -60,6 +60,7 @@ Builder::Builder(BuilderOptions options) {
   program.waves = options.waves;
   program.sharedBytes = options.sharedBytes;
   program.cluster = options.cluster;
+  program.dependent = options.dependent;
   program.rules = options.rules;
   program.occupancy = options.occupancy;
   program.places.push_back({});
@@ -75,7 +76,9 @@ void Builder::at(const Place &where, std::string what) {
 
 // --- Arguments and tables.
 
-uint32_t Builder::buffer(std::string name) {
+uint32_t Builder::buffer(std::string name, bool stable) {
+  if (stable)
+    program.stable.push_back(program.numBuffers);
   program.regions.push_back({std::move(name), false, program.numBuffers++, 0, 0});
   return static_cast<uint32_t>(program.regions.size() - 1);
 }

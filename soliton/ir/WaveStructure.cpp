@@ -111,6 +111,13 @@ llvm::LogicalResult KernelOp::verify() {
     if (!counter || counter.getRank() != 1 || !counter.getElementType().isInteger(32))
       return emitOpError() << "has `tickets`, expected `persistent` and a last memory of one i32 in the workspace";
   }
+  // kernel_c13
+  for (mlir::Attribute name : getStableAttr() ? getStableAttr().getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+    auto found = llvm::find(getArgNames(), name);
+    size_t number = static_cast<size_t>(found - getArgNames().begin());
+    if (found == getArgNames().end() || !llvm::isa<MemoryType>(block().getArgument(number).getType()))
+      return emitOpError() << "calls " << name << " stable, expected the name of a memory";
+  }
   return llvm::success();
 }
 

@@ -211,7 +211,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
                        static_cast<uint32_t>(Form::Traced), kernel.getTargetAttr(), /*keep_order=*/false,
                        /*direct_copies=*/false, /*geometry=*/nullptr, /*workspace=*/nullptr, /*staged_writes=*/false,
                        /*raster=*/nullptr, /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
-                       /*persistent=*/nullptr, /*service_waves=*/nullptr, /*tickets=*/false);
+                       /*persistent=*/nullptr, /*service_waves=*/nullptr, /*tickets=*/false,
+                       /*dependent=*/false, /*stable=*/nullptr);
   Block &body = copy.getBody().emplaceBlock();
   for (BlockArgument each : kernel.block().getArguments())
     body.addArgument(each.getType(), each.getLoc());

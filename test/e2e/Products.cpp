@@ -29,6 +29,9 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
   with(" by so many workgroups: ", p.persistent);
   with(" service waves: ", p.serviceWaves);
   with(" raster: ", p.raster);
+  out << (p.dependent ? " launched early" : "");
+  for (const std::string &memory : p.stable)
+    out << ", " << memory << " is stable";
   return out;
 }
 
@@ -68,6 +71,9 @@ CompileOptions optionsOf(const Product &p) {
   options.persistent = p.persistent;
   options.stagedWrites = p.stagedWrites;
   options.raster = p.raster;
+  options.stable = p.stable;
+  if (p.dependent)
+    options.dependentLaunch = true;
   if (p.serviceWaves > 0)
     options.serviceWaves = p.serviceWaves;
   options.paddedRows = RowPadding::never;
