@@ -106,7 +106,7 @@ void expectOneWait(const Product &p) {
 TEST(DependentLaunch, FewRowsByAClustersShareOfK) {
   for (auto [m, n, k] : {std::tuple(16, 128, 1024), {1, 64, 64}, {16, 72, 264}, {20, 200, 1000}, {16, 64, 8}})
     for (int64_t cluster : {0, 2})
-      for (std::vector<std::string> stable : {std::vector<std::string>{}, {"b"}, {"a", "b"}})
+      for (const std::vector<std::string> &stable : {std::vector<std::string>{}, {"b"}, {"a", "b"}})
         check(early(decode(m, n, k, cluster), stable));
 }
 
