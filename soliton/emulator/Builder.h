@@ -233,7 +233,7 @@ private:
   uint32_t poolOf(const std::vector<uint32_t> &words);
   uint32_t address(const At &at);
   void requireUniform(Value value, const char *what) const;
-  void requireSame(Value a, Value b, const char *what) const;
+  void requireSame(Value a, Value b, std::string_view what) const;
   void requireMask(Value mask, const char *what) const;
   uint32_t here() const { return static_cast<uint32_t>(program.code.size()); }
 
