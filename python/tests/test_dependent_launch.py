@@ -15,7 +15,7 @@ Tile = tkl.Memory[M, N, GLOBAL_ADDRESS_SPACE, tkl.f32]
 
 @tkw.wave([tkw.WorkgroupConstraint(M, 4, 0), tkw.HardwareConstraint(threads_per_wave=32)])
 def add(a: Tile, weights: Tile, b: Tile):
-    tkw.write(tkw.read(a) + tkw.read(weights), b)
+    tkw.write(tkw.read(weights) + tkw.read(a), b)
 
 
 def compiled(target="sm_90a", **options):
