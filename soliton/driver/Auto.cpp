@@ -482,8 +482,12 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   choices.back().options.schedule.name = "none";
   std::vector<AutoChoice> tuned = tunedChoices(kernel, options);
   choices.insert(choices.begin(), tuned.begin(), tuned.end());
-  for (AutoChoice &choice : choices)
+  for (AutoChoice &choice : choices) {
     choice.options = withDefaults(std::move(choice.options));
+    // Nothing chooses it: what lies ahead in a stream is not the kernel's to know.
+    if (options.dependentLaunch.value_or(false))
+      choice.why += "; launches of it begin before those ahead have ended, as asked";
+  }
   return choices;
 }
 

@@ -212,7 +212,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
                        /*direct_copies=*/false, /*geometry=*/nullptr, /*workspace=*/nullptr, /*staged_writes=*/false,
                        /*raster=*/nullptr, /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
                        /*persistent=*/nullptr, /*service_waves=*/nullptr, /*tickets=*/false,
-                       /*workgroups_per_cluster=*/nullptr);
+                       /*workgroups_per_cluster=*/nullptr,
+                       /*dependent=*/false, /*stable=*/nullptr);
   Block &body = copy.getBody().emplaceBlock();
   for (BlockArgument each : kernel.block().getArguments())
     body.addArgument(each.getType(), each.getLoc());
