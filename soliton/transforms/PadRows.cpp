@@ -22,7 +22,7 @@ static constexpr size_t kMaxTensors = 4;
 
 /// The dimension of the read's tile that walks the memory's rows; nothing where one does not.
 static std::optional<DimExtent> alongRows(ReadOp read, const Geometry &geometry) {
-  bool plain = read.getDynamicValues().empty() && !read.getBounds();
+  bool plain = read.getDynamicValues().empty() && !read.getBounds() && isPermutation(read);
   std::optional<std::vector<DimExtent>> order = plain ? memoryOrder(read, geometry) : std::nullopt;
   if (!order || order->size() < 2)
     return std::nullopt;
