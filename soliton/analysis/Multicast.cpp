@@ -20,15 +20,19 @@ static size_t sharedDimOf(const Box &box) {
   return found;
 }
 
-static bool speaksOf(ArrayRef<sym::Expr> exprs, const TileCluster &cluster) {
-  return llvm::any_of(exprs, [&](sym::Expr expr) { return sym::contains(expr, workgroupSymbol(cluster.dim)); });
+bool mayDiffer(ArrayRef<sym::Expr> exprs, const TileCluster &cluster) {
+  return llvm::any_of(exprs, [&](sym::Expr expr) {
+    return llvm::any_of(sym::symbolsOf(expr), [&](sym::Expr symbol) {
+      return symbol == workgroupSymbol(cluster.dim) || StringRef(symbol.symbolName()).starts_with(kDataSymbols);
+    });
+  });
 }
 
 std::string reasonAgainstSharing(CopyOp copy, const TileCluster &cluster, const Geometry &geometry) {
   Box box = boxOf(copy, geometry);
   auto buffer = copy.getBufferAttr();
-  if (speaksOf(box.coordinates, cluster) || speaksOf(box.offsets, cluster) || speaksOf(box.sizes, cluster) ||
-      speaksOf(box.strides, cluster) || (buffer && speaksOf({geometry.named(buffer, copy.getSymbols())}, cluster)))
+  if (mayDiffer(box.coordinates, cluster) || mayDiffer(box.offsets, cluster) || mayDiffer(box.sizes, cluster) ||
+      mayDiffer(box.strides, cluster) || (buffer && mayDiffer({geometry.named(buffer, copy.getSymbols())}, cluster)))
     return kEachItsOwn.str();
   if (!box.steps.empty())
     return "it is pixels of images";
@@ -52,9 +56,9 @@ Box shareOf(Box box, const TileCluster &cluster) {
 
 bool partsCluster(Operation *around, const TileCluster &cluster, const Geometry &geometry) {
   if (auto loop = dyn_cast<IterateOp>(around))
-    return loop.exit() || speaksOf({geometry.named(*loop.getCount(), loop.getSymbols())}, cluster);
+    return loop.exit() || mayDiffer({geometry.named(*loop.getCount(), loop.getSymbols())}, cluster);
   auto branch = dyn_cast<ConditionalOp>(around);
-  return branch && speaksOf({geometry.named(branch.getCondition(), branch.getSymbols())}, cluster);
+  return branch && mayDiffer({geometry.named(branch.getCondition(), branch.getSymbols())}, cluster);
 }
 
 } // namespace soliton

@@ -31,6 +31,9 @@ std::string reasonAgainstSharing(wave::CopyOp copy, const TileCluster &cluster, 
 /// What the workgroup of that rank has copied of a box that all of them get.
 Box shareOf(Box box, const TileCluster &cluster);
 
+/// Whether one of them may be another number in another workgroup of the cluster: by its place, or by data.
+bool mayDiffer(ArrayRef<sym::Expr> exprs, const TileCluster &cluster);
+
 /// Whether the program, as it comes to this loop or branch, may go on otherwise in another workgroup of the cluster.
 bool partsCluster(Operation *around, const TileCluster &cluster, const Geometry &geometry);
 

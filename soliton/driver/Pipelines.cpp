@@ -60,9 +60,10 @@ void buildOrderedPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest 
 
 void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleRequest &schedule, bool explainLayouts) {
   buildOrderedPipeline(pm, schedule, explainLayouts);
-  pm.nest<wave::KernelOp>().addPass(createMulticastCopiesPass());
   // Barriers and waits are derived last, and the whole is proven: `Synchronized`.
   pm.nest<wave::KernelOp>().addPass(createSynchronizePass({.strict = schedule.strict}));
+  // What is proven of a workgroup's waves holds for those of a cluster, if all of them come to the same barriers.
+  pm.nest<wave::KernelOp>().addPass(createMulticastCopiesPass());
 }
 
 void buildWavePipeline(mlir::OpPassManager &pm) {

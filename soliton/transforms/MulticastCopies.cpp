@@ -90,7 +90,7 @@ private:
     // What is left out where nobody uses it is left out by all of them or by none.
     auto copy = dyn_cast<CopyOp>(op);
     auto used = copy ? copy->getAttrOfType<ExprAttr>(kUsed) : ExprAttr();
-    if (used && sym::contains(geometry.named(used, copy.getSymbols()), workgroupSymbol(cluster.dim)))
+    if (used && mayDiffer({geometry.named(used, copy.getSymbols())}, cluster))
       return true;
     for (Operation *around = op->getParentOp(); around != kernel; around = around->getParentOp())
       if (partsCluster(around, cluster, geometry))
@@ -127,9 +127,7 @@ struct MulticastCopiesPass final : impl::MulticastCopiesPassBase<MulticastCopies
     if (!cluster)
       return;
     FailureOr<Geometry> geometry = Geometry::of(kernel);
-    // What has no loops, or those of its program, need not be scheduled.
-    bool isExpanded = getForm(kernel) == Form::Expanded;
-    if (failed(geometry) || (!isExpanded && failed(requireForm(kernel, Form::Scheduled))) ||
+    if (failed(geometry) || failed(requireForm(kernel, Form::Synchronized)) ||
         failed(Sharing(kernel, *cluster, *geometry).run()))
       return signalPassFailure();
   }

@@ -193,17 +193,6 @@ def SplitLoopsPass : WavePass<"wave-split-loops"> {
   }];
 }
 
-def MulticastCopiesPass : WavePass<"wave-multicast-copies"> {
-  let summary = "let the workgroups of a cluster copy what they have in common to each other";
-  let description = [{
-    In a kernel with `workgroups_per_cluster` boxes of tiles that are the same for all workgroups of a cluster become `multicast`. What is
-    not is copied by each for itself, and a remark says why. A kernel in which nothing is in common is refused, and one whose loops or
-    branches around copies and barriers may go on otherwise in another workgroup of the cluster.
-
-    Requires: `Expanded` or `Scheduled`. Ensures: what it required.
-  }];
-}
-
 def SynchronizePass : WavePass<"wave-synchronize"> {
   let summary = "order what different waves, and asynchronous copies, do to memory";
   let description = [{
@@ -214,6 +203,17 @@ def SynchronizePass : WavePass<"wave-synchronize"> {
     Requires: `Scheduled`. Ensures: `Synchronized`.
   }];
   let options = [Option<"strict", "strict", "bool", "false", "a wait that an author's barrier lacks is an error">];
+}
+
+def MulticastCopiesPass : WavePass<"wave-multicast-copies"> {
+  let summary = "let the workgroups of a cluster copy what they have in common to each other";
+  let description = [{
+    In a kernel with `workgroups_per_cluster` boxes of tiles that are the same for all workgroups of a cluster become `multicast`. What is
+    not is copied by each for itself, and a remark says why. A kernel in which nothing is in common is refused, and one whose loops or
+    branches around copies and barriers may go on otherwise in another workgroup of the cluster.
+
+    Requires: `Synchronized`. Ensures: `Synchronized`.
+  }];
 }
 
 def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {

@@ -14,6 +14,8 @@
 #include "soliton/frontend/Emit.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Machine.h"
+#include "soliton/pipeline/Drive.h"
+#include "soliton/pipeline/PingPong.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -119,7 +121,7 @@ TEST(Multicast, WorkgroupsThatWalk) {
   for (const Along &along : {kAlongM2, kAlongN2})
     for (int64_t workgroups : {2, 5})
       for (int64_t service : {0, 4})
-        for (int64_t raster : {0, 2, -2}) {
+        for (int64_t raster : {workgroups == 2 ? 0 : 2, -2}) {
           Product p = sharing(along, 320, 256, 1088, service);
           p.stagedWrites = true;
           p.persistent = workgroups;
@@ -214,6 +216,29 @@ TEST(Multicast, LargeTiles) {
       EXPECT_EQ(compiled.result->spillBytes, 0U);
       EXPECT_EQ(compiled.result->image.cluster, (std::array<uint32_t, 3>{2, 1, 1}));
     }
+}
+
+/// The forms of large kernels that `auto` takes: walked tiles, waves that copy, boxes on the way out.
+TEST(Multicast, BesideWhatAutoTakes) {
+  rt::ImageKind kind = backend::findPtxas() ? rt::ImageKind::cubin : rt::ImageKind::ptx;
+  const kernels::Sizes large = {{"M", 8192}, {"N", 8192}, {"K", 8192}};
+  const kernels::Sizes long4 = {{"B", 4}, {"H", 16}, {"Q", 4096}, {"KV", 4096}, {"D", 128}};
+  for (auto [name, variant, sizes] :
+       {std::tuple("gemm", "f16-f16", large), {"gemm", "f8", large}, {"attention", "f16", long4}}) {
+    const kernels::KernelEntry *entry = kernels::findKernel(name);
+    CompileOptions options{.target = "sm_90a", .cache = false};
+    options.workgroupsPerCluster = kAlongM2;
+    options.tuned = TunedUse::off;
+    for (const auto &[dim, size] : sizes)
+      options.subs.push_back({symbol(dim), size});
+    CompileAttempt compiled = compileImage(entry->build(*entry->findVariant(variant)), options, kind);
+    ASSERT_TRUE(compiled) << name << format(compiled.diagnostics);
+    EXPECT_EQ(compiled.result->spillBytes, 0U) << name;
+    EXPECT_EQ(compiled.result->image.cluster, (std::array<uint32_t, 3>{2, 1, 1}));
+    std::string said = format(compiled.result->warnings);
+    EXPECT_NE(said.find("132 workgroups that walk them"), std::string::npos) << said;
+    EXPECT_NE(said.find("copies its share of this tile"), std::string::npos) << said;
+  }
 }
 
 TEST(Multicast, EveryPassIsRight) {
@@ -315,7 +340,7 @@ bool isMissed(Change change) {
     for (int64_t service : {0, 4}) {
       bool isFound = false;
       for (uint64_t seed : {0, 1, 7, 19})
-        isFound |= !findingsAfter(oneCluster(along, service), change, seed).empty();
+        isFound = isFound || !findingsAfter(oneCluster(along, service), change, seed).empty();
       EXPECT_TRUE(isFound) << testing::PrintToString(oneCluster(along, service));
       isMissed &= isFound;
     }
@@ -542,6 +567,68 @@ TEST(Multicast, RefusesWhatCannotBeShared) {
           return wrong;
         }(),
         "`workgroupsPerCluster` is `");
+}
+
+/// The first error of a kernel with the options of a product.
+std::string refusalOf(const Kernel &kernel, const CompileOptions &options) {
+  CompileAttempt code = compileImage(kernel, options, rt::ImageKind::emulator);
+  for (const Diagnostic &diagnostic : code.diagnostics)
+    if (diagnostic.severity == Severity::error)
+      return std::string(idText(diagnostic.id)) + ": " + diagnostic.message;
+  return "";
+}
+
+/// A product, of whose K so many tiles are summed as the author says, by the workgroup's place or by data.
+std::string refusalOfTrips(const std::function<Expr(const MemoryRef &)> &trips) {
+  auto [M, N, K] = symbols<"M N K">();
+  Kernel kernel{"counted",
+                {WorkgroupConstraint(M, 64, 0), WorkgroupConstraint(N, 64, 1), TilingConstraint(K, 64),
+                 WaveConstraint(M, 16), WaveConstraint(N, 64), HardwareConstraint{.mma = MmaType("F32_64x64x16_F16")}}};
+  auto a = kernel.memory("a", {M, K}, shared, f16), b = kernel.memory("b", {N, K}, shared, f16);
+  auto counts = kernel.memory("counts", {M}, global, i32);
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  Expr count = trips(counts);
+  write(kernel.iterate(K, kernel.fill({M, N}, f32, 0), [&](lang::Value acc) { return mma(read(a), read(b), acc); },
+                       {.count = count}),
+        c);
+  Product p = sharing(kAlongM2, 128, 128, 320, 0);
+  p.schedule = "none";
+  return refusalOf(kernel, optionsOf(p));
+}
+
+TEST(Multicast, RefusesTripsThatDiffer) {
+  const std::string differ = "not-supported-here: clusters of 2 workgroups cannot share tiles here: how often this is "
+                             "executed may differ between them";
+  EXPECT_EQ(refusalOfTrips([](const MemoryRef &) { return workgroup_id(0) + 1; }), differ);
+  EXPECT_EQ(refusalOfTrips([](const MemoryRef &counts) { return index_of(read_at(counts, {0})); }), differ);
+  EXPECT_EQ(refusalOfTrips([](const MemoryRef &) { return workgroup_id(1) + 1; }), "");
+  EXPECT_EQ(refusalOfTrips([](const MemoryRef &) { return Expr(2); }), "");
+}
+
+TEST(Multicast, RefusesBarriersOfSomeWaves) {
+  pipe::GeometryResult shape = pipe::pingPongGroupGeometry({.bm = 256, .bn = 128, .bk = 64});
+  ASSERT_TRUE(shape.ok()) << format(shape.errors);
+  Case which{kernels::findKernel("gemm"), nullptr, findTarget("sm_90a")};
+  which.variant = which.entry->findVariant("f16");
+  which.tiles = {{"BLOCK_M", 256}, {"BLOCK_N", 128}, {"BLOCK_K", 64}, {"WAVES_M", 8}, {"WAVES_N", 1}};
+  which.directCopies = true;
+  CompileOptions options = which.options({{"M", 512}, {"N", 128}, {"K", 640}});
+  options.schedule = pipe::pipeline(pipe::PingPong(shape.geometry));
+  options.mma = "F32_64x64x16_F16";
+  options.workgroupsPerCluster = kAlongM2;
+  EXPECT_EQ(refusalOf(which.entry->build(*which.variant), options),
+            "not-supported-here: clusters of 2 workgroups cannot share tiles here: a barrier is for some waves only");
+}
+
+/// Workgroups that say themselves which tiles they take.
+TEST(Multicast, RefusesGridsOfTheAuthor) {
+  const kernels::KernelEntry *entry = kernels::findKernel("gemm_persistent");
+  Case which{entry, entry->findVariant("f16"), findTarget("sm_90a")};
+  CompileOptions options = which.options({{"M", 512}, {"N", 128}, {"K", 640}});
+  options.workgroupsPerCluster = kAlongM2;
+  EXPECT_EQ(refusalOf(entry->build(*which.variant), options),
+            "not-supported-here: `workgroups_per_cluster` asks for 2 workgroups along dimension 0 of the grid, which a "
+            "grid constraint takes from the constraints");
 }
 
 TEST(Multicast, RefusesGridsThatHaveNoSuchNeighbours) {
