@@ -9,7 +9,10 @@ from sections.gemm import words_of
 # Rows, and columns of every link.
 CHAINS = [(1, 4096), (16, 2048), (16, 4096), (64, 4096), (16, 8192), (128, 4096)]
 EARLY = ["--dependent-launch", "on"]
-WAYS = [("one after the other", []), ("begun early", EARLY), ("begun early, stable weights", [*EARLY, "--stable", "b"])]
+STABLE = [*EARLY, "--stable", "b"]
+# Two workgroups in a compute unit: without room for it the next launch's comes when ours ends.
+WAYS = [("one after the other", []), ("begun early", EARLY), ("begun early, stable weights", STABLE),
+        ("begun early, stable weights, room for two", [*STABLE, "--workgroups-per-unit", "2"]), ("room for two", ["--workgroups-per-unit", "2"])]
 
 
 def links_of(n):
