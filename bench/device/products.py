@@ -33,6 +33,12 @@ WAYS["cluster"] = [*FEW, "--mma", "F32_64x64x16_F16", "--set", "BLOCK_M=128,BLOC
 WAYS["ring, bands, staged"] = ["--schedule", "ring", *TILE, "--raster", "2", "--staged-writes", "on"]
 # Workgroups that walk several tiles, fewer than there are.
 WAYS["persistent"] = [*WAYS["ring, bands, staged"], "--persistent", "3"]
+# Waves that copy, and neighbours that copy tiles to each other.
+WAYS["service waves"] = [*WAYS["ring, bands, staged"], "--service-waves", "4"]
+for along in ("2", "1x2", "4"):
+    WAYS[f"clusters {along}"] = [*WAYS["service waves"], "--workgroups-per-cluster", along]
+WAYS["clusters 2, no service waves"] = [*WAYS["ring, bands, staged"], "--workgroups-per-cluster", "2"]
+WAYS["clusters 2, persistent"] = [*WAYS["clusters 2"], "--persistent", "4"]
 # 8-bit floats: sums that go on in f32 after every tile, and short ones.
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
@@ -61,10 +67,14 @@ def cases():
                     m, n, k = size
                     if declared and (m <= 128 or n <= 192):
                         continue
+                    # Neighbours along N share A, whose rows have to begin on 16 bytes.
+                    if way == "clusters 1x2" and KERNELS[kernel][0] and m % 8 != 0:
+                        continue
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
         for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():
             for m, n, k in SIZES + (ODD if way.startswith("auto") else []):
-                yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
+                for dtype in ("f8", "bf8") if kernel == "gemm" else ("f8",):
+                    yield kernel, dtype, way, (m, n, k), [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
 
 
 def prepare(compiler, chosen):
@@ -89,7 +99,7 @@ def check(driver, compiler, case):
     import torch
 
     kernel, dtype, way, (m, n, k), words = case
-    element = {"f16": torch.float16, "bf16": torch.bfloat16, "f8": torch.float8_e4m3fn}[dtype]
+    element = {"f16": torch.float16, "bf16": torch.bfloat16, "f8": torch.float8_e4m3fn, "bf8": torch.float8_e5m2}[dtype]
     left, right = KERNELS[kernel]
     a = torch.randint(-2, 3, (k, m) if left else (m, k), device="cuda").float().to(element)
     b = torch.randint(-2, 3, (k, n) if right else (n, k), device="cuda").float().to(element)

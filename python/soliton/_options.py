@@ -186,12 +186,17 @@ class WaveCompileOptions:
     padded_rows: str = "auto"
     # Ours: results go to global memory through shared memory; the order in which workgroups take tiles, in bands; how many workgroups sum
     # a product's tile; how many there are at most, each of which takes several tiles; waves beside those that compute, which have tiles
-    # copied (None: as the hardware constraint says).
+    # copied, and neighbours along each dimension of the grid that copy tiles to each other (None: as the hardware constraint says).
     staged_writes: bool = False
     raster: int = 0
     cluster: int = 0
     persistent: int = 0
     service_waves: int | None = None
+    workgroups_per_cluster: tuple | None = None
+    # Ours: launches begin before those ahead of them in their stream have ended, and wait for them; memories that none of those launches
+    # writes, as weights, which are read before the wait.
+    dependent_launch: bool = False
+    stable: tuple = ()
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 

@@ -206,6 +206,26 @@ def test_fewer_service_waves_than_none():
     assert error.id == "hardware-value" and "`n_service_waves` is -1" in str(error)
 
 
+def in_clusters(*along):
+    @tkw.wave([tkw.WorkgroupConstraint(M, 4, 0), tkw.HardwareConstraint(workgroups_per_cluster=along)])  # who shares
+    def kernel(a: Tile, b: Tile):
+        tkw.write(tkw.read(a), b)
+
+    return kernel
+
+
+def test_clusters_are_refused_where_there_are_none():
+    error = failure(in_clusters(2, 1, 1))
+    assert error.id == "not-supported-here" and "`workgroups_per_cluster` asks for 2, but `gfx942` has no clusters" in str(error)
+    assert error.diagnostics[0].line == line_of("# who shares")
+    wave_compile(WaveCompileOptions(target="gfx942", subs={M: 8, N: 64}), in_clusters(1, 1, 1))
+
+
+def test_clusters_along_two_dimensions():
+    error = failure(in_clusters(2, 2, 1))
+    assert error.id == "not-supported-here" and "along several dimensions of the grid" in str(error)
+
+
 def test_errors_survive_a_process():
     @tkw.wave(CONSTRAINTS)
     def kernel(a: Tile, b: Tile):

@@ -171,6 +171,23 @@ def test_roles_and_workgroups_that_walk_are_choices():
     assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T)
 
 
+def test_clusters_that_share_tiles_are_choices():
+    subs = {M: 384, N: 256, K: 1024, BLOCK_M: 128, BLOCK_N: 128, BLOCK_K: 64}
+    how = dict(target="sm_90a", mma="F32_64x128x16_F16", use_global_to_shared=True, schedule=tkw.SchedulingType.RING, service_waves=4)
+    space = Space().choice("workgroups_per_cluster", ["1", "2", "1x2"])
+    tuned = tune(gemm_of_groups, space, WaveCompileOptions(subs=subs, **how), budget=3, strategy="random", database="", progress=False)
+    assert len(tuned.trials) == 3 and not tuned.rejected(), str(tuned)
+    by = {each.choices["workgroups_per_cluster"]: each for each in tuned.trials}
+    assert len({each.hash for each in by.values()}) == 3
+    chosen = Tuned.options(dataclasses.replace(tuned, best=by["1x2"]))
+    assert chosen.workgroups_per_cluster == (1, 2)
+    a, b = (np.random.default_rng(seed).integers(-2, 3, (384 if seed else 256, 1024)).astype(np.float16) for seed in (1, 0))
+    for along in ((2, 1, 1), (1, 2), (1,)):
+        c = np.zeros((384, 256), np.float32)
+        wave_compile(WaveCompileOptions(subs=subs, workgroups_per_cluster=along, **how), gemm_of_groups)(a, b, c)
+        assert np.array_equal(c, a.astype(np.float32) @ b.astype(np.float32).T), along
+
+
 def test_caches_are_warm_or_cold_and_results_say_so(tmp_path):
     for cache in ("warm", "cold"):
         tuned = tune(gemm, Space().choice("schedule", ["none"]), options(64), budget=1, device="emulator", cache=cache, database=tmp_path / "t.db", progress=False)

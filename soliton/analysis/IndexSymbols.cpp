@@ -33,7 +33,7 @@ sym::Expr IndexSymbols::learn(IterateOp loop) {
 }
 
 sym::Expr IndexSymbols::learn(IndexOfOp index) {
-  sym::Expr symbol = sym::Expr::symbol("$DATA" + std::to_string(numbersSeen++));
+  sym::Expr symbol = sym::Expr::symbol(kDataSymbols.str() + std::to_string(numbersSeen++));
   Type element = index.getTile().getType().getElementType();
   unsigned width = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
   if (width < 64)

@@ -26,6 +26,8 @@ namespace soliton {
 sym::Expr laneSymbol();
 sym::Expr waveSymbol();
 sym::Expr workgroupSymbol(int64_t dim);
+/// What names of numbers that are read from data begin with.
+inline constexpr llvm::StringLiteral kDataSymbols = "$DATA";
 
 class IndexSymbols {
 public:

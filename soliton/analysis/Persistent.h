@@ -11,7 +11,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
-#include "soliton/ir/Wave.h"
+#include "soliton/analysis/TileCluster.h"
 
 namespace soliton {
 
@@ -19,10 +19,15 @@ namespace soliton {
 /// once in front of it, where it would take registers throughout.
 inline constexpr llvm::StringLiteral kAnew = "anew";
 
-/// The most workgroups of a launch; nothing where each tile has its own.
+/// The most workgroups of a launch, as many as make whole clusters where they form some; nothing where each tile has
+/// its own.
 inline std::optional<int64_t> persistentWorkgroups(wave::KernelOp kernel) {
   auto most = kernel.getPersistent();
-  return most ? std::optional(static_cast<int64_t>(*most)) : std::nullopt;
+  if (!most)
+    return std::nullopt;
+  // Whole clusters, and one at the least.
+  int64_t together = tileClusterOf(kernel).value_or(TileCluster()).size;
+  return std::max<int64_t>(static_cast<int64_t>(*most) / together, 1) * together;
 }
 
 } // namespace soliton

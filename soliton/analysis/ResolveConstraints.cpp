@@ -97,7 +97,8 @@ public:
             if (!places.contains(dim.str()))
               ok &= succeeded(readScaled(scaledDim(Dim(dim.str()))));
     });
-    if (!ok || failed(readWavesPerBlock()) || failed(checkVectorShapes()) || failed(checkAssumptions()))
+    if (!ok || failed(readWavesPerBlock()) || failed(checkVectorShapes()) || failed(checkAssumptions()) ||
+        failed(checkCluster()))
       return failure();
     readGrid();
     holdOddTiles();
@@ -118,6 +119,7 @@ private:
   LogicalResult readWavesPerBlock();
   LogicalResult checkVectorShapes();
   LogicalResult checkAssumptions();
+  LogicalResult checkCluster();
   LogicalResult checkVectorShape(StringRef dim, sym::Expr shape);
   void readGrid();
   void reorderWorkgroups();
@@ -380,6 +382,9 @@ void Resolver::readGrid() {
       for (Entry &dim : list)
         dim.start = 0;
     }
+  // Whole clusters: workgroups beyond the last tile copy their share for those that have one.
+  if (std::optional<TileCluster> cluster = tileClusterOf(kernel))
+    grid[cluster->dim] = cluster->size * sym::ceildiv(grid[cluster->dim], cluster->size);
   reorderWorkgroups();
 }
 
@@ -439,6 +444,28 @@ LogicalResult Resolver::checkAssumptions() {
   return success();
 }
 
+/// Workgroups are neighbours along a dimension that the target can make clusters of, and that constraints distribute.
+LogicalResult Resolver::checkCluster() {
+  std::optional<TileCluster> cluster = tileClusterOf(kernel);
+  if (!cluster)
+    return success();
+  auto refuse = [&](const std::string &hint) {
+    return std::move(report(kernel.getLoc(), DiagId::NotSupportedHere).hint(hint)
+                     << "`workgroups_per_cluster` asks for " << cluster->size << " workgroups along dimension "
+                     << cluster->dim << " of the grid, ");
+  };
+  if (cluster->size > chip->maxClusterSize || !chip->hasTileCopy)
+    return refuse("leave it out for this target, or ask for fewer")
+           << "`" << chip->name << "` has clusters of " << chip->maxClusterSize << " at most";
+  bool isDistributed = llvm::any_of(
+      list, [&](const Entry &dim) { return dim.primary && dim.workgroupTile > 0 && dim.workgroupDim == cluster->dim; });
+  bool ownGrid = llvm::any_of(kernel.getConstraints(), [](Attribute each) { return isa<GridConstraintAttr>(each); });
+  if (ownGrid || !isDistributed)
+    return refuse("name a dimension of the grid that a workgroup constraint distributes")
+           << (ownGrid ? "which a grid constraint takes from the constraints" : "along which there is one");
+  return success();
+}
+
 /// Lanes share a tile evenly along powers of two. A tile of an odd extent is held with places beyond its end, which
 /// nothing touches. Not along a dimension that waves share, since each would reach into the next one's part, nor where
 /// its groups are a dimension too, since a group's elements lie where it does.
@@ -488,7 +515,7 @@ void Resolver::roundUpShared(TileType tile) {
 
 /// More than three dimensions, one that is not known to fit what a launch takes, or an order of its own.
 bool Resolver::needsLinearLaunch() const {
-  if (kernel->hasAttr("raster") || kernel->hasAttr("cluster") || persistentWorkgroups(kernel))
+  if (kernel->hasAttr("raster") || kernel->hasAttr("cluster") || persistentWorkgroups(kernel) || tileClusterOf(kernel))
     return true;
   // The least that drivers promise beyond the first dimension.
   constexpr int64_t kMostWorkgroups = 65535;

@@ -47,6 +47,7 @@ private:
   bool checkOptions();
   mlir::LogicalResult takeRoles(wave::KernelOp kernel);
   mlir::LogicalResult run(mlir::ModuleOp module);
+  mlir::LogicalResult setTileCluster(wave::KernelOp kernel);
   mlir::LogicalResult compileOne(mlir::ModuleOp module);
   mlir::LogicalResult compileAll(mlir::ModuleOp module, const PaddingPlan &plan);
   void noteMissingVersion(std::string_view what);

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/DependentLaunches.h"
 #include "soliton/analysis/Persistent.h"
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
@@ -15,6 +16,7 @@
 #include "soliton/driver/Pipelines.h"
 #include "soliton/driver/Progress.h"
 #include "soliton/driver/SharedReport.h"
+#include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Emit.h"
 #include "soliton/transforms/Passes.h"
 #include "soliton/transforms/Tickets.h"
@@ -295,6 +297,23 @@ mlir::LogicalResult Compilation::takeRoles(wave::KernelOp kernel) {
   return mlir::success();
 }
 
+/// In place of what the kernel says.
+mlir::LogicalResult Compilation::setTileCluster(wave::KernelOp kernel) {
+  llvm::ArrayRef<int64_t> along = options.workgroupsPerCluster;
+  auto isSeveral = [](int64_t workgroups) { return workgroups > 1; };
+  bool arePositive = llvm::all_of(along, [](int64_t workgroups) { return workgroups >= 1; });
+  if (!arePositive || static_cast<int64_t>(along.size()) > wave::kMaxGridDims || llvm::count_if(along, isSeveral) > 1)
+    return report(kernel.getLoc(), DiagId::NotSupportedHere)
+               .hint("`2` for neighbours along the first, `1x2` along the second")
+           << "`workgroupsPerCluster` is `" << textOfPerCluster(options.workgroupsPerCluster)
+           << "`, expected a positive number for each of up to " << wave::kMaxGridDims
+           << " dimensions of the grid, one of them larger than 1";
+  kernel.removeWorkgroupsPerClusterAttr();
+  if (llvm::any_of(along, isSeveral))
+    kernel.setWorkgroupsPerCluster(along);
+  return mlir::success();
+}
+
 mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
   if (!checkOptions())
     return mlir::failure();
@@ -321,10 +340,22 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
   if (mlir::failed(takeRoles(kernel)))
     return mlir::failure();
+  if (options.dependentLaunch)
+    kernel.setDependent(*options.dependentLaunch);
+  if (mlir::failed(addStable(kernel, options.stable)))
+    return mlir::failure();
+  const Target *target = findTarget(kernel.getTarget()->str());
+  if (target && mlir::failed(checkDependentLaunch(kernel, *target)))
+    return mlir::failure();
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)
     kernel.setCluster(options.cluster);
+  if (!options.workgroupsPerCluster.empty() && mlir::failed(setTileCluster(kernel)))
+    return mlir::failure();
+  if (kernel.getCluster() && kernel.getWorkgroupsPerCluster())
+    return report(kernel.getLoc(), DiagId::NotSupportedHere).hint("leave `cluster` or `workgroups_per_cluster` out")
+           << "workgroups of a cluster that share a sum, and tiles too";
   if (!options.mma.empty())
     kernel.walk([&](wave::MmaOp mma) {
       if (!mma.getKind())

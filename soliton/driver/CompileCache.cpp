@@ -79,6 +79,13 @@ static std::string assemblerBuild() {
   return *path + ":" + std::to_string(std::filesystem::file_size(*path, error)) + ":" + std::to_string(changed);
 }
 
+static std::string joined(const std::vector<int64_t> &numbers) {
+  std::string text;
+  for (int64_t number : numbers)
+    text += std::to_string(number) + ",";
+  return text;
+}
+
 //===-- Keys ------------------------------------------------------------------------------===//
 
 std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOptions &options, rt::ImageKind kind) {
@@ -104,7 +111,10 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("raster", options.raster)
       .add("persistent", options.persistent)
       .add("service waves", options.serviceWaves.value_or(-1))
+      .add("dependent launch", static_cast<int64_t>(options.dependentLaunch ? *options.dependentLaunch : -1))
+      .add("stable", listOf(options.stable))
       .add("cluster", options.cluster)
+      .add("workgroups per cluster", joined(options.workgroupsPerCluster))
       .add("workgroups per unit", options.workgroupsPerUnit)
       .add("mma", options.mma)
       .add("short sums", options.shortSums)

@@ -62,6 +62,8 @@ void buildScheduledPipeline(mlir::OpPassManager &pm, const sched::ScheduleReques
   buildOrderedPipeline(pm, schedule, explainLayouts);
   // Barriers and waits are derived last, and the whole is proven: `Synchronized`.
   pm.nest<wave::KernelOp>().addPass(createSynchronizePass({.strict = schedule.strict}));
+  // What is proven of a workgroup's waves holds for those of a cluster, if all of them come to the same barriers.
+  pm.nest<wave::KernelOp>().addPass(createMulticastCopiesPass());
 }
 
 void buildWavePipeline(mlir::OpPassManager &pm) {
@@ -72,6 +74,7 @@ void buildMachinePipeline(mlir::OpPassManager &pm, bool wideOffsets) {
   // How it is said: one lane's program.
   pm.addPass(createLowerToMachinePass({wideOffsets}));
   pm.addPass(mlir::createCSEPass());
+  pm.nest<machine::KernelOp>().addPass(createWaitForLaunchesPass());
 }
 
 std::vector<std::string> passNames() {

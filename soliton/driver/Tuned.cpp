@@ -176,12 +176,35 @@ std::string take(CompileOptions &options, const std::string &name, const std::st
     if (!tuned || options.serviceWaves.value_or(*tuned) != *tuned)
       return contradiction(name, std::to_string(options.serviceWaves.value_or(0)), value);
     options.serviceWaves = tuned;
+  } else if (name == "workgroups_per_cluster") {
+    std::optional<std::vector<int64_t>> tuned = perClusterFrom(value);
+    if (!tuned || (!options.workgroupsPerCluster.empty() && options.workgroupsPerCluster != *tuned))
+      return contradiction(name, textOfPerCluster(options.workgroupsPerCluster), value);
+    options.workgroupsPerCluster = *tuned;
   } else
     return bindSymbol(options, name, value);
   return {};
 }
 
 } // namespace
+
+std::optional<std::vector<int64_t>> perClusterFrom(const std::string &text) {
+  std::vector<int64_t> along;
+  std::istringstream words(text);
+  for (std::string word; std::getline(words, word, 'x');)
+    if (std::optional<int64_t> number = numberIn(word))
+      along.push_back(*number);
+    else
+      return std::nullopt;
+  return along.empty() ? std::nullopt : std::optional(along);
+}
+
+std::string textOfPerCluster(const std::vector<int64_t> &along) {
+  std::string text;
+  for (int64_t workgroups : along)
+    text += (text.empty() ? "" : "x") + std::to_string(workgroups);
+  return text;
+}
 
 std::string driverOf(const rt::Device &device) {
   const char *path = device.info().kind == rt::DeviceKind::cuda  ? "/sys/module/nvidia/version"

@@ -44,6 +44,10 @@ std::string driverOf(const rt::Device &device);
 /// In place of a device: results of the model for a target.
 std::string modelledOn(const std::string &target);
 
+/// Workgroups of a cluster along each dimension of the grid: `2`, or `1x2`. Nothing where the text has no such numbers.
+std::optional<std::vector<int64_t>> perClusterFrom(const std::string &text);
+std::string textOfPerCluster(const std::vector<int64_t> &along);
+
 /// The options with what a result says of them; a sentence where that contradicts what they say already.
 std::variant<CompileOptions, std::string> withTuned(CompileOptions options, const TunedResult &result);
 /// Of the program that these options make of a kernel, without its places; nothing where it can't be traced.

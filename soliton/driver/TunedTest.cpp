@@ -144,6 +144,19 @@ TEST_F(Tuned, WhatDoesNotFitIsPassedOverWithTheReason) {
   EXPECT_NE(said(product(), options()).find("is no file that `soliton tune` wrote"), std::string::npos);
 }
 
+TEST_F(Tuned, ClustersAreTakenAndWhatWasSaidOfThemIsKept) {
+  CompileOptions asked = options();
+  TunedResult result;
+  result.choices = {{"workgroups_per_cluster", "1x2"}};
+  EXPECT_EQ(std::get<CompileOptions>(withTuned(asked, result)).workgroupsPerCluster, (std::vector<int64_t>{1, 2}));
+  asked.workgroupsPerCluster = {2};
+  EXPECT_NE(
+      std::get<std::string>(withTuned(asked, result)).find("`workgroups_per_cluster = 2` was said, and it has `1x2`"),
+      std::string::npos);
+  result.choices["workgroups_per_cluster"] = "many";
+  EXPECT_TRUE(std::holds_alternative<std::string>(withTuned(options(), result)));
+}
+
 /// Roles of waves and walks of workgroups, as a run on sm_90a leaves them.
 TEST_F(Tuned, RolesAndWalksAreTakenAndWhatWasSaidOfThemIsKept) {
   CompileOptions asked = options();

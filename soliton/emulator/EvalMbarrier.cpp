@@ -51,6 +51,40 @@ bool isThere(Wave &wave, const Instr &instr, uint32_t rank) {
   return false;
 }
 
+void noteReach(Wave &wave, const Instr &instr, uint32_t rank) {
+  Workgroup &group = wave.group;
+  Agent agent = agentOf(wave.index, CounterKind::shared);
+  if (group.checks && rank != wave.rank())
+    group.reached[rank * group.waves.size() + wave.index] = {
+        group.linear, wave.index, agent, group.clocks.counter(agent).issued, wave.instruction(instr), false, false};
+}
+
+void judgeLeave(Wave &wave, const Instr &instr) {
+  Workgroup &group = wave.group;
+  if (!group.checks || wave.program.clusterSize() == 1 || !group.hasLeft(wave.rank()))
+    return;
+  uint32_t first = wave.rank() * wave.program.waves;
+  for (size_t other = 0; other < group.waves.size(); ++other) {
+    const Actor &actor = group.reached[wave.rank() * group.waves.size() + other];
+    bool isKnown = actor.access == 0;
+    for (uint32_t own = first; own < first + wave.program.waves; ++own)
+      isKnown |= group.clocks.known(own)[actor.agent] >= actor.access;
+    if (isKnown)
+      continue;
+    Finding finding;
+    finding.kind = FindingKind::MbarrierMisuse;
+    finding.message = group.reporter.nameOf(actor.instruction) + " in wave " + group.reporter.waveName(actor.wave) +
+                      " reaches workgroup " + std::to_string(wave.rank()) +
+                      " of the cluster, which ends without knowing that it has";
+    finding.hint = "let the workgroups of a cluster meet before they end";
+    finding.instruction = actor.instruction;
+    finding.other = wave.instruction(instr);
+    finding.workgroup = group.linear;
+    finding.wave = actor.wave;
+    group.reporter.add(std::move(finding));
+  }
+}
+
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank) {
   Workgroup &group = wave.group;
   uint32_t at = 0;
@@ -124,6 +158,10 @@ void evalInit(Wave &wave, const Instr &instr) {
 void arrive(Wave &wave, const Instr &instr, Mbarrier &mbarrier, int64_t arrivals) {
   Workgroup &group = wave.group;
   group.noteChange();
+  if (uint32_t rank = mbarrier.address / wave.program.blockDistance(); group.checks && rank != wave.rank()) {
+    wave.issue(instr, CounterKind::shared);
+    noteReach(wave, instr, rank);
+  }
   if (group.checks)
     mbarrier.arriving.join(group.clocks.publish(wave.index));
   mbarrier.pending -= arrivals;

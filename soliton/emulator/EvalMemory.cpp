@@ -172,6 +172,8 @@ void evalLoad(Wave &wave, const Instr &instr) {
   if (access.mask != all)
     fillSlot(wave, instr, wave.write<Word>(instr.dst));
   judgeAccess(wave, instr, access, false);
+  if (instr.imm != 0 && access.mask)
+    noteReach(wave, instr, static_cast<uint32_t>(instr.imm - 1));
   if (!access.region->shared || !wave.prepared.lateShared || instr.order != Order::Plain) {
     readInto<Memory, Word>(wave, instr, access);
     return synchronize(wave, instr, access, sizeof(Memory));

@@ -222,6 +222,8 @@ struct Wave {
   uint32_t barrier = 0;
   /// Barriers of its cluster that it has come to, and left.
   uint32_t clusterArrivals = 0, clusterWaits = 0;
+  /// It has waited for the launches ahead.
+  bool hasWaited = false;
   /// The mbarrier that it waits for, while it does.
   uint32_t mbarrier = 0;
   std::vector<uint32_t> pendingOf;
@@ -323,6 +325,8 @@ public:
   ClusterBarrier clusterBarrier;
   std::vector<Mbarrier> mbarriers;
   std::vector<std::unique_ptr<Wave>> waves;
+  /// The last that each wave did in another workgroup's shared block, by workgroup and wave; access 0: nothing.
+  std::vector<Actor> reached;
   /// Why the launch cannot go on.
   std::string error;
   Place errorPlace;
@@ -354,6 +358,8 @@ Handler handlerOf(const Program &program, const Instr &instr);
 void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite,
                  const std::byte *data = nullptr);
 void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access);
+/// Whether an access of global memory may come before the wave has waited for the launches ahead, and may be a write.
+void judgeLaunches(Wave &wave, const Instr &instr, uint32_t buffer, bool isWrite);
 /// Hands the lanes of an access that is already numbered to the checker of its memory.
 void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite, const std::byte *data = nullptr);
 /// What has to be done before an access that is atomic, and what it means for the order between waves.
@@ -378,6 +384,11 @@ uint32_t boxBytes(const TensorMap &map);
 /// Several lanes of a divergent wave would each issue it, which is a finding.
 bool issuesOnce(Wave &wave, const Instr &instr);
 
+/// The wave's last access of shared memory was one of that workgroup's.
+void noteReach(Wave &wave, const Instr &instr, uint32_t rank);
+/// A workgroup of a cluster has ended with this wave: reports what others did in its shared block and none of its waves
+/// knows to be over, whoever came first this time.
+void judgeLeave(Wave &wave, const Instr &instr);
 /// The mbarrier of an instruction in that workgroup of the cluster, or null (reported).
 Mbarrier *mbarrierOf(Wave &wave, const Instr &instr, const Address &address, uint32_t rank);
 /// Whether the cluster has that workgroup and it has not ended; reports it otherwise.

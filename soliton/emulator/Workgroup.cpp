@@ -28,6 +28,7 @@ Workgroup::Workgroup(const Prepared &prepared, HostThread &thread)
   // Tiles are read by rows of up to 16 bytes; the slack keeps those reads inside.
   shared.resize(size_t(program.blockDistance()) * program.clusterSize() + 16);
   barriers.resize(size_t(16) * program.clusterSize());
+  reached.resize(program.clusterSize() > 1 ? size_t(program.waves) * program.clusterSize() * program.clusterSize() : 0);
   for (uint32_t i = 0; i < program.waves * program.clusterSize(); ++i)
     waves.push_back(std::make_unique<Wave>(*this, i));
 }
@@ -61,6 +62,7 @@ void Workgroup::begin(uint32_t number) {
   for (BarrierState &barrier : barriers)
     barrier = {};
   clusterBarrier = {};
+  std::fill(reached.begin(), reached.end(), Actor());
   for (Mbarrier &mbarrier : mbarriers)
     mbarrier.live = false;
   for (std::unique_ptr<Wave> &wave : waves)

@@ -374,6 +374,7 @@ private:
     if (auto *hardware = program.findAny<HardwareConstraint>()) {
       checkVectorShapes(*hardware);
       checkServiceWaves(*hardware);
+      checkCluster(*hardware);
     }
   }
 
@@ -385,6 +386,18 @@ private:
             "`n_service_waves` is " + std::to_string(hardware.n_service_waves) + ", but " + quoted(target->name) +
                 " copies no boxes, which those waves ask for",
             "leave it out for this target");
+  }
+
+  /// Its workgroups copy boxes to each other.
+  void checkCluster(const HardwareConstraint &hardware) {
+    const std::vector<int64_t> &along = hardware.workgroups_per_cluster;
+    const Target *target = bindings.target;
+    int64_t most = along.empty() ? 1 : std::ranges::max(along), possible = target ? target->maxClusterSize : most;
+    if (most > possible)
+      error(DiagId::NotSupportedHere, hardware.place,
+            "`workgroups_per_cluster` asks for " + std::to_string(most) + ", but " + quoted(target->name) +
+                (possible > 1 ? " has clusters of " + std::to_string(possible) + " at most" : " has no clusters"),
+            "leave it out for this target, or ask for fewer");
   }
 
   /// 0 says that a workgroup has one element.

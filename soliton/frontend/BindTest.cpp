@@ -264,6 +264,21 @@ TEST_F(BindTest, ServiceWavesWhereBoxesAreCopied) {
                   "leave it out for this target");
 }
 
+TEST_F(BindTest, ClustersWhereTheTargetHasThem) {
+  line = __LINE__ + 1;
+  Kernel together = with(HardwareConstraint{.workgroups_per_cluster = {1, 4, 1}});
+  EXPECT_EQ(format(bind(together, {.subs = numbers(), .target = "sm_90a"})), "");
+  EXPECT_EQ(format(bind(together, {.subs = numbers()})), "");
+  expectMistake(bind(together, {.subs = numbers(), .target = "gfx942"}), DiagId::NotSupportedHere,
+                "`workgroups_per_cluster` asks for 4, but `gfx942` has no clusters",
+                "leave it out for this target, or ask for fewer");
+  line = __LINE__ + 1;
+  Kernel many = with(HardwareConstraint{.workgroups_per_cluster = {32}});
+  expectMistake(bind(many, {.subs = numbers(), .target = "sm_90a"}), DiagId::NotSupportedHere,
+                "`workgroups_per_cluster` asks for 32, but `sm_90a` has clusters of 16 at most",
+                "leave it out for this target, or ask for fewer");
+}
+
 TEST_F(BindTest, ServiceWavesAreOfTheKernel) {
   mlir::MLIRContext context;
   for (int64_t waves : {0, 1, 4}) {

@@ -121,10 +121,24 @@ private:
     error(DiagId::WaveWithoutWorkgroup, constraint.place, message, "give the dimension a tile that waves can share");
   }
 
+  void checkCluster(const HardwareConstraint &constraint) {
+    const std::vector<int64_t> &along = constraint.workgroups_per_cluster;
+    if (along.size() > 3)
+      error(DiagId::HardwareValue, constraint.place,
+            "`workgroups_per_cluster` has " + std::to_string(along.size()) + " entries, expected at most 3");
+    for (int64_t workgroups : along)
+      if (workgroups < 1)
+        error(DiagId::HardwareValue, constraint.place,
+              "`workgroups_per_cluster` contains " + std::to_string(workgroups) + ", expected at least 1");
+    if (std::ranges::count_if(along, [](int64_t workgroups) { return workgroups > 1; }) > 1)
+      error(DiagId::NotSupportedHere, constraint.place,
+            "`workgroups_per_cluster` has neighbours along several dimensions of the grid, expected one",
+            "let all entries but one be 1");
+  }
+
   void check(const HardwareConstraint &constraint, size_t index) {
     checkOnlyOne(constraint, index, DiagId::HardwareRepeated, "hardware constraint");
-    if (!constraint.workgroups_per_cluster.empty())
-      unsupported(constraint.place, "`workgroups_per_cluster`");
+    checkCluster(constraint);
     if (constraint.n_service_waves < 0)
       error(DiagId::HardwareValue, constraint.place,
             "`n_service_waves` is " + std::to_string(constraint.n_service_waves) + ", expected 0 or more");

@@ -87,7 +87,8 @@ struct HardwareConstraint {
   std::optional<int64_t> threads_per_wave = {};
   /// Waves of a workgroup along its three dimensions; unset means what the wave constraints say.
   std::vector<int64_t> waves_per_block = {};
-  /// Workgroups that share a cluster. Not supported by this version.
+  /// So many neighbours along a dimension of the grid are resident together: of tiles that are the same for all of
+  /// them, which the target copies in boxes, each fetches its share for all. One entry may be larger than 1.
   std::vector<int64_t> workgroups_per_cluster = {};
   /// The matrix instruction of every `mma` that names no other.
   std::optional<MmaType> mma = {};

@@ -171,17 +171,25 @@ private:
     mlir::StringAttr target;
     if (bindings.target)
       target = builder.getStringAttr(bindings.target->name);
+    std::vector<std::string> stable;
+    for (const Parameter &parameter : program.parameters)
+      if (parameter.isStable)
+        stable.push_back(parameter.name);
     auto *hardware = program.findAny<HardwareConstraint>();
     mlir::IntegerAttr service;
     if (hardware && hardware->n_service_waves > 0)
       service = builder.getI64IntegerAttr(hardware->n_service_waves);
+    mlir::DenseI64ArrayAttr cluster;
+    if (hardware && std::ranges::any_of(hardware->workgroups_per_cluster, [](int64_t along) { return along > 1; }))
+      cluster = builder.getDenseI64ArrayAttr(hardware->workgroups_per_cluster);
     return wave::KernelOp::create(builder, location(program.place), builder.getStringAttr(program.name), strings(names),
                                   builder.getArrayAttr(constraints), builder.getDictionaryAttr(subs),
                                   strings(bindings.dynamic), static_cast<uint32_t>(Form::Traced), target,
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
                                   /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
                                   /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
-                                  /*persistent=*/nullptr, service, /*tickets=*/false,
+                                  /*persistent=*/nullptr, service, /*tickets=*/false, cluster,
+                                  /*dependent=*/false, stable.empty() ? mlir::ArrayAttr() : strings(stable),
                                   /*service_registers=*/nullptr);
   }
 

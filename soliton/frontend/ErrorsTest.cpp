@@ -108,10 +108,21 @@ TEST_F(ErrorsTest, NotSupportedHere) {
   Kernel devices{"devices", {DeviceConstraint(M, BM, 0)}};
   expectMistake(devices.diagnostics(), DiagId::NotSupportedHere,
                 "`DeviceConstraint` is part of the language, but this version does not implement it");
+}
+
+TEST_F(ErrorsTest, WorkgroupsPerCluster) {
   line = __LINE__ + 1;
-  Kernel cluster{"cluster", {HardwareConstraint{.workgroups_per_cluster = {2, 1, 1}}}};
-  expectMistake(cluster.diagnostics(), DiagId::NotSupportedHere,
-                "`workgroups_per_cluster` is part of the language, but this version does not implement it");
+  Kernel square{"square", {HardwareConstraint{.workgroups_per_cluster = {2, 2, 1}}}};
+  expectMistake(square.diagnostics(), DiagId::NotSupportedHere,
+                "`workgroups_per_cluster` has neighbours along several dimensions of the grid, expected one",
+                "let all entries but one be 1");
+  line = __LINE__ + 1;
+  Kernel none{"none", {HardwareConstraint{.workgroups_per_cluster = {0}}}};
+  expectMistake(none.diagnostics(), DiagId::HardwareValue, "`workgroups_per_cluster` contains 0, expected at least 1");
+  line = __LINE__ + 1;
+  Kernel four{"four", {HardwareConstraint{.workgroups_per_cluster = {2, 1, 1, 1}}}};
+  expectMistake(four.diagnostics(), DiagId::HardwareValue,
+                "`workgroups_per_cluster` has 4 entries, expected at most 3");
 }
 
 //===- Names and parameters -----------------------------------------------------------===//

@@ -178,6 +178,11 @@ llvm::LogicalResult CopyOp::verify() {
   if (static_cast<int64_t>(getElementsPerThread()) < 1)
     return emitOpError() << "moves " << static_cast<int64_t>(getElementsPerThread())
                          << " elements a thread, expected at least 1";
+  // copy_c6
+  auto kernel = getMulticast() ? (*this)->getParentOfType<KernelOp>() : KernelOp();
+  if (getMulticast() && (!getBoxed() || (kernel && !kernel.getWorkgroupsPerCluster())))
+    return emitOpError() << "is `multicast`, expected "
+                         << (getBoxed() ? "a kernel with `workgroups_per_cluster`" : "one that is `boxed`");
   // copy_c5
   if (!getBoxed())
     return mlir::success();

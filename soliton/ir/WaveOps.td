@@ -42,8 +42,12 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     that splits the loop, behind which they are counted along the last dimension of the grid. `short_sums` accepts that a matrix instruction
     whose accumulator is short adds up more in it than one tile. With `persistent` a launch has no more workgroups than that, each of which walks
     every so many-th tile; with `tickets` it draws the next one from a counter, the last memory of its workspace. With `service_waves` a workgroup has so many waves beside those that compute, and the first of them has boxes
-    copied; the program is that of one wave all the same, and says nothing of who executes what. Lanes of theirs keep `service_registers`, where a schedule
-    says so. `geometry` is what the constraints say, once they were resolved.
+    copied; the program is that of one wave all the same, and says nothing of who executes what. Lanes of theirs keep
+    `service_registers`, where a schedule says so. With `workgroups_per_cluster` so many
+    neighbours along a dimension of the grid, of which there are whole clusters then, are resident together: of a tile that is the same for
+    all of them each has its share copied, to all of them. `geometry` is what the constraints say, once they were resolved.
+    `dependent`: a launch may begin before those ahead of it in its stream have ended; it waits for them before it touches global memory, but
+    for that which `stable` names, which nobody writes meanwhile.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -60,7 +64,9 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C10) `persistent`, if there, is at least 1.
       * (C11) `service_waves`, if there, is at least 1.
       * (C12) where there are `tickets` there is `persistent`, and the last memory lies in the workspace and has one i32.
-      * (C13) `service_registers`, if there, is a multiple of 8 from 24 to 256, and there are `service_waves`.
+      * (C13) `workgroups_per_cluster`, if there, has up to 5 positive numbers, one of which is larger than 1, and there is no `cluster`.
+      * (C14) `stable`, if there, names parameters that are memories.
+      * (C15) `service_registers`, if there, is a multiple of 8 from 24 to 256, and there are `service_waves`.
 
     Example:
     ```mlir
@@ -78,15 +84,22 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
                        UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes,
                        OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves, UnitAttr:$tickets,
+                       OptionalAttr<DenseI64ArrayAttr>:$workgroups_per_cluster,
+
+                       UnitAttr:$dependent, OptionalAttr<StrArrayAttr>:$stable,
                        OptionalAttr<I64Attr>:$service_registers);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c12
+  let hasVerifier = 1; // kernel_c1 … kernel_c15
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.
     unsigned numGivenParameters() {
       return block().getNumArguments() - (getWorkspace() ? static_cast<unsigned>(getWorkspace()->size()) : 0);
+    }
+    /// Whether `stable` names the parameter.
+    bool isStable(::mlir::BlockArgument parameter) {
+      return getStable() && ::llvm::is_contained(getStable()->getAsRange<::mlir::StringAttr>(), getArgNames()[parameter.getArgNumber()]);
     }
     bool isInWorkspace(::mlir::Value memory) {
       auto argument = ::llvm::dyn_cast<::mlir::BlockArgument>(memory);
@@ -341,7 +354,8 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
     Where it is `boxed`, one lane of the workgroup has the machine copy a box of the source; nobody holds what is moved, so the layout
     gives all of it to every lane of every wave, and `elements_per_thread` is what one box has. The copy ticks the counter `boxes`, whose
     groups are the workgroup's: a `wave.wait` completes them for the wave that waits, whoever issued them. Places outside of the source
-    give 0 by themselves; there are no `guards`.
+    give 0 by themselves; there are no `guards`. Where it is `multicast` too, the tile is the same for all workgroups of the cluster: each of them
+    asks for its share of the box, which all of them get, and each is told when it has the whole one.
 
     Constraints:
       * (C1) the source is in global memory, the destination in shared memory, and their element types and the tile's agree.
@@ -350,6 +364,7 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
         has as many entries as the tile has dimensions. The entries, and those of `guards`, are expressions.
       * (C4) `elements_per_thread` is at least 1.
       * (C5) one that is `boxed` has no `guards`, and no digit of lane or wave with a dimension.
+      * (C6) one that is `multicast` is `boxed`, in a kernel with `workgroups_per_cluster`.
 
     Example:
     ```mlir
@@ -360,9 +375,9 @@ def Wave_CopyOp : Wave_Op<"copy", [Wave_IndexedOp, Wave_AccessOp, Wave_Says<["ge
   let arguments = (ins Wave_Memory:$source, Wave_Memory:$destination, Variadic<Index>:$symbols, TypeAttrOf<Wave_Tile>:$tile, I64Attr:$elements_per_thread,
                        OptionalAttr<ArrayAttr>:$indices, OptionalAttr<ArrayAttr>:$starts, OptionalAttr<ArrayAttr>:$guards,
                        OptionalAttr<StrArrayAttr>:$tags, OptionalAttr<Wave_OriginAttr>:$origin,
-                       OptionalAttr<Wave_ExprAttr>:$buffer, UnitAttr:$boxed);
+                       OptionalAttr<Wave_ExprAttr>:$buffer, UnitAttr:$boxed, UnitAttr:$multicast);
   let assemblyFormat = "$source (`[` $symbols^ `]`)? `,` $destination attr-dict `:` $tile `,` type($source) `,` type($destination)";
-  let hasVerifier = 1; // copy_c1 … copy_c5
+  let hasVerifier = 1; // copy_c1 … copy_c6
   let extraClassDeclaration = [{
     /// Bytes that one instruction moves in each lane.
     int64_t bytesPerLane();

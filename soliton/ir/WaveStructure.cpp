@@ -101,7 +101,7 @@ llvm::LogicalResult KernelOp::verify() {
   if (getServiceWaves() && static_cast<int64_t>(*getServiceWaves()) < 1)
     return emitOpError() << "has " << static_cast<int64_t>(*getServiceWaves())
                          << " `service_waves`, expected at least 1";
-  // kernel_c13
+  // kernel_c15
   if (auto kept = getServiceRegisters(); kept && (*kept < 24 || *kept > 256 || *kept % 8 != 0 || !getServiceWaves()))
     return emitOpError() << "has `service_registers` of " << static_cast<int64_t>(*kept)
                          << ", expected a multiple of 8 from 24 to 256 beside `service_waves`";
@@ -114,6 +114,21 @@ llvm::LogicalResult KernelOp::verify() {
                        : MemoryType();
     if (!counter || counter.getRank() != 1 || !counter.getElementType().isInteger(32))
       return emitOpError() << "has `tickets`, expected `persistent` and a last memory of one i32 in the workspace";
+  }
+  // kernel_c13
+  if (auto cluster = getWorkgroupsPerCluster()) {
+    bool isOne = llvm::all_of(*cluster, [](int64_t along) { return along >= 1; }) &&
+                 llvm::count_if(*cluster, [](int64_t along) { return along > 1; }) == 1;
+    if (!isOne || static_cast<int64_t>(cluster->size()) > kMaxGridDims || getCluster())
+      return emitOpError() << "has `workgroups_per_cluster` of " << *cluster
+                           << ", expected positive numbers, one of them larger than 1, and no `cluster`";
+  }
+  // kernel_c14
+  for (mlir::Attribute name : getStableAttr() ? getStableAttr().getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+    auto found = llvm::find(getArgNames(), name);
+    size_t number = static_cast<size_t>(found - getArgNames().begin());
+    if (found == getArgNames().end() || !llvm::isa<MemoryType>(block().getArgument(number).getType()))
+      return emitOpError() << "calls " << name << " stable, expected the name of a memory";
   }
   return llvm::success();
 }

@@ -216,6 +216,8 @@ struct Limits {
   int64_t sharedBytes = 0;
   /// A compute unit has one workgroup of the launch at most: shared memory that it leaves serves nobody.
   bool alone = false;
+  /// Other workgroups of its cluster copy tiles to it too: a barrier in front of copies would be one of all of them.
+  bool inCluster = false;
 };
 
 struct Problem {

@@ -170,7 +170,11 @@ bool CopyRing::run(Block &block, State &state) {
   for (Operation &op : block) {
     if (auto commit = dyn_cast<CommitOp>(op); commit && commit.getCounter() == wave::Counter::Boxes) {
       most = std::max(most, ++state.outstanding + state.unseen());
-      state.unknownBy.push_back(state.unawaited);
+      // That of one workgroup alone tells nothing of what another has awaited.
+      bool tells = !state.isCluster || std::exchange(state.isShared, false);
+      state.unknownBy.push_back(tells ? state.unawaited : kMostBarriers + 1);
+    } else if (auto copy = dyn_cast<CopyOp>(op)) {
+      state.isShared |= copy.getMulticast();
     } else if (auto waiting = dyn_cast<WaitOp>(op); waiting && waiting.getCounter() == wave::Counter::Boxes) {
       wait(waiting, state);
     } else if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.isForAllWaves()) {
@@ -199,6 +203,7 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
     return ring;
   closeGroups(kernel.block());
   const State nothing{.served = kernel.getServiceWaves().has_value(),
+                      .isCluster = kernel.getWorkgroupsPerCluster().has_value(),
                       .sinceBarrier = SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
   for (State state = nothing; ring.run(kernel.block(), state) || ring.endWithNone(kernel, state); state = nothing)
     ring = CopyRing();

@@ -29,6 +29,9 @@
 // k + S, or would see a parity that has come round again. That they know by a group that it committed behind its await
 // too; a barrier, which it may meet in front of that await, tells them nothing.
 //
+// In a cluster whose workgroups copy to each other a release is an arrival at each of them, one after the other, and
+// each awaits its own. A wave knows of all of them by a group in which each has copied a share.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -62,6 +65,8 @@ private:
   struct State {
     /// Whether a wave that serves commits, which releases nothing itself.
     bool served = false;
+    /// Whether workgroups copy to each other, and have, in the group that is open.
+    bool isCluster = false, isShared = false;
     int64_t outstanding = 0;
     /// Groups waited for since the last barrier, between that and the one before it, and so on.
     SmallVector<int64_t> sinceBarrier;

@@ -2,6 +2,7 @@
 
 #include "soliton/analysis/InPlace.h"
 #include "soliton/analysis/ServiceWaves.h"
+#include "soliton/analysis/TileCluster.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/layout/Price.h"
@@ -159,6 +160,7 @@ void ProblemBuilder::addMachine() {
   });
 
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
+  problem().limits.inCluster = tileClusterOf(loop->getParentOfType<KernelOp>()).has_value();
   problem().limits.alone = hasUnitForItself(geometry);
 }
 

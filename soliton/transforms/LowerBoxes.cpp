@@ -18,6 +18,7 @@
 
 #include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Multicast.h"
 #include "soliton/transforms/MachineLowering.h"
 #include "soliton/transforms/PublishWrites.h"
 
@@ -72,12 +73,14 @@ void MachineLowering::makeBarriers() {
       machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * slot, loc), /*count=*/1);
     for (int64_t slot = 0; slot < ring.numReleases(); ++slot)
       machine::MbarrierInitOp::create(builder, loc, number(ringOffset + 8 * (ring.size() + slot), loc),
-                                      geometry.waveCount());
+                                      geometry.waveCount() * cluster.value_or(TileCluster()).size);
   }
 }
 
-/// Behind it all waves may use the barriers in memory.
+/// Behind it all waves may use the barriers in memory, those of other workgroups that copy for them too.
 void MachineLowering::meetAtBarriers() {
+  if (cluster)
+    return barrierOfCluster(builder, kernel.getLoc());
   machine::BarrierOp::create(builder, kernel.getLoc(), 0, mlir::IntegerAttr());
 }
 
@@ -89,7 +92,8 @@ void MachineLowering::beginBoxes() {
   counted.assign(counts, number(0, kernel.getLoc()));
   if (crew != Crew::Computing)
     makeBarriers();
-  if (crew != Crew::Copying)
+  // The wave that copies begins with what it has copied, unless that completes at barriers of other workgroups.
+  if (crew != Crew::Copying || cluster)
     meetAtBarriers();
 }
 
@@ -107,16 +111,20 @@ Value MachineLowering::releaseBarrierOf(Value release, Location loc) {
   return arith::AddIOp::create(builder, loc, offset, number(ringOffset + 8 * ring.size(), loc));
 }
 
-/// One lane arrives for its wave.
+/// One lane arrives for its wave, at each workgroup that copies to this one.
 void MachineLowering::lowerRelease(ReleaseOp op) {
   Location loc = op.getLoc();
   Value isFirst = exprs.emitI1(sym::simplify(sym::eq(laneSymbol(), 0), geometry.facts()), loc);
   Value barrier = releaseBarrierOf(released(), loc);
   if (op->hasAttr(kPublishes))
     machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
+  SmallVector<Value> ranks = {Value()};
+  if (cluster)
+    ranks = llvm::map_to_vector(llvm::seq(cluster->size), [&](int64_t rank) { return number(rank, loc); });
   auto branch = mlir::scf::IfOp::create(builder, loc, isFirst, /*withElseRegion=*/false);
   OpBuilder inside = branch.getThenBodyBuilder();
-  machine::MbarrierArriveOp::create(inside, loc, barrier);
+  for (Value rank : ranks)
+    machine::MbarrierArriveOp::create(inside, loc, barrier, rank, /*expect=*/uint64_t{0});
   released() = arith::AddIOp::create(builder, loc, released(), number(1, loc));
 }
 
@@ -169,6 +177,8 @@ Value MachineLowering::mapOf(Value tensor, MemoryType type, const Box &box, Loca
 void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Location loc = copy.getLoc();
   Box box = boxOf(copy, geometry);
+  if (copy.getMulticast())
+    box = shareOf(box, *cluster);
   auto emit = [&](sym::Expr place) { return exprs.emitI32(place, loc); };
   SmallVector<Value> coordinates = llvm::map_to_vector(box.coordinates, emit);
   SmallVector<Value> offsets = llvm::map_to_vector(box.offsets, emit);
@@ -176,8 +186,15 @@ void MachineLowering::lowerBox(CopyOp copy, Value barrier) {
   Value destination = to.lane;
   if (to.immediate != 0)
     destination = arith::AddIOp::create(builder, loc, destination, number(to.immediate, loc));
+  Value everyone;
+  if (copy.getMulticast()) {
+    Value before = exprs.emitI32(rankSymbol() * (copy.bytesPerLane() / cluster->size), loc);
+    destination = arith::AddIOp::create(builder, loc, destination, before);
+    everyone = number((int64_t{1} << cluster->size) - 1, loc);
+  }
   machine::CopyTileOp::create(builder, loc, mapOf(copy.getSource(), copy.getDestination().getType(), box, loc),
-                              coordinates, destination, barrier, offsets);
+                              coordinates, destination, barrier, offsets, everyone);
+  // Those of the shares of others too.
   openBytes += copy.bytesPerLane();
 }
 

@@ -168,8 +168,9 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
 /// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
 void MachineLowering::endTile() {
   Location loc = kernel.getLoc();
+  auto meet = [&] { cluster ? barrierOfCluster(builder, loc) : barrierOfAll(builder, loc); };
   if (crew == Crew::Copying)
-    return barrierOfAll(builder, loc);
+    return meet();
   const Target &target = geometry.target();
   std::set<CounterKind> pending;
   kernel.walk([&](Operation *op) {
@@ -184,7 +185,7 @@ void MachineLowering::endTile() {
   // The next tile's copies may write where lanes read and wrote, which the one proxy has to know of the other.
   if (!counted.empty())
     machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
-  barrierOfAll(builder, loc);
+  meet();
 }
 
 /// The number of the tile behind those that were drawn, by the lane that has boxes copied; 0 to the others.
@@ -359,7 +360,7 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
     early.barrier = barrierBehind(kernel.block(), early.copies);
   if (early.barrier)
     fillRing(early.copies, first, isFirstLane);
-  if (crew == Crew::Copying)
+  if (crew == Crew::Copying && !cluster)
     meetAtBarriers();
   return kernel.getTickets() ? lowerTilesByTickets(early, first, tiles, workgroups)
                              : lowerTilesInOrder(early, first, tiles, workgroups);

@@ -35,9 +35,9 @@ namespace arith = mlir::arith;
 
 MachineLowering::MachineLowering(const MachineLowering &whole, Crew crew, Block &at)
     : kernel(whole.kernel), geometry(whole.geometry), wideOffsets(whole.wideOffsets), crew(crew),
-      builder(OpBuilder::atBlockEnd(&at)), exprs(builder, whole.geometry.facts()), parameters(whole.parameters),
-      ring(whole.ring), ringOffset(whole.ringOffset), maps(whole.maps), mapValues(whole.mapValues),
-      limits(whole.limits) {}
+      builder(OpBuilder::atBlockEnd(&at)), exprs(builder, whole.geometry.facts()), cluster(whole.cluster),
+      parameters(whole.parameters), ring(whole.ring), ringOffset(whole.ringOffset), maps(whole.maps),
+      mapValues(whole.mapValues), limits(whole.limits) {}
 
 /// Why the program cannot be said for a wave that has none of its values; empty if it can.
 static std::string reasonAgainstService(KernelOp kernel, const Geometry &geometry, const CopyRing &ring) {
@@ -109,6 +109,11 @@ void MachineLowering::barrierOfAll(OpBuilder &at, Location loc) {
   machine::BarrierOp::create(at, loc, 0, waves);
 }
 
+void MachineLowering::barrierOfCluster(OpBuilder &at, Location loc) {
+  machine::ClusterArriveOp::create(at, loc);
+  machine::ClusterWaitOp::create(at, loc);
+}
+
 /// The kernel's program as waves of that role execute it, at the end of the block.
 LogicalResult MachineLowering::lowerAs(Crew part, Block &block) {
   MachineLowering lowering(*this, part, block);
@@ -142,7 +147,8 @@ LogicalResult MachineLowering::lowerRoles() {
     auto branch = mlir::scf::IfOp::create(copying, loc, copiesBoxes, /*withElseRegion=*/true);
     copies = branch.thenBlock();
     OpBuilder others = branch.getElseBodyBuilder();
-    machine::BarrierOp::create(others, loc, 0, mlir::IntegerAttr());
+    // Those that have ended are missed by no barrier of a cluster behind the first.
+    cluster ? barrierOfCluster(others, loc) : void(machine::BarrierOp::create(others, loc, 0, mlir::IntegerAttr()));
   }
   for (auto [part, block] : {std::pair(Crew::Copying, copies), {Crew::Computing, roles.elseBlock()}}) {
     // The terminator comes with the block; the program stands in front of it.

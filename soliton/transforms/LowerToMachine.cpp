@@ -16,6 +16,7 @@
 #include "soliton/transforms/Passes.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Multicast.h"
 #include "soliton/analysis/Persistent.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
@@ -81,6 +82,10 @@ machine::KernelOp MachineLowering::makeKernel() {
       *kernel.getTarget(), kernel.getKeepOrder());
   if (kernel.getCluster())
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
+  if (cluster)
+    result.setCluster(ArrayRef<int64_t>{cluster->size, 1, 1});
+  result.setDependent(kernel.getDependent());
+  result.setStableAttr(kernel.getStableAttr());
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -113,6 +118,8 @@ void MachineLowering::bindIds() {
     exprs.bind(waveSymbol(), id(machine::IdKind::wave, geometry.waveCount()));
   else
     exprs.bind(waveSymbol(), arith::ConstantOp::create(builder, kernel.getLoc(), builder.getI32IntegerAttr(0)));
+  if (cluster)
+    exprs.bind(rankSymbol(), id(machine::IdKind::cluster_rank, cluster->size));
 }
 
 /// Which of the tiles of the grid's first two dimensions a workgroup of that number takes: bands of `height` along the
@@ -152,27 +159,36 @@ void MachineLowering::bindWorkgroupIds() {
   }
 }
 
-/// The first dimension fastest, or in bands, of the second dimension where they are negative; workgroups of a cluster,
-/// which are neighbours, are counted along the last.
+/// The first dimension fastest, or in bands, of the second dimension where they are negative; workgroups of a cluster
+/// that share a sum, which are neighbours, are counted along the last. Those that share tiles are neighbours along a
+/// dimension of the grid: clusters are counted in the order of tiles, and the rank says which one of it is meant.
 void MachineLowering::bindTile(Value tile) {
   Location loc = kernel.getLoc();
   sym::Expr linear = sym::Expr::symbol("$WORKGROUP"), before = 1;
   exprs.bind(linear, tile);
+  std::array<sym::Expr, kMaxGridDims> grid = geometry.grid();
+  if (cluster) {
+    linear = sym::floordiv(linear, cluster->size);
+    grid[cluster->dim] = sym::simplify(sym::floordiv(grid[cluster->dim], cluster->size), geometry.facts());
+  }
+  auto bind = [&](int64_t dim, sym::Expr place) {
+    if (cluster && dim == cluster->dim)
+      place = place * cluster->size + rankSymbol();
+    exprs.bind(workgroupSymbol(dim), exprs.emitI32(place, loc));
+  };
   auto raster = static_cast<int64_t>(kernel.getRaster().value_or(0));
   const int64_t banded = raster < 0 ? 1 : 0;
   for (int64_t dim = 0; dim < kMaxGridDims; ++dim) {
-    sym::Expr size = geometry.grid()[dim], symbol = workgroupSymbol(dim);
+    sym::Expr size = grid[dim], symbol = workgroupSymbol(dim);
     if (kernel.getCluster() && dim == kClusterDim) {
       exprs.bind(symbol, machine::IdOp::create(builder, loc, builder.getI32Type(), machine::IdKind::cluster_rank,
                                                kernel.getClusterAttr()));
     } else if (raster != 0 && dim < 2) {
-      sym::Expr rows = geometry.grid()[banded], columns = geometry.grid()[1 - banded];
+      sym::Expr rows = grid[banded], columns = grid[1 - banded];
       auto [row, column] = inBands(sym::mod(linear, rows * columns), rows, columns, std::abs(raster));
-      exprs.bind(symbol, exprs.emitI32(dim == banded ? row : column, loc));
-    } else if (size.isConstant(1)) {
-      exprs.bind(symbol, number(0, loc));
+      bind(dim, dim == banded ? row : column);
     } else {
-      exprs.bind(symbol, exprs.emitI32(sym::mod(sym::floordiv(linear, before), size), loc));
+      bind(dim, size.isConstant(1) ? sym::Expr(0) : sym::mod(sym::floordiv(linear, before), size));
     }
     before = before * size;
   }
@@ -364,15 +380,41 @@ LogicalResult MachineLowering::lowerConditional(ConditionalOp op) {
   return success();
 }
 
+/// Copies go to all workgroups of the cluster, so that a barrier in front of one, or of a release that lets one come,
+/// is theirs. Behind the last of them nobody else touches this workgroup's memory, but where it walks several tiles.
+bool MachineLowering::isForCluster(BarrierOp op) const {
+  auto copiesOrReleases = [](Operation *around) {
+    return around
+        ->walk([](Operation *inner) {
+          auto copy = dyn_cast<CopyOp>(inner);
+          auto commit = dyn_cast<CommitOp>(inner);
+          return (copy && copy.getBoxed()) || (commit && commit.getCounter() == wave::Counter::Boxes) ||
+                         isa<ReleaseOp>(inner)
+                     ? mlir::WalkResult::interrupt()
+                     : mlir::WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  if (!cluster || persistentWorkgroups(kernel))
+    return cluster.has_value();
+  for (Operation *at = op; at != kernel; at = at->getParentOp()) {
+    if (isa<IterateOp>(at) && copiesOrReleases(at))
+      return true;
+    for (Operation *next = at->getNextNode(); next; next = next->getNextNode())
+      if (copiesOrReleases(next))
+        return true;
+  }
+  return false;
+}
+
 /// A barrier for some waves stands in a branch on the wave's number, which all lanes of a wave take or none.
 LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
   Location loc = op.getLoc();
   auto barrier = [&](OpBuilder &at) {
     if (op.getPublishes() && crew != Crew::Copying)
       machine::FenceOp::create(at, loc, machine::FenceSpace::shared_async);
-    if (op.getCluster()) {
-      machine::ClusterArriveOp::create(at, loc);
-      machine::ClusterWaitOp::create(at, loc);
+    if (op.getCluster() || isForCluster(op)) {
+      barrierOfCluster(at, loc);
       return;
     }
     barrierOfAll(at, loc);
@@ -503,11 +545,15 @@ LogicalResult MachineLowering::lowerProgram() {
     for (Operation *op : firstCopies(kernel.block()))
       if (failed(lower(op)))
         return failure();
-    meetAtBarriers();
+    if (!cluster)
+      meetAtBarriers();
   }
   if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
+  // No workgroup ends while another one may copy or arrive there; behind a tile that is walked they have met.
+  if (cluster && !persistent)
+    barrierOfCluster(builder, kernel.getLoc());
   return success();
 }
 
@@ -521,6 +567,12 @@ LogicalResult MachineLowering::run() {
     return failure();
   ring = *found;
   machine::KernelOp lowered = makeKernel();
+  if (kernel.getDependent()) {
+    // The next launch may begin at once: what it finds in memory it asks by its own wait. Ours is right here, and goes
+    // to where it is needed later (WaitForLaunches.cpp).
+    machine::GridLaunchOp::create(builder, kernel.getLoc());
+    machine::GridWaitOp::create(builder, kernel.getLoc());
+  }
   if (failed(geometry.serviceWaves() > 0 ? lowerRoles() : lowerProgram()))
     return failure();
   gatherFactors(lowered.getBody().front());

@@ -9,6 +9,7 @@
 
 #include "soliton/analysis/Access.h"
 #include "soliton/analysis/Boxes.h"
+#include "soliton/analysis/TileCluster.h"
 #include "soliton/ir/Machine.h"
 #include "soliton/layout/LaneFunction.h"
 #include "soliton/transforms/CopyRing.h"
@@ -32,7 +33,7 @@ public:
   /// `wideOffsets`: launches take tensors of any size; nothing is left to a check of theirs.
   MachineLowering(wave::KernelOp kernel, const Geometry &geometry, bool wideOffsets)
       : kernel(kernel), geometry(geometry), wideOffsets(wideOffsets), builder(kernel.getContext()),
-        exprs(builder, geometry.facts()) {}
+        exprs(builder, geometry.facts()), cluster(tileClusterOf(kernel)) {}
 
   /// Builds the machine kernel before the wave kernel.
   LogicalResult run();
@@ -207,6 +208,10 @@ private:
   void countOnly(Operation *op);
   /// A barrier of all waves that have work.
   void barrierOfAll(OpBuilder &at, Location loc);
+  /// Of those of all workgroups that share tiles with this one.
+  void barrierOfCluster(OpBuilder &at, Location loc);
+  /// Whether other workgroups of the cluster must have come to the barrier too.
+  bool isForCluster(wave::BarrierOp op) const;
 
   // LowerMovement.cpp
   LogicalResult lowerRemap(Operation *op);
@@ -234,6 +239,8 @@ private:
   Crew crew = Crew::All;
   OpBuilder builder;
   ExprEmitter exprs;
+  /// Workgroups that share tiles.
+  std::optional<TileCluster> cluster;
   llvm::DenseMap<Value, Value> vectors;
   /// Parameters of the wave kernel to those of the machine kernel.
   llvm::DenseMap<Value, Value> parameters;

@@ -205,6 +205,17 @@ def SynchronizePass : WavePass<"wave-synchronize"> {
   let options = [Option<"strict", "strict", "bool", "false", "a wait that an author's barrier lacks is an error">];
 }
 
+def MulticastCopiesPass : WavePass<"wave-multicast-copies"> {
+  let summary = "let the workgroups of a cluster copy what they have in common to each other";
+  let description = [{
+    In a kernel with `workgroups_per_cluster` boxes of tiles that are the same for all workgroups of a cluster become `multicast`. What is
+    not is copied by each for itself, and a remark says why. A kernel in which nothing is in common is refused, and one whose loops or
+    branches around copies and barriers may go on otherwise in another workgroup of the cluster.
+
+    Requires: `Synchronized`. Ensures: `Synchronized`.
+  }];
+}
+
 def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {
   let summary = "say it as one lane's program";
   let description = [{
@@ -216,6 +227,17 @@ def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {
                         "offsets that sizes known at launch may make larger than 2 GiB have 64 bits">];
   let dependentDialects = ["::soliton::machine::MachineDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def WaitForLaunchesPass : Pass<"wave-wait-for-launches", "::soliton::machine::KernelOp"> {
+  let summary = "do first what needs no earlier launch";
+  let description = [{
+    The `grid_wait` at the beginning of a kernel goes as far down as it is right: in front of the first access of global memory that is not
+    `stable`, on every path once, outside of loops. Where boxes of stable and of other memory fill a ring in front of a loop, those of stable
+    memory are asked for before it.
+
+    Requires: `Machine`. Ensures: `Machine`.
+  }];
 }
 
 #endif

@@ -17,7 +17,8 @@ static bool areUneven(KernelOp kernel) {
 }
 
 void addTickets(KernelOp kernel) {
-  if (!persistentWorkgroups(kernel) || kernel.getWorkspace() || kernel.getCluster() || !areUneven(kernel))
+  if (!persistentWorkgroups(kernel) || kernel.getWorkspace() || kernel.getCluster() ||
+      kernel.getWorkgroupsPerCluster() || !areUneven(kernel))
     return;
   MLIRContext *context = kernel.getContext();
   auto counter = MemoryType::get(context, ArrayRef<ExprAttr>{exprAttr(context, 1)}, mlir::IntegerType::get(context, 32),

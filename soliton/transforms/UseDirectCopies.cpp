@@ -202,7 +202,7 @@ static void useCopy(ReadOp read, WriteOp write, const Plan &plan) {
   CopyOp::create(builder, read.getLoc(), read.getMemory(), write.getMemory(), read.getSymbols(),
                  read.getResult().getType().withLayout(*plan.layout), plan.elements, read.getIndicesAttr(),
                  read.getStartsAttr(), plan.boxed ? ArrayAttr() : read.getGuardsAttr(), read.getTagsAttr(),
-                 OriginAttr(), write.getBufferAttr(), plan.boxed);
+                 OriginAttr(), write.getBufferAttr(), plan.boxed, /*multicast=*/false);
   write.erase();
   if (read.use_empty())
     read.erase();

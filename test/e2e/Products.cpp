@@ -29,6 +29,11 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
   with(" by so many workgroups: ", p.persistent);
   with(" service waves: ", p.serviceWaves);
   with(" raster: ", p.raster);
+  if (!p.perCluster.empty())
+    out << " sharing tiles: " << testing::PrintToString(p.perCluster);
+  out << (p.dependent ? " launched early" : "");
+  for (const std::string &memory : p.stable)
+    out << ", " << memory << " is stable";
   return out;
 }
 
@@ -66,8 +71,12 @@ CompileOptions optionsOf(const Product &p) {
   options.directCopies = p.directCopies;
   options.cluster = p.cluster;
   options.persistent = p.persistent;
+  options.workgroupsPerCluster = p.perCluster;
   options.stagedWrites = p.stagedWrites;
   options.raster = p.raster;
+  options.stable = p.stable;
+  if (p.dependent)
+    options.dependentLaunch = true;
   if (p.serviceWaves > 0)
     options.serviceWaves = p.serviceWaves;
   options.paddedRows = RowPadding::never;
@@ -139,47 +148,74 @@ Product fewRows(int64_t m, int64_t n, int64_t k, int64_t columns) {
   return {.m = m, .n = n, .k = k, .blockM = columns, .columns = columns, .directCopies = true, .exchanged = true};
 }
 
-std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
-                                           const std::string &erased) {
-  CompileOptions options = optionsOf(p);
-  options.keep = {Artefact::machine};
-  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
-  EXPECT_TRUE(code) << format(code.diagnostics);
-  std::string text = code ? code.result->artefacts.front().second : "";
-  int changed = 0;
-  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
-    text.replace(at, from.size(), to);
-  EXPECT_EQ(changed > 0, !from.empty());
+std::vector<emu::FindingKind> findingsOf(const std::string &machine, const emu::LaunchConfig &launch,
+                                         llvm::function_ref<int(machine::KernelOp)> change) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
                       mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(machine, &context);
   if (!module)
     return {};
-  int gone = 0;
-  module->walk([&](mlir::Operation *op) {
-    if (op->getName().getStringRef() == erased) {
-      op->erase();
-      ++gone;
-    }
-  });
-  EXPECT_EQ(gone > 0, !erased.empty());
-  mlir::FailureOr<emu::Program> program =
-      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
+  machine::KernelOp kernel = *module->getOps<machine::KernelOp>().begin();
+  EXPECT_GT(change(kernel), 0);
+  mlir::FailureOr<emu::Program> program = translateToEmulator(kernel, *findTarget("sm_90a"));
   EXPECT_TRUE(mlir::succeeded(program));
-  Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
-  // One tile: as many workgroups as sum it.
-  emu::Result result = emu::run(*program, {.grid = {static_cast<uint32_t>(std::max<int64_t>(p.cluster, 1)), 1, 1},
-                                           .buffers = {{a.bytes.data(), a.bytes.size()},
-                                                       {b.bytes.data(), b.bytes.size()},
-                                                       {c.bytes.data(), c.bytes.size()}},
-                                           .checks = true,
-                                           .adversarial = true});
+  emu::Result result = emu::run(*program, launch);
   EXPECT_EQ(result.error, "");
   std::vector<emu::FindingKind> kinds;
   for (const emu::Finding &finding : result.findings)
     kinds.push_back(finding.kind);
   return kinds;
+}
+
+static std::vector<emu::FindingKind> findingsIn(const Product &p, const std::string &text,
+                                                llvm::function_ref<int(machine::KernelOp)> change, uint64_t seed) {
+  Data a(p.type, {p.m, p.k}, 1), b(p.type, {p.n, p.k}, 2), c(p.sum(), {p.m, p.n}, 3);
+  int64_t together = std::max<int64_t>(p.cluster, 1);
+  for (int64_t along : p.perCluster)
+    together *= along;
+  return findingsOf(text,
+                    {.grid = {static_cast<uint32_t>(together), 1, 1},
+                     .buffers = {{a.bytes.data(), a.bytes.size()},
+                                 {b.bytes.data(), b.bytes.size()},
+                                 {c.bytes.data(), c.bytes.size()}},
+                     .seed = seed,
+                     .checks = true,
+                     .adversarial = true},
+                    change);
+}
+
+static std::string machineTextOf(const Product &p) {
+  CompileOptions options = optionsOf(p);
+  options.keep = {Artefact::machine};
+  CompileAttempt code = compileImage(build(p), options, rt::ImageKind::emulator);
+  EXPECT_TRUE(code) << format(code.diagnostics);
+  return code ? code.result->artefacts.front().second : "";
+}
+
+std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
+                                            uint64_t seed) {
+  return findingsIn(p, machineTextOf(p), change, seed);
+}
+
+std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,
+                                           const std::string &erased) {
+  std::string text = machineTextOf(p);
+  int changed = 0;
+  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != std::string::npos; at += to.size(), ++changed)
+    text.replace(at, from.size(), to);
+  EXPECT_EQ(changed > 0, !from.empty());
+  auto erase = [&](machine::KernelOp kernel) {
+    int gone = erased.empty() ? 1 : 0;
+    kernel.walk([&](mlir::Operation *op) {
+      if (op->getName().getStringRef() == erased) {
+        op->erase();
+        ++gone;
+      }
+    });
+    return gone;
+  };
+  return findingsIn(p, text, erase, /*seed=*/0);
 }
 
 } // namespace soliton::test

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "soliton/emulator/Machine.h"
+#include "soliton/ir/Machine.h"
 #include "soliton/soliton.h"
 
 #include "gtest/gtest.h"
@@ -39,6 +40,11 @@ struct Product {
   int64_t serviceWaves = 0;
   /// Bands of so many rows of tiles; of columns, if negative.
   int64_t raster = 0;
+  /// Neighbours along each dimension of the grid that copy tiles to each other.
+  std::vector<int64_t> perCluster = {};
+  /// Launches begin before those ahead have ended; memories that none of them writes.
+  bool dependent = false;
+  std::vector<std::string> stable = {};
 
   std::string instruction() const {
     std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";
@@ -73,6 +79,15 @@ struct Data {
 void expectRight(const CompiledKernel &run, const Product &p);
 /// Compiled, run and held against the reference, at `further` sizes too; ptxas takes it as it is.
 void check(const Product &p, const std::vector<Product> &further = {});
+
+/// What the emulator reports of a machine form once `change` has been at it, which says how often: one tile, as many
+/// workgroups as sum it, or one cluster that shares tiles.
+std::vector<emu::FindingKind> findingsAfter(const Product &p, llvm::function_ref<int(machine::KernelOp)> change,
+                                            uint64_t seed = 0);
+
+/// What the emulator reports of the text of a machine form, changed and launched so.
+std::vector<emu::FindingKind> findingsOf(const std::string &machine, const emu::LaunchConfig &launch,
+                                         llvm::function_ref<int(machine::KernelOp)> change);
 
 /// What the emulator reports of a machine form in which every `from` became `to`, and without ops of the name `erased`.
 std::vector<emu::FindingKind> findingsWith(const Product &p, const std::string &from, const std::string &to,

@@ -949,6 +949,14 @@ func.func @placeholders(%a: !wave.memory<["M"], f16, global>) {
 
 // -----
 
+func.func @copy_c6(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
+  // expected-error@+1 {{is `multicast`, expected one that is `boxed`}}
+  wave.copy %a, %s {elements_per_thread = 64 : i64, multicast} : !wave.tile<[M], f16, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
+  return
+}
+
+// -----
+
 func.func @copy_c5(%a: !wave.memory<["M"], f16, global>, %s: !wave.memory<["M"], f16, shared>) {
   // expected-error@+1 {{copies boxes and has `guards`, expected none: a box ends where its source does}}
   wave.copy %a, %s {elements_per_thread = 64 : i64, boxed, guards = [#wave.expr<"$index0 < M">]} : !wave.tile<[M], f16, "reg = (64 M 1), lane = (32 _ 0)">, !wave.memory<["M"], f16, global>, !wave.memory<["M"], f16, shared>
@@ -1073,20 +1081,46 @@ wave.kernel @kernel_c11 attributes {arg_names = [], constraints = [], subs = {},
 
 // -----
 
+// expected-error@+1 {{has `workgroups_per_cluster` of 2, 2, expected positive numbers, one of them larger than 1, and no `cluster`}}
+wave.kernel @kernel_c13 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workgroups_per_cluster = array<i64: 2, 2>} {
+}
+
+// -----
+
+// expected-error@+1 {{has `workgroups_per_cluster` of 2, expected positive numbers, one of them larger than 1, and no `cluster`}}
+wave.kernel @kernel_c13_sum attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, workgroups_per_cluster = array<i64: 2>, cluster = 2 : i64} {
+}
+
+// -----
+
 // expected-error@+1 {{has `service_registers` of 20, expected a multiple of 8 from 24 to 256 beside `service_waves`}}
-wave.kernel @kernel_c13 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_waves = 4 : i64, service_registers = 20 : i64} {
+wave.kernel @kernel_c15 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_waves = 4 : i64, service_registers = 20 : i64} {
 }
 
 // -----
 
 // expected-error@+1 {{has `service_registers` of 40, expected a multiple of 8 from 24 to 256 beside `service_waves`}}
-wave.kernel @kernel_c13_alone attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_registers = 40 : i64} {
+wave.kernel @kernel_c15_alone attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, service_registers = 40 : i64} {
 }
 
 // -----
 
 // expected-error@+1 {{has `tickets`, expected `persistent` and a last memory of one i32 in the workspace}}
 wave.kernel @kernel_c12 attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 0 : i32, persistent = 2 : i64, tickets} {
+}
+
+// -----
+
+// expected-error@+1 {{calls "s" stable, expected the name of a memory}}
+wave.kernel @kernel_c13 attributes {arg_names = ["a", "s"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["a", "s"]} {
+^bb0(%a: !wave.memory<["M"], f16, global>, %s: f32):
+}
+
+// -----
+
+// expected-error@+1 {{calls "c" stable, expected the name of a memory}}
+wave.kernel @kernel_c13_unknown attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["c"]} {
+^bb0(%a: !wave.memory<["M"], f16, global>):
 }
 
 // -----

@@ -161,7 +161,9 @@ void expectChoiceOfAuto(const std::string &dtype, const std::string &serviceWave
                              {"cluster", std::to_string(taken.cluster)},
                              {"persistent", std::to_string(taken.persistent)},
                              {"service_waves", std::to_string(taken.serviceWaves.value_or(0))},
+                             {"workgroups_per_cluster", "1"},
                              {"mma", taken.mma}};
+  EXPECT_TRUE(taken.workgroupsPerCluster.empty());
   for (const auto &[symbol, value] : taken.subs)
     if (!resolved.sizes.contains(std::string(symbol.symbolName())) && value.constantValue())
       wanted[std::string(symbol.symbolName())] = std::to_string(*value.constantValue());
@@ -207,10 +209,11 @@ TEST_F(TuneCli, RolesAndWalksAreChoicesWhereTheyChangeSomething) {
   auto space = derivedSpace("gemm", "sm_90a", large);
   EXPECT_EQ(space.at("service_waves"), (std::vector<std::string>{"0", "4"}));
   EXPECT_EQ(space.at("persistent"), (std::vector<std::string>{"0", "132"}));
+  EXPECT_EQ(space.at("workgroups_per_cluster"), (std::vector<std::string>{"1", "2", "1x2"}));
   EXPECT_EQ(space.at("raster"), (std::vector<std::string>{"0", "4", "8", "16"}));
   // No more tiles than compute units: nobody walks. No boxes: nobody serves.
   EXPECT_FALSE(derivedSpace("gemm", "sm_90a", small).contains("persistent"));
-  for (const char *name : {"service_waves", "persistent"})
+  for (const char *name : {"service_waves", "persistent", "workgroups_per_cluster"})
     EXPECT_FALSE(derivedSpace("gemm", "gfx942", large).contains(name)) << name;
   // Rows of different length: bands along the heads.
   const std::vector<std::string> bands = {"-8", "-4", "-2", "0", "4", "8", "16"};
@@ -241,6 +244,22 @@ TEST_F(TuneCli, RolesAndWalksThatChangeNothingAreNotTriedTwice) {
   EXPECT_EQ(with("cluster", "2"), "0 0");
   EXPECT_EQ(with("mma", "default"), "0 100");
   EXPECT_EQ(with("schedule", "prefetch"), "0 100"); // without direct copies
+  point["workgroups_per_cluster"] = "1x2";
+  EXPECT_EQ(settled(point, resolved).at("workgroups_per_cluster"), "1x2");
+  point["cluster"] = "2";
+  EXPECT_EQ(settled(point, resolved).at("workgroups_per_cluster"), "1");
+}
+
+/// What the space has is what the compiler is asked for.
+TEST_F(TuneCli, ClustersAreChoices) {
+  KernelChoice choice;
+  choice.kernel = "gemm";
+  choice.target = "sm_90a";
+  choice.sizes = {"M=256", "N=256", "K=512"};
+  TuneJudge judge(choice);
+  tune::Candidate candidate;
+  candidate.choices = {{"workgroups_per_cluster", "1x2"}};
+  EXPECT_EQ(judge.resolvedFor(candidate).options.workgroupsPerCluster, (std::vector<int64_t>{1, 2}));
 }
 
 /// Said as a space, judged, published, taken by `auto`.

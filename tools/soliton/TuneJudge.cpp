@@ -1,6 +1,7 @@
 //===- TuneJudge.cpp - What a candidate comes to ----------------------------------------------------===//
 
 #include "soliton/driver/LoopLaunch.h"
+#include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Program.h"
 #include "soliton/runtime/EmulatorDevice.h"
 #include "soliton/tuner/KernelJudge.h"
@@ -44,6 +45,8 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.persistent = std::strtoll(value.c_str(), nullptr, 10);
     else if (name == "service_waves")
       result.serviceWaves = std::strtoll(value.c_str(), nullptr, 10);
+    else if (name == "workgroups_per_cluster")
+      result.workgroupsPerCluster = perClusterFrom(value).value_or(std::vector<int64_t>{0});
     else {
       std::erase_if(result.settings, [&](const std::string &said) { return said.starts_with(name + "="); });
       result.settings.push_back(name + "=" + value);

@@ -12,6 +12,7 @@
 
 #include "kernels/Schedules.h"
 #include "soliton/driver/LoopLaunch.h"
+#include "soliton/driver/Tuned.h"
 #include "soliton/frontend/Program.h"
 #include "tools/soliton/Tune.h"
 
@@ -103,6 +104,8 @@ void deriveForBoxes(const tune::Space &space, const Resolved &resolved, const Ta
   int64_t tiles = tilesOf(kernel, boundBy(smallest, resolved));
   if (tiles == 0 || tiles > target.computeUnits)
     add("persistent", {"0", std::to_string(target.computeUnits)});
+  if (target.maxClusterSize > 1)
+    add("workgroups_per_cluster", {"1", "2", "1x2"});
 }
 
 void derive(tune::Space &space, const TuneCommand &command, const Resolved &resolved) {
@@ -206,8 +209,8 @@ static const MmaKind *groupInstruction(const tune::Assignment &said, const Targe
   return found != target.mmas.end() && found->async ? &*found : nullptr;
 }
 
-/// Roles and walks: without boxes there is nothing to serve, in a cluster nobody serves or walks, and where there are
-/// no more tiles than workgroups each has one.
+/// Roles and walks: without boxes there is nothing to serve, in a cluster that sums together nobody serves, walks or
+/// copies to others, and where there are no more tiles than workgroups each has one.
 static void settleRoles(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
   auto number = [&](const std::string &name) {
     auto found = said.find(name);
@@ -221,6 +224,8 @@ static void settleRoles(tune::Assignment &said, const Resolved &resolved, const 
   bool hasBoxes = !is("direct_copies", "off") && (kind || !said.contains("mma"));
   if (number("service_waves") > 0 && (!isAlone || !hasBoxes))
     said["service_waves"] = "0";
+  if (said.contains("workgroups_per_cluster") && (!isAlone || !hasBoxes))
+    said["workgroups_per_cluster"] = "1";
   if (number("persistent") == 0)
     return;
   int64_t tiles = tilesOf(resolved.entry->build(*resolved.variant), boundBy(said, resolved));
@@ -267,6 +272,8 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
                             {"cluster", std::to_string(std::max<int64_t>(choice.cluster, 1))},
                             {"persistent", std::to_string(choice.persistent)},
                             {"service_waves", std::to_string(choice.serviceWaves.value_or(0))},
+                            {"workgroups_per_cluster",
+                             choice.workgroupsPerCluster.empty() ? "1" : textOfPerCluster(choice.workgroupsPerCluster)},
                             {"mma", "default"}};
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))

@@ -177,6 +177,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
     add("--persistent", {std::to_string(choice.persistent)});
   if (choice.serviceWaves)
     add("--service-waves", {std::to_string(*choice.serviceWaves)});
+  add("--workgroups-per-cluster", {textOfPerCluster(choice.workgroupsPerCluster)});
   if (choice.workgroupsPerUnit > 0)
     add("--workgroups-per-unit", {std::to_string(choice.workgroupsPerUnit)});
   add("--device", {command.device});

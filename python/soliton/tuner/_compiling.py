@@ -63,6 +63,8 @@ class Subject:
             options.padded_rows = value
         elif name == "staged_writes":
             options.staged_writes = value == "on"
+        elif name == "workgroups_per_cluster":
+            options.workgroups_per_cluster = tuple(int(each) for each in value.split("x"))
         elif name in NUMBERS:
             setattr(options, name, int(value))
         else:

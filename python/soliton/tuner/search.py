@@ -248,6 +248,7 @@ def _start(space: Space, subject: Subject) -> dict:
     said |= {"schedule": ALGORITHMS.get(options.schedule, ""), "direct_copies": "on" if options.use_global_to_shared else "off", "mma": options.mma or "default"}
     said |= {"padded_rows": options.padded_rows, "staged_writes": "on" if options.staged_writes else "off"}
     said |= {name: str(getattr(options, name) or 0) for name in NUMBERS}
+    said["workgroups_per_cluster"] = "x".join(map(str, options.workgroups_per_cluster or (1,)))
     return {name: said[name] for name, values in space._native.choices if said.get(name) in values}
 
 

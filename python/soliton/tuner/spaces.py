@@ -11,6 +11,7 @@
 | `padded_rows` | `auto`, `on`, `off` |
 | `staged_writes` | `off`, `on` |
 | `raster`, `cluster`, `persistent`, `service_waves` | numbers, as the command's |
+| `workgroups_per_cluster` | `1`, `2` along the first dimension of the grid, `1x2` along the second |
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from .. import _native
 from .._errors import error
 from .._symbols import to_expr
 
-OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", "staged_writes", "raster", "cluster", "persistent", "service_waves")
+OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", "staged_writes", "raster", "cluster", "persistent", "service_waves", "workgroups_per_cluster")
 # Which of them are numbers: fields of the options by the same name.
 NUMBERS = ("raster", "cluster", "persistent", "service_waves")
 

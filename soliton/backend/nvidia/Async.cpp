@@ -251,16 +251,36 @@ LogicalResult NvidiaTranslator::translate(machine::MbarrierArriveOp op) {
   return success();
 }
 
-/// An arrival alone is one instruction that some lanes execute: as a branch it would end the block, and ptxas moves
+/// Arrivals alone are instructions that some lanes execute: as a branch they would end the block, and ptxas moves
 /// nothing of what comes behind it between the instructions in front.
 bool NvidiaTranslator::translatePredicated(mlir::scf::IfOp op) {
-  mlir::Block &then = *op.thenBlock();
-  auto arrive = llvm::dyn_cast<machine::MbarrierArriveOp>(then.front());
-  if (!arrive || arrive->getNextNode() != then.getTerminator() || op.elseBlock() || arrive.getRank() ||
-      arrive.getExpect() > 0 || failed(requireShared(arrive)))
+  llvm::SmallVector<machine::MbarrierArriveOp> arrivals;
+  for (mlir::Operation &each : op.thenBlock()->without_terminator())
+    if (auto arrive = llvm::dyn_cast<machine::MbarrierArriveOp>(each); arrive && arrive.getExpect() == 0)
+      arrivals.push_back(arrive);
+    else
+      return false;
+  if (arrivals.empty() || op.elseBlock() || failed(requireShared(arrivals.front())))
     return false;
-  ptx("{\n\t.reg .pred p;\n\tsetp.ne.b32 p, $1, 0;\n\t@p mbarrier.arrive.shared::cta.b64 _, [$0];\n\t}", "r,r",
-      {sharedNumber(get(arrive.getAddress())), builder.CreateZExt(get(op.getCondition()), builder.getInt32Ty())});
+  llvm::SmallVector<Value *> args = {builder.CreateZExt(get(op.getCondition()), builder.getInt32Ty())};
+  bool isRemote = llvm::any_of(arrivals, [](machine::MbarrierArriveOp arrive) { return bool(arrive.getRank()); });
+  std::string text =
+      std::string("{\n\t.reg .pred p;") + (isRemote ? "\n\t.reg .b32 remote;" : "") + "\n\tsetp.ne.b32 p, $0, 0;";
+  std::string constraints = "r";
+  auto operand = [&](Value *number) {
+    args.push_back(number);
+    constraints += ",r";
+    return "$" + std::to_string(args.size() - 1);
+  };
+  for (machine::MbarrierArriveOp arrive : arrivals) {
+    std::string at = operand(sharedNumber(get(arrive.getAddress()))), space = "cta";
+    if (arrive.getRank()) {
+      text += "\n\tmapa.shared::cluster.u32 remote, " + at + ", " + operand(get(arrive.getRank())) + ";";
+      at = "remote", space = "cluster";
+    }
+    text += "\n\t@p mbarrier.arrive.shared::" + space + ".b64 _, [" + at + "];";
+  }
+  ptx(text + "\n\t}", constraints, args);
   return true;
 }
 
