@@ -26,6 +26,8 @@ struct GemmOptions {
   bool batched = false;
   /// bias[N] is added, then a function applied.
   bool bias = false;
+  /// residual[M, N] is added behind that.
+  bool residual = false;
   /// WAVES_K waves share each tile of K.
   bool sharesK = false;
   Activation activation = Activation::none;
@@ -38,8 +40,12 @@ ElementType accumulatorOf(const Variant &variant) {
 /// Rows of a tile have 64 bytes in shared memory whatever the element type; some 8-bit instructions contract 64 at
 /// once. Eight waves share the work on bytes: Hopper's `mma.sync` widens 8-bit floats in registers of its own, and rows
 /// that are not aligned come byte by byte, so that with 64 × 64 accumulators a wave ptxas spills.
+std::vector<DefaultSize> tilesOfBytes() {
+  return {{"BLOCK_K", 64}, {"WAVES_N", 4}};
+}
+
 const std::vector<Variant> &matrixVariants() {
-  static const std::vector<DefaultSize> bytes{{"BLOCK_K", 64}, {"WAVES_N", 4}};
+  static const std::vector<DefaultSize> bytes = tilesOfBytes();
   static const std::vector<Variant> variants{
       {"f16", f16, f32},     {"bf16", bf16, f32},       {"f8", f8, f32, bytes},     {"i8", i8, i32, bytes},
       {"f16-f16", f16, f16}, {"bf16-bf16", bf16, bf16}, {"f8-f16", f8, f16, bytes}, {"f8-bf16", f8, bf16, bytes}};
@@ -76,6 +82,7 @@ Kernel buildProduct(const std::string &name, const GemmOptions &options, const V
   auto right = options.rightByK ? shapeOf(options, K, N) : shapeOf(options, N, K);
   auto a = gemm.memory("a", left, shared, variant.input), b = gemm.memory("b", right, shared, variant.input);
   MemoryRef bias = options.bias ? gemm.memory("bias", {N}, global, variant.input) : MemoryRef();
+  MemoryRef residual = options.residual ? gemm.memory("residual", {M, N}, global, variant.input) : MemoryRef();
   auto c = gemm.memory("c", shapeOf(options, M, N), global, variant.output);
   auto body = [&](Value acc) {
     return mma(readAs(a, shapeOf(options, M, K), "read_a"), readAs(b, shapeOf(options, N, K), "read_b"), acc,
@@ -85,6 +92,8 @@ Kernel buildProduct(const std::string &name, const GemmOptions &options, const V
   Value sum = gemm.iterate(K, zero, body, {.tag = "k_loop"});
   if (options.bias)
     sum = activated(options.activation, sum + cast(read(bias, {.tag = "read_bias"}), f32));
+  if (options.residual)
+    sum = sum + cast(read(residual, {.tag = "read_residual"}), f32);
   write(sum, c, {.tag = "write_c"});
   return gemm;
 }
@@ -124,6 +133,11 @@ Expected productReference(const GemmOptions &options, const Problem &problem) {
       errors[i] = 1.2 * (errors[i] + 2 * kF32Roundoff * std::abs(x)) + 16 * kF32Roundoff * std::abs(x) + 0x1p-126;
       values[i] = activated(options.activation, x);
     }
+  if (options.residual)
+    for (size_t i = 0; i != values.size(); ++i) {
+      values[i] += problem["residual"].values[i];
+      errors[i] += kF32Roundoff * std::abs(values[i]);
+    }
   bool exact = options.activation == Activation::none || options.activation == Activation::relu;
   return roundedOutput(problem, std::move(values), std::move(errors), exact);
 }
@@ -138,6 +152,8 @@ std::vector<ArgumentInfo> argumentsOf(const GemmOptions &options, const Variant 
                                  {"b", options.rightByK ? shape("K", "N") : shape("N", "K"), variant.input}};
   if (options.bias)
     list.push_back({"bias", {"N"}, variant.input});
+  if (options.residual)
+    list.push_back({"residual", shape("M", "N"), variant.input});
   list.push_back({"c", shape("M", "N"), variant.output, true});
   return list;
 }
@@ -157,6 +173,8 @@ KernelEntry entryOf(std::string name, std::string description, const GemmOptions
   if (options.bias) { // functions of floats, which need registers beside 64 × 64 sums a wave
     entry.variants = {{"f16", f16, f16}, {"bf16", bf16, bf16}};
     entry.narrowTiles = {{"WAVES_N", 4}};
+    if (options.residual) // which lanes have in registers too
+      entry.narrowTiles.push_back({"BLOCK_M", 64});
   }
   if (options.sharesK) { // few rows and columns, a long K
     entry.sizes = {{"M", 32}, {"N", 64}, {"K", 2048}};
@@ -165,6 +183,9 @@ KernelEntry entryOf(std::string name, std::string description, const GemmOptions
       variant.tiles.clear();
     entry.variants.resize(4);
   }
+  if (name == "gemm") // for slopes, whose range is wider
+    entry.variants.insert(entry.variants.end(),
+                          {{"bf8", bf8, f32, tilesOfBytes()}, {"bf8-bf16", bf8, bf16, tilesOfBytes()}});
   if (options.leftByK || options.batched) // results of other types are those of `gemm`
     entry.variants.resize(2);
   return entry;
@@ -186,7 +207,9 @@ const std::vector<KernelEntry> &kernels::gemmEntries() {
       entryOf("gemm_gelu", "c[M, N] = gelu(a[M, K] · b[N, K]ᵀ + bias[N])",
               {.bias = true, .activation = Activation::gelu}),
       entryOf("gemm_silu", "c[M, N] = silu(a[M, K] · b[N, K]ᵀ + bias[N])",
-              {.bias = true, .activation = Activation::silu})};
+              {.bias = true, .activation = Activation::silu}),
+      entryOf("gemm_residual", "c[M, N] = a[M, K] · b[N, K]ᵀ + bias[N] + residual[M, N]",
+              {.bias = true, .residual = true})};
   return entries;
 }
 

@@ -35,7 +35,7 @@ DECODED = [(512, 4, 4), (1, 1, 1), (131, 5, 3), (7, 8, 8), (1000, 4, 7), (4096, 
 ROWS = [(1, 1), (1, 8), (3, 1000), (129, 1031), (77, 8192), (1000, 1024), (2, 16384)]
 # Odd numbers of tiles, boxes larger than the tensor, one row, K of 8.
 PRODUCTS = [(256, 512, 256), (384, 768, 320), (130, 272, 200), (1, 8, 8), (72, 40, 16), (129, 520, 72), (127, 131, 77), (1000, 1000, 1000)]
-BEHIND = ("gemm_bias", "gemm_relu", "gemm_gelu", "gemm_silu")
+BEHIND = ("gemm_bias", "gemm_relu", "gemm_gelu", "gemm_silu", "gemm_residual", "gemm_gated")
 CONVOLUTIONS = [{"B": 2, "H": 28, "W": 28, "C": 64, "F": 128}, {"B": 1, "H": 9, "W": 11, "C": 8, "F": 24, "STRIDE": 2}, {"B": 3, "H": 14, "W": 14, "C": 40, "F": 72},
                 {"B": 1, "H": 1, "W": 1, "C": 8, "F": 8, "R": 1, "S": 1, "PAD": 0}, {"B": 2, "H": 17, "W": 13, "C": 5, "F": 7, "DILATION": 2, "PAD": 2}]
 

@@ -99,14 +99,14 @@ class Driver:
                                                     0, swizzle, 2, 0), "cuTensorMapEncodeTiled")
         return (ctypes.c_uint8 * 128).from_buffer(room, at - ctypes.addressof(room))
 
-    def launch(self, step, function, grid, parameters, stream):
+    def launch(self, step, function, grid, parameters, stream, may_begin_early=True):
         """One kernel of a plan, with its cluster, and before what is ahead of it has ended where it waits for that itself."""
         pointers = (ctypes.c_void_p * len(parameters))(*[ctypes.addressof(each) for each in parameters])
         attributes, count = (LaunchAttribute * 2)(), 0
         if step["cluster"] != [1, 1, 1]:
             attributes[count].id, attributes[count].value[:3] = 4, step["cluster"]
             count += 1
-        if step["dependent"]:
+        if step["dependent"] and may_begin_early:
             attributes[count].id, attributes[count].value[0] = 6, 1
             count += 1
         config = LaunchConfig((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*step["threads"]), step["dynamic_shared_bytes"], stream, attributes, count)
@@ -177,7 +177,8 @@ class Kernel:
             stream = torch.cuda.current_stream().cuda_stream
             for address, size in zeroed:
                 self.driver.zero(address, size, stream)
-            for step, function, grid, given in launches:
-                self.driver.launch(step, function, grid, given, stream)
+            for number, (step, function, grid, given) in enumerate(launches):
+                # Behind a fill, which is no kernel, a launch begins when that has ended.
+                self.driver.launch(step, function, grid, given, stream, may_begin_early=number > 0 or not zeroed)
 
         return run

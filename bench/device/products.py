@@ -73,7 +73,8 @@ def cases():
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
         for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():
             for m, n, k in SIZES + (ODD if way.startswith("auto") else []):
-                yield kernel, "f8", way, (m, n, k), [kernel, "--dtype", "f8", "--size", f"M={m},N={n},K={k}", *words]
+                for dtype in ("f8", "bf8") if kernel == "gemm" else ("f8",):
+                    yield kernel, dtype, way, (m, n, k), [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
 
 
 def prepare(compiler, chosen):
@@ -98,7 +99,7 @@ def check(driver, compiler, case):
     import torch
 
     kernel, dtype, way, (m, n, k), words = case
-    element = {"f16": torch.float16, "bf16": torch.bfloat16, "f8": torch.float8_e4m3fn}[dtype]
+    element = {"f16": torch.float16, "bf16": torch.bfloat16, "f8": torch.float8_e4m3fn, "bf8": torch.float8_e5m2}[dtype]
     left, right = KERNELS[kernel]
     a = torch.randint(-2, 3, (k, m) if left else (m, k), device="cuda").float().to(element)
     b = torch.randint(-2, 3, (k, n) if right else (n, k), device="cuda").float().to(element)

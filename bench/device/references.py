@@ -171,7 +171,25 @@ def product(sizes, given, activation=None):
         # No slope is above 1.2.
         error = 1.2 * (error + 2 * ROUNDOFF * value.abs()) + 16 * ROUNDOFF * value.abs() + 2.0**-126
         value = {"relu": torch.relu, "gelu": torch.nn.functional.gelu, "silu": torch.nn.functional.silu, None: lambda x: x}[activation](value)
+    if "residual" in given:
+        value = value + given["residual"].double()
+        error = error + ROUNDOFF * value.abs()
     return {"c": Wanted(value, error)}
+
+
+def gated(sizes, given):
+    import torch
+
+    def one(name):
+        a, b = given["a"].double(), given[name].double()
+        return a @ b.mT, 2 * a.shape[-1] * ROUNDOFF * (a.abs() @ b.abs().mT)
+
+    (gate, gate_error), (up, up_error) = one("gate"), one("up")
+    opened = torch.nn.functional.silu(gate)
+    # No slope is above 1.1.
+    opened_error = 1.1 * gate_error + 16 * ROUNDOFF * gate.abs() + 2.0**-126
+    value = opened * up
+    return {"c": Wanted(value, opened_error * (up.abs() + up_error) + opened.abs() * up_error + 2 * ROUNDOFF * value.abs())}
 
 
 def convolution(sizes, given):
@@ -206,5 +224,5 @@ REFERENCES = {
     "attention_decode_combine": by(decode_combine), "row_softmax": by(row_softmax), "layer_norm": by(norm, centred=True),
     "rms_norm": by(norm, centred=False), "gemm": by(product), "gemm_batched": by(product), "gemm_bias": by(product),
     "gemm_relu": by(product, activation="relu"), "gemm_gelu": by(product, activation="gelu"), "gemm_silu": by(product, activation="silu"),
-    "conv2d_nhwc": by(convolution),
+    "gemm_residual": by(product), "gemm_gated": by(gated), "conv2d_nhwc": by(convolution),
 }

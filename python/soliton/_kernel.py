@@ -87,6 +87,10 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         request["service_waves"] = int(options.service_waves)
     if options.workgroups_per_cluster is not None:
         request["workgroups_per_cluster"] = [int(each) for each in options.workgroups_per_cluster]
+    if options.dependent_launch:
+        request["dependent_launch"] = True
+    if options.stable:
+        request["stable"] = [options.stable] if isinstance(options.stable, str) else [str(each) for each in options.stable]
     if options.override_schedule:
         request["schedule_file"] = str(options.override_schedule)
         return request

@@ -193,6 +193,10 @@ class WaveCompileOptions:
     persistent: int = 0
     service_waves: int | None = None
     workgroups_per_cluster: tuple | None = None
+    # Ours: launches begin before those ahead of them in their stream have ended, and wait for them; memories that none of those launches
+    # writes, as weights, which are read before the wait.
+    dependent_launch: bool = False
+    stable: tuple = ()
     # Ours: a line about the compilation, always or never; None: on a terminal or in a notebook, if it takes long.
     progress: bool | None = None
 

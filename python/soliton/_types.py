@@ -16,7 +16,7 @@ from ._symbols import is_expression, to_expr
 # ---- Element types -----------------------------------------------------------------------------------------------------
 
 _BITS = {"i1": 1, "i4": 4, "f4e2m1fn": 4, "f6e2m3fn": 6, "bf16": 16}
-_ASSEMBLY = {"f8": "f8E4M3FN", "f4e2m1fn": "f4E2M1FN", "f6e2m3fn": "f6E2M3FN"}
+_ASSEMBLY = {"f8": "f8E4M3FN", "bf8": "f8E5M2", "f4e2m1fn": "f4E2M1FN", "f6e2m3fn": "f6E2M3FN"}
 
 
 class DataType:
@@ -47,7 +47,7 @@ class DataType:
             return 64
         if self._native_name in _BITS:
             return _BITS[self._native_name]
-        return 8 if self._native_name.startswith("f8") else int(self._native_name[1:])
+        return 8 if self._native_name.startswith(("f8", "bf8")) else int(self._native_name[1:])
 
     def is_index_asm(self) -> bool:
         return self._name == "index"
@@ -84,7 +84,7 @@ class DataType:
 
 
 def _define_types():
-    names = "i4 i8 i16 i32 i64 f16 bf16 f32 f64 f8 f8e5m2 f8e5m2fnuz f8e4m3fn f8e4m3fnuz f8e8m0fnu f6e2m3fn f4e2m1fn"
+    names = "i4 i8 i16 i32 i64 f16 bf16 f32 f64 f8 bf8 f8e5m2 f8e5m2fnuz f8e4m3fn f8e4m3fnuz f8e8m0fnu f6e2m3fn f4e2m1fn"
     types = {name: DataType(name) for name in names.split()}
     types["i1"] = DataType("i1")
     types["bool"] = DataType("bool", "i1")

@@ -401,8 +401,14 @@ static int64_t distanceAlong(sym::Expr stride) {
   return distance > 0 ? distance : INT64_MAX;
 }
 
-/// The dimension of the tile whose places follow each other along that index, wherever they begin.
-static std::optional<size_t> dimAlong(sym::Expr index, size_t rank) {
+bool isPermutation(ReadOp read) {
+  return !read.getIndices() || llvm::all_of(exprsOf(*read.getIndices()), [&](sym::Expr index) {
+    auto dims = llvm::seq<size_t>(0, read.getResult().getType().getDims().size());
+    return llvm::any_of(dims, [&](size_t k) { return index == placeSymbol(k); });
+  });
+}
+
+std::optional<size_t> dimAlong(sym::Expr index, size_t rank) {
   for (size_t k = 0; k < rank; ++k) {
     sym::Expr begin = index - placeSymbol(k);
     if (llvm::none_of(llvm::seq<size_t>(0, rank),

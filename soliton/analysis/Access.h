@@ -93,6 +93,12 @@ private:
   sym::Expr base;
 };
 
+/// Whether every index of the read's memory is a dimension of its tile.
+bool isPermutation(wave::ReadOp read);
+
+/// The dimension of a tile of that rank whose places follow each other along the index, wherever they begin.
+std::optional<size_t> dimAlong(sym::Expr index, size_t rank);
+
 /// The dimensions of an access in the order in which the memory stores them, fastest last; nothing where an index of
 /// the memory is no plain dimension. Those of which the tile has a single place may be anything: they come first.
 std::optional<std::vector<DimExtent>> memoryOrder(Operation *op, const Geometry &geometry);

@@ -101,7 +101,8 @@ ChoiceCost LayoutCosts::exchange(TileType type, const Layout &layout, Dim dim) c
   return std::min(convert(type, layout, own) + convert(type, own, layout) + cost, kForbidden);
 }
 
-/// Where the tile's elements lie, by dimension; nothing where an index of the memory is no plain dimension.
+/// Where the tile's elements lie beside each other, by dimension; nothing where the memory does not store them in
+/// order.
 static std::optional<MemoryRows> rowsOf(Operation *op, const Geometry &geometry) {
   std::optional<std::vector<DimExtent>> order = memoryOrder(op, geometry);
   MemoryShape shape = shapeOf(cast<MemoryType>(memoryOf(op).getType()), geometry);
@@ -111,9 +112,10 @@ static std::optional<MemoryRows> rowsOf(Operation *op, const Geometry &geometry)
   ArrayAttr mapping = cast<AccessOpInterface>(op).getIndicesAttr();
   for (auto [i, stride] : llvm::enumerate(shape.strides)) {
     std::optional<int64_t> elements = stride.constantValue();
-    for (auto [k, name] : llvm::enumerate(tileOf(op).getDims()))
-      if ((mapping ? exprsOf(mapping)[i] : placeSymbol(i)) == placeSymbol(k))
-        rows.strides[Dim(name.getValue().str())] = elements ? *elements * rows.elementBytes : MemoryRows::kFar;
+    std::optional<size_t> k = mapping ? dimAlong(exprsOf(mapping)[i], order->size()) : std::optional(i);
+    if (k)
+      rows.strides[Dim(tileOf(op).getDims()[*k].getValue().str())] =
+          elements ? *elements * rows.elementBytes : MemoryRows::kFar;
   }
   return rows;
 }

@@ -239,6 +239,14 @@ TEST(Amd, NumbersOfClustersAreRefused) {
       std::string::npos);
 }
 
+TEST(Amd, DependentLaunchesAreRefused) {
+  std::string text =
+      replaceAll(kernelText(chip("gfx942"), "%a: !machine.ptr", ""), "} {\n^bb0", ", dependent} {\n^bb0");
+  EXPECT_NE(errorOf(text, DiagId::BackendUnsupported)
+                .find("`gfx942` has no launches that begin before those ahead of them end"),
+            std::string::npos);
+}
+
 TEST(Amd, TensorMapsAreRefused) {
   std::string text = kernelText(chip("gfx942"), "%a: !machine.ptr, %map: !machine.map", "");
   text = replaceAll(text, "} {\n^bb0",

@@ -73,9 +73,11 @@ constexpr int64_t kMostWalked = 32;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
 
-/// The one product of a kernel, in a loop along its contracted dimension.
+/// The one product of a kernel, in a loop along its contracted dimension, or several of one left factor.
 struct Product {
   Expr rows, columns, depth;
+  /// How many there are beside each other: they share the columns of a tile.
+  int64_t count = 1;
   /// Of the factors' elements, which are as wide as each other.
   DType lhs = DType::f16, rhs = DType::f16;
   /// How many neighbours along the contracted dimension its factors keep side by side in memory, where a mapping says
@@ -93,32 +95,56 @@ std::optional<Expr> runOf(const Program &program, frontend::ValueId value) {
   return isRest ? std::optional(last.operand(1)) : std::nullopt;
 }
 
-/// The one product that every iteration of a loop adds to; nothing where there are several, or one of another shape.
-std::optional<Product> findProduct(const Program &program) {
-  const OpRecord *found = nullptr;
+/// Whether the products take the same left factor and give sums of their own, of the same shape: a gate and what it
+/// lets through.
+bool areSiblings(const Program &program, const OpRecord &one, const OpRecord &other) {
+  if (&one == &other)
+    return true;
+  if (one.operands[2] == other.results[0] || other.operands[2] == one.results[0])
+    return false;
+  auto dims = [&](const OpRecord &mma) { return program.values[mma.results[0]].tile.dims; };
+  auto type = [&](const OpRecord &mma) { return program.values[mma.operands[1]].tile.type; };
+  return one.operands[0] == other.operands[0] && dims(one) == dims(other) && type(one) == type(other);
+}
+
+/// Products that every iteration of a loop adds to; empty where there are some in other loops, or in none.
+std::vector<const OpRecord *> productsOfLoop(const Program &program) {
+  std::vector<const OpRecord *> found;
+  const frontend::Region *loop = nullptr;
   for (const frontend::Region &region : program.regions)
     for (uint32_t op : region.ops)
       if (program.ops[op].kind == OpKind::mma) {
-        if (found || !region.axis)
-          return std::nullopt;
-        found = &program.ops[op];
+        if (!region.axis || (loop && loop != &region))
+          return {};
+        loop = &region;
+        found.push_back(&program.ops[op]);
       }
-  if (!found || found->operands.size() != 3 || found->mma)
+  return found;
+}
+
+/// The product of the kernel's loop, or its siblings; nothing where there are several others, or one of another shape.
+std::optional<Product> findProduct(const Program &program) {
+  const std::vector<const OpRecord *> products = productsOfLoop(program);
+  auto fits = [&](const OpRecord *each) {
+    return each->operands.size() == 3 && !each->mma && isStaged(program, each->operands[0]) &&
+           isStaged(program, each->operands[1]) && areSiblings(program, *products.front(), *each);
+  };
+  if (products.empty() || !std::ranges::all_of(products, fits))
     return std::nullopt;
-  const frontend::TileInfo &lhs = program.values[found->operands[0]].tile,
-                           &rhs = program.values[found->operands[1]].tile;
-  const std::vector<Expr> &acc = program.values[found->results[0]].tile.dims;
+  const OpRecord &first = *products.front();
+  const frontend::TileInfo &lhs = program.values[first.operands[0]].tile, &rhs = program.values[first.operands[1]].tile;
+  const std::vector<Expr> &acc = program.values[first.results[0]].tile.dims;
   DType left = lhs.type.resolve(), right = rhs.type.resolve();
-  if (acc.size() < 2 || bits(left) != bits(right) || !isStaged(program, found->operands[0]) ||
-      !isStaged(program, found->operands[1]))
+  if (acc.size() < 2 || bits(left) != bits(right))
     return std::nullopt;
-  Product product{acc[acc.size() - 2], acc.back(), {}, left, right};
+  Product product{acc[acc.size() - 2], acc.back(), {}, static_cast<int64_t>(products.size()), left, right};
   for (Expr dim : lhs.dims)
     if (std::find(acc.begin(), acc.end(), dim) == acc.end())
       product.depth = dim;
-  for (size_t factor : {0, 1})
-    if (std::optional<Expr> run = runOf(program, found->operands[factor]))
-      product.runs.push_back(*run);
+  for (const OpRecord *each : products)
+    for (size_t factor : {0, 1})
+      if (std::optional<Expr> run = runOf(program, each->operands[factor]))
+        product.runs.push_back(*run);
   return product;
 }
 
@@ -192,24 +218,55 @@ std::string instructionOf(int64_t columns, DType type) {
   return (type == DType::i8 ? "I32_64x" : "F32_64x") + std::to_string(columns) + depth;
 }
 
-/// Tiles of the product, if its sizes are known.
-std::optional<int64_t> countTiles(const Product &product, const ProductTile &tile, const Solver &solver) {
+/// The tile as each of several products beside each other has it: together they have its columns, and so its registers
+/// and its bytes of shared memory. Nothing where a tile is for one product only.
+std::optional<ProductTile> tileOfEach(ProductTile tile, const Product &product) {
+  if (product.count == 1)
+    return tile;
+  constexpr int64_t leastColumns = 8; // of a matrix instruction
+  if (tile.exchanged || tile.cluster > 1 || tile.pieces > 1 || tile.columns % (product.count * leastColumns) != 0)
+    return std::nullopt;
+  tile.columns /= product.count;
+  return tile;
+}
+
+/// How many problems the grid has beside the product's rows and columns: batches, parts of K. Sizes that are not known
+/// count once.
+int64_t countProblems(const Program &program, const Product &product, const Solver &solver) {
+  int64_t count = 1;
+  for (const frontend::AnyConstraint &constraint : program.constraints)
+    if (const auto *along = std::get_if<WorkgroupConstraint>(&constraint);
+        along && along->dim != product.rows && along->dim != product.columns) {
+      std::optional<int64_t> size = solver.sizeOf(along->dim), tile = solver.sizeOf(along->tile);
+      if (size && tile && *size > 0 && *tile > 0)
+        count *= (*size + *tile - 1) / *tile;
+    }
+  return count;
+}
+
+/// Tiles of all problems, if the product's sizes are known.
+std::optional<int64_t> countTiles(const Program &program, const Product &product, const ProductTile &tile,
+                                  const Solver &solver) {
   std::optional<int64_t> m = solver.sizeOf(product.rows), n = solver.sizeOf(product.columns);
   if (!m || !n || *m < 1 || *n < 1)
     return std::nullopt;
-  return ((*m + tile.rows - 1) / tile.rows) * ((*n + tile.columns - 1) / tile.columns);
+  return ((*m + tile.rows - 1) / tile.rows) * ((*n + tile.columns - 1) / tile.columns) *
+         countProblems(program, product, solver);
 }
 
 /// How much of the machine the tiles keep busy: of whole rounds of all compute units, the part that has a tile.
-double roundsFilled(const Product &product, const ProductTile &tile, const Solver &solver, const Target &target) {
-  std::optional<int64_t> tiles = countTiles(product, tile, solver);
+double roundsFilled(const Program &program, const Product &product, const ProductTile &tile, const Solver &solver,
+                    const Target &target) {
+  std::optional<int64_t> tiles = countTiles(program, product, tile, solver);
   if (!tiles)
     return 1;
   int64_t workgroups = *tiles * tile.cluster, rounds = (workgroups + target.computeUnits - 1) / target.computeUnits;
   // Rows and columns of tiles beyond the tensor are computed for nothing.
-  auto sizeOf = [&](Expr dim) { return static_cast<double>(*solver.sizeOf(dim)); };
-  double inside =
-      sizeOf(product.rows) * sizeOf(product.columns) / static_cast<double>(*tiles * tile.rows * tile.columns);
+  auto insideAlong = [&](Expr dim, int64_t each) {
+    int64_t size = *solver.sizeOf(dim);
+    return static_cast<double>(size) / static_cast<double>((size + each - 1) / each * each);
+  };
+  double inside = insideAlong(product.rows, tile.rows) * insideAlong(product.columns, tile.columns);
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
 }
 
@@ -260,7 +317,7 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (!maySplit(tile, solver.sizeOf(product.depth), wholeDepthOf(tile, product), options) ||
       (tile.served && !canBeServed(program, options)))
     return std::nullopt;
-  double filled = roundsFilled(product, tile, solver, target);
+  double filled = roundsFilled(program, product, tile, solver, target);
   AutoChoice choice{options, ""};
   for (const auto &[name, value] : solver.found())
     choice.options.subs.emplace_back(symbol(name), value);
@@ -274,9 +331,9 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
   if (tile.served && !options.serviceWaves)
     choice.options.serviceWaves = kServiceWaves;
   choice.options.schedule.name = "ring";
-  choice.why = "tiles of " + std::to_string(tile.rows) + " by " + std::to_string(tile.columns) + " by " +
-               std::to_string(deep) + ", `" + choice.options.mma + "`" +
-               (tile.exchanged ? " with exchanged operands" : "") +
+  choice.why = (product.count > 1 ? std::to_string(product.count) + " products, " : "") + "tiles of " +
+               std::to_string(tile.rows) + " by " + std::to_string(tile.columns) + " by " + std::to_string(deep) +
+               ", `" + choice.options.mma + "`" + (tile.exchanged ? " with exchanged operands" : "") +
                (tile.cluster > 1 ? ", K shared by clusters of " + std::to_string(tile.cluster) : "") +
                (tile.served ? ", waves that copy" : "") + ", direct copies in a ring, bands of " +
                std::to_string(choice.options.raster) + " tiles: fills " + std::to_string(std::lround(100 * filled)) +
@@ -287,11 +344,11 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
 /// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
 /// where each has one, or where they would have too many.
 std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
-                                                          const Product &product, const ProductTile &tile,
-                                                          const Target &target) {
+                                                          const Program &program, const Product &product,
+                                                          const ProductTile &tile, const Target &target) {
   if (row.second.options.persistent > 0 || !tile.walks)
     return std::nullopt;
-  std::optional<int64_t> tiles = countTiles(product, tile, Solver(row.second.options));
+  std::optional<int64_t> tiles = countTiles(program, product, tile, Solver(row.second.options));
   if (!tiles || *tiles <= target.computeUnits || *tiles > kMostWalked * target.computeUnits)
     return std::nullopt;
   std::pair<double, AutoChoice> walking = row;
@@ -397,12 +454,15 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   const auto *hardware = program.findAny<HardwareConstraint>();
   bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
   if (target && product && isOpen)
-    for (const ProductTile &tile : tilesFor(*product, *target, options.shortSums))
-      if (auto row = productBy(tile, *product, program, options, *target)) {
-        if (auto walking = persistently(*row, *product, tile, *target))
-          rows.push_back(std::move(*walking));
-        rows.push_back(std::move(*row));
-      }
+    for (const ProductTile &each : tilesFor(*product, *target, options.shortSums)) {
+      std::optional<ProductTile> tile = tileOfEach(each, *product);
+      auto row = tile ? productBy(*tile, *product, program, options, *target) : std::nullopt;
+      if (!row)
+        continue;
+      if (auto walking = persistently(*row, program, *product, *tile, *target))
+        rows.push_back(std::move(*walking));
+      rows.push_back(std::move(*row));
+    }
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);
   if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
     for (const ChainTile &tile : kChainTiles)
@@ -422,8 +482,12 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
   choices.back().options.schedule.name = "none";
   std::vector<AutoChoice> tuned = tunedChoices(kernel, options);
   choices.insert(choices.begin(), tuned.begin(), tuned.end());
-  for (AutoChoice &choice : choices)
+  for (AutoChoice &choice : choices) {
     choice.options = withDefaults(std::move(choice.options));
+    // Nothing chooses it: what lies ahead in a stream is not the kernel's to know.
+    if (options.dependentLaunch.value_or(false))
+      choice.why += "; launches of it begin before those ahead have ended, as asked";
+  }
   return choices;
 }
 

@@ -162,6 +162,72 @@ TEST(Auto, WalksTiles) {
   EXPECT_EQ(chooseAutomatically(product(), asked).front().options.persistent, 64);
 }
 
+/// A product for each of `count` right factors, of one left factor, and of one more where `leftToo`.
+Kernel siblings(int count, bool leftToo = false) {
+  auto [M, N, K, BM, BN, BK, WM, WN] = symbols<"M N K BM BN BK WM WN">();
+  Kernel kernel{"siblings",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, BK),
+                 WaveConstraint(M, BM / WM), WaveConstraint(N, BN / WN), HardwareConstraint{}}};
+  std::vector<MemoryRef> factors;
+  auto a = kernel.memory("a", {M, K}, shared, f16), z = leftToo ? kernel.memory("z", {M, K}, shared, f16) : a;
+  for (int i = 0; i < count; ++i)
+    factors.push_back(kernel.memory("b" + std::to_string(i), {N, K}, shared, f16));
+  auto c = kernel.memory("c", {M, N}, global, f32);
+  std::vector<Value> zeros(static_cast<size_t>(count), kernel.fill({M, N}, f32, 0.0));
+  std::vector<Value> sums = kernel.iterate(K, zeros, [&](std::vector<Value> acc) {
+    Value left = read(a), other = leftToo ? read(z) : left;
+    for (size_t i = 0; i < acc.size(); ++i)
+      acc[i] = mma(i == 0 ? other : left, read(factors[i]), acc[i]);
+    return acc;
+  });
+  Value product = sums[0];
+  for (size_t i = 1; i < sums.size(); ++i)
+    product = product * sums[i];
+  write(product, c);
+  return kernel;
+}
+
+/// Products of one left factor share a tile's columns, and so its registers and shared memory.
+TEST(Auto, Siblings) {
+  for (int64_t count : {2, 4}) {
+    AutoChoice first = chooseAutomatically(siblings(static_cast<int>(count)), options(4096, 4096, 4096)).front();
+    EXPECT_EQ(boundTo(first.options, "BM"), 128);
+    EXPECT_EQ(boundTo(first.options, "BN"), 256 / count);
+    EXPECT_EQ(first.options.mma, "F32_64x" + std::to_string(256 / count) + "x16_F16");
+    CompileAttempt attempt =
+        compileImage(siblings(static_cast<int>(count)), options(4096, 4096, 4096), rt::ImageKind::ptx);
+    ASSERT_TRUE(attempt) << format(attempt.diagnostics);
+    EXPECT_EQ(format(attempt.result->warnings).find("passed over"), std::string::npos);
+  }
+  // With few rows, too: tiles whose columns lie on the instruction's rows are for one product.
+  AutoChoice flat = chooseAutomatically(siblings(2), options(16, 4096, 4096)).front();
+  EXPECT_EQ(boundTo(flat.options, "BM"), 64);
+  EXPECT_EQ(flat.options.cluster, 1);
+  // Of two left factors they have nothing in common.
+  EXPECT_EQ(chooseAutomatically(siblings(2, /*leftToo=*/true), withTiles(options(512, 512, 512))).size(), 2u);
+}
+
+/// A batch of small problems fills the machine as one large problem does.
+TEST(Auto, CountsBatches) {
+  auto [B, M, N, K, BM, BN, BK, WM, WN] = symbols<"B M N K BM BN BK WM WN">();
+  Kernel kernel{"batched",
+                {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), WorkgroupConstraint(B, 1, 2),
+                 TilingConstraint(K, BK), WaveConstraint(M, BM / WM), WaveConstraint(N, BN / WN),
+                 HardwareConstraint{}}};
+  auto a = kernel.memory("a", {B, M, K}, shared, f16), b = kernel.memory("b", {B, N, K}, shared, f16);
+  auto c = kernel.memory("c", {B, M, N}, global, f32);
+  auto body = [&](Value acc) { return mma(read(a), read(b), acc); };
+  write(kernel.iterate(K, kernel.fill({B, M, N}, f32, 0.0), body), c);
+  auto tileOf = [&](int64_t batches) {
+    CompileOptions said = options(512, 512, 4096);
+    said.subs.emplace_back(B, batches);
+    AutoChoice first = chooseAutomatically(kernel, said).front();
+    return std::pair(boundTo(first.options, "BM"), boundTo(first.options, "BN"));
+  };
+  EXPECT_EQ(tileOf(66), std::pair(int64_t{128}, int64_t{256})); // 528 tiles, four for each compute unit
+  EXPECT_NE(tileOf(1), std::pair(int64_t{128}, int64_t{256}));  // 8 tiles would leave most of them idle
+}
+
 TEST(Auto, Right) {
   expectRight(options(256, 512, 192), 256, 512, 192);
   // Bands of tiles, of which the last is lower than the others; tiles, rows and columns that are not whole.

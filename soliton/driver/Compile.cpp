@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "soliton/analysis/DependentLaunches.h"
 #include "soliton/analysis/Persistent.h"
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/emulator/Translate.h"
@@ -303,6 +304,13 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     kernel.setPersistent(options.persistent);
   if (options.serviceWaves)
     *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
+  if (options.dependentLaunch)
+    kernel.setDependent(*options.dependentLaunch);
+  if (mlir::failed(addStable(kernel, options.stable)))
+    return mlir::failure();
+  const Target *target = findTarget(kernel.getTarget()->str());
+  if (target && mlir::failed(checkDependentLaunch(kernel, *target)))
+    return mlir::failure();
   if (options.shortSums)
     kernel.setShortSums(true);
   if (options.cluster > 1)

@@ -62,6 +62,13 @@ struct CompileOptions {
   /// Waves beside those that compute, which have boxes copied for them; 0: a wave that computes does it. Unset: what
   /// the kernel says.
   std::optional<int64_t> serviceWaves = {};
+  /// A launch may begin before those ahead of it in its stream have ended, and waits for them before it touches what
+  /// they write or read (`soliton/transforms/WaitForLaunches.cpp`); those behind it may do the same. Unset: as the text
+  /// of a module says, otherwise not.
+  std::optional<bool> dependentLaunch = {};
+  /// Memories that no launch writes which may still run when a dependent one begins, beside those that the kernel
+  /// itself declares so: weights. They are read before the wait.
+  std::vector<std::string> stable = {};
   /// So many workgroups, resident together, sum a product's tile: for products that have few. 0: each has its own.
   int64_t cluster = 0;
   /// So many neighbours along each dimension of the grid form a cluster and have tiles that they have in common copied

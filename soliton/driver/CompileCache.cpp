@@ -111,6 +111,8 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("raster", options.raster)
       .add("persistent", options.persistent)
       .add("service waves", options.serviceWaves.value_or(-1))
+      .add("dependent launch", static_cast<int64_t>(options.dependentLaunch ? *options.dependentLaunch : -1))
+      .add("stable", listOf(options.stable))
       .add("cluster", options.cluster)
       .add("workgroups per cluster", joined(options.workgroupsPerCluster))
       .add("workgroups per unit", options.workgroupsPerUnit)

@@ -2,6 +2,8 @@
 
 #include "soliton/driver/LaunchInfo.h"
 
+#include <set>
+
 namespace soliton {
 using rt::LaunchExpr;
 using rt::LaunchOp;
@@ -110,6 +112,9 @@ public:
     std::vector<rt::SymbolSpec> symbols;
     for (mlir::StringAttr symbol : kernelOf(module).getDynamic().getAsRange<mlir::StringAttr>())
       symbols.push_back({symbol.getValue().str(), std::nullopt, 0});
+    for (mlir::BlockArgument argument : kernelOf(module).block().getArguments())
+      if (kernelOf(module).isStable(argument))
+        stable.insert(argument.getArgNumber());
     pays = launchExpr(plan.pays, symbols);
     bytes = launchExpr(plan.workspaceBytes, symbols);
   }
@@ -130,6 +135,8 @@ private:
   const PlanCompiler &compiler;
   std::string name;
   LaunchExpr pays, bytes;
+  /// Arguments that no launch writes, so that they are no array that this one writes.
+  std::set<uint32_t> stable;
 };
 } // namespace
 
@@ -177,6 +184,7 @@ mlir::FailureOr<CompileResult> PaddedPlan::compile() {
       step.use = &step == &steps.back() ? StepUse::elsewhere : StepUse::wherePlanPays;
   CompileResult result = asOne(std::move(steps), pays);
   result.image.kernel = name;
+  std::erase_if(result.image.mayAliasExactly, [&](const auto &pair) { return stable.contains(pair[0]); });
   if (padded)
     result.image.workspace.bytes = both ? LaunchExpr::apply(LaunchOp::select, {pays, bytes, 0}) : bytes;
   return result;

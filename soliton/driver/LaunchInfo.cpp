@@ -116,7 +116,7 @@ static rt::ArgumentSpec describeArgument(BlockArgument argument, StringRef name,
 
 /// Which arguments are read and written, and which pairs may be one array. Two that are written never may: the order of
 /// their writes is nobody's promise.
-static void describeAccesses(const WholeKernel &whole, rt::KernelImage &image) {
+static void describeAccesses(KernelOp kernel, const WholeKernel &whole, rt::KernelImage &image) {
   for (rt::ArgumentSpec &argument : image.arguments)
     argument.isRead = argument.kind == rt::ArgumentKind::scalar;
   auto argumentOf = [&](int region) { return cast<BlockArgument>(whole.memories[region]).getArgNumber(); };
@@ -130,7 +130,10 @@ static void describeAccesses(const WholeKernel &whole, rt::KernelImage &image) {
       }
   });
   for (const sched::whole::Aliasing &pair : sched::whole::findAliasing(whole.kernel))
-    if (isGiven(pair.read) && isGiven(pair.written) && pair.inPlace && !image.arguments[argumentOf(pair.read)].isOutput)
+    // A stable memory is written by no launch, so it is no array that this one writes.
+    if (isGiven(pair.read) && isGiven(pair.written) && pair.inPlace &&
+        !image.arguments[argumentOf(pair.read)].isOutput &&
+        !kernel.isStable(cast<BlockArgument>(whole.memories[pair.read])))
       image.mayAliasExactly.push_back({argumentOf(pair.read), argumentOf(pair.written)});
 }
 
@@ -205,7 +208,7 @@ rt::KernelImage describeLaunch(KernelOp kernel, const Geometry &geometry, const 
   auto given = kernel.block().getArguments().take_front(kernel.numGivenParameters());
   for (auto [argument, name] : llvm::zip(given, kernel.getArgNames()))
     image.arguments.push_back(describeArgument(argument, cast<StringAttr>(name).getValue(), geometry, exprs));
-  describeAccesses(whole, image);
+  describeAccesses(kernel, whole, image);
   for (const std::string &name : exprs.symbols())
     image.symbols.push_back(describeSymbol(name, kernel, geometry));
   for (ExprAttr assumption : kernel.getGeometryAttr().getAssumptions().getAsRange<ExprAttr>()) {

@@ -74,6 +74,7 @@ void buildMachinePipeline(mlir::OpPassManager &pm, bool wideOffsets) {
   // How it is said: one lane's program.
   pm.addPass(createLowerToMachinePass({wideOffsets}));
   pm.addPass(mlir::createCSEPass());
+  pm.nest<machine::KernelOp>().addPass(createWaitForLaunchesPass());
 }
 
 std::vector<std::string> passNames() {

@@ -177,9 +177,32 @@ static uint64_t bankConflicts(const LaneAccess &access, uint32_t banks) {
   return extra;
 }
 
+void judgeLaunches(Wave &wave, const Instr &instr, uint32_t buffer, bool isWrite) {
+  const Program &program = wave.program;
+  bool isStable = std::ranges::count(program.stable, buffer) > 0;
+  bool isEarly = program.dependent && !wave.hasWaited && !isStable;
+  if (!isEarly && !(isStable && isWrite))
+    return;
+  auto region = std::ranges::find_if(program.regions,
+                                     [&](const Region &each) { return !each.shared && each.argument == buffer; });
+  std::string what = wave.group.reporter.nameOf(wave.instruction(instr)) + (isWrite ? " writes `" : " reads `") +
+                     (region == program.regions.end() ? "?" : region->name) + "` in wave " +
+                     wave.group.reporter.waveName(wave.index);
+  if (isEarly)
+    wave.report(instr, FindingKind::EarlyAccess,
+                what + " before it has waited for the launches ahead, which may still " + (isWrite ? "read" : "write") +
+                    " there",
+                "put `grid_wait` before it", Finding::kNone, 0);
+  else
+    wave.report(instr, FindingKind::StableWrite, what + ", which is stable: no launch is to write it",
+                "do not call it stable", Finding::kNone, 0);
+}
+
 void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite, const std::byte *data) {
   Workgroup &group = wave.group;
   if (!access.region->shared) {
+    if (access.mask)
+      judgeLaunches(wave, wave.program.code[actor.instruction], access.region->argument, isWrite);
     GlobalAccess part{actor, group.clocks, access.region->argument};
     part.isWrite = isWrite;
     if (group.globalChecker.tracks(part.buffer))

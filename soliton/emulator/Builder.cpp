@@ -60,6 +60,7 @@ Builder::Builder(BuilderOptions options) {
   program.waves = options.waves;
   program.sharedBytes = options.sharedBytes;
   program.cluster = options.cluster;
+  program.dependent = options.dependent;
   program.rules = options.rules;
   program.occupancy = options.occupancy;
   program.places.push_back({});
@@ -75,7 +76,9 @@ void Builder::at(const Place &where, std::string what) {
 
 // --- Arguments and tables.
 
-uint32_t Builder::buffer(std::string name) {
+uint32_t Builder::buffer(std::string name, bool stable) {
+  if (stable)
+    program.stable.push_back(program.numBuffers);
   program.regions.push_back({std::move(name), false, program.numBuffers++, 0, 0});
   return static_cast<uint32_t>(program.regions.size() - 1);
 }
@@ -149,7 +152,7 @@ void Builder::requireUniform(Value value, const char *what) const {
     throw ProgramError(std::string(what) + " has to be uniform");
 }
 
-void Builder::requireSame(Value a, Value b, const char *what) const {
+void Builder::requireSame(Value a, Value b, std::string_view what) const {
   if (info(a).type != info(b).type || info(a).count != info(b).count)
     throw ProgramError(std::string(what) + ": operands have types " + std::string(soliton::name(type(a))) + " x " +
                        std::to_string(count(a)) + " and " + std::string(soliton::name(type(b))) + " x " +
@@ -200,7 +203,7 @@ Value Builder::id(IdKind kind) {
 }
 
 Value Builder::binary(BinaryOp op, Value a, Value b) {
-  requireSame(a, b, name(op).data());
+  requireSame(a, b, name(op));
   Value result = make(type(a), count(a), isUniform(a) && isUniform(b));
   Instr &instr = emit(Op::Binary);
   instr.sub = static_cast<uint8_t>(op);
@@ -229,7 +232,7 @@ Value Builder::fma(Value a, Value b, Value c) {
 }
 
 Value Builder::cmp(CmpOp op, Value a, Value b) {
-  requireSame(a, b, name(op).data());
+  requireSame(a, b, name(op));
   Value result = make(DType::i1, count(a), isUniform(a) && isUniform(b));
   Instr &instr = emit(Op::Cmp);
   instr.sub = static_cast<uint8_t>(op);

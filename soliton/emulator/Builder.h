@@ -67,6 +67,7 @@ struct BuilderOptions {
   uint32_t waves = 1;
   uint32_t sharedBytes = 0;
   std::array<uint32_t, 3> cluster = {1, 1, 1};
+  bool dependent = false;
   Rules rules = {};
   Occupancy occupancy = {};
 };
@@ -89,8 +90,8 @@ public:
 
   // --- Arguments and tables; each returns the index that instructions name.
 
-  /// The next global buffer argument, as a region.
-  uint32_t buffer(std::string name);
+  /// The next global buffer argument, as a region; `stable`: no launch writes it.
+  uint32_t buffer(std::string name, bool stable = false);
   /// A range of the shared block, as a region.
   uint32_t shared(std::string name, uint32_t offset, uint32_t bytes);
   /// The next scalar argument.
@@ -199,6 +200,7 @@ public:
   void barrier(uint32_t id = 0, uint32_t waves = 0);
   void clusterArrive() { emit(Op::ClusterArrive); }
   void clusterWait() { emit(Op::ClusterWait); }
+  void gridWait() { emit(Op::GridWait); }
   /// Order and scope are those of memory fences.
   void fence(FenceOp op, Order order = Order::AcquireRelease, Scope scope = Scope::Device);
   void hint(Hint hint);
@@ -231,7 +233,7 @@ private:
   uint32_t poolOf(const std::vector<uint32_t> &words);
   uint32_t address(const At &at);
   void requireUniform(Value value, const char *what) const;
-  void requireSame(Value a, Value b, const char *what) const;
+  void requireSame(Value a, Value b, std::string_view what) const;
   void requireMask(Value mask, const char *what) const;
   uint32_t here() const { return static_cast<uint32_t>(program.code.size()); }
 

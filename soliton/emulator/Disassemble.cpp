@@ -65,6 +65,7 @@ std::string_view name(Op op) {
                                                "barrier",
                                                "cluster.arrive",
                                                "cluster.wait",
+                                               "grid.wait",
                                                "fence",
                                                "shuffle",
                                                "ballot",

@@ -19,6 +19,18 @@ uint64_t lanesWhere(Wave &wave, Slot slot) {
 
 namespace {
 
+/// A launch behind this one waits for this one alone: it has ended only when those ahead of it have.
+void judgeEnd(Wave &wave, const Instr &instr) {
+  Workgroup &group = wave.group;
+  auto first = group.waves.begin() + wave.rank() * wave.program.waves;
+  bool anyWaited = std::any_of(first, first + wave.program.waves, [](auto &each) { return each->hasWaited; });
+  if (wave.program.dependent && !anyWaited && group.hasLeft(wave.rank()))
+    wave.report(instr, FindingKind::EarlyAccess,
+                "the workgroup of wave " + group.reporter.waveName(wave.index) +
+                    " ends without a wait for the launches ahead, on which those behind this one rely",
+                "let every path come to a `grid_wait`", Finding::kNone, 0);
+}
+
 void evalEnd(Wave &wave, const Instr &instr) {
   drain(wave);
   if (wave.group.checks && wave.active != wave.allLanes())
@@ -27,6 +39,8 @@ void evalEnd(Wave &wave, const Instr &instr) {
   wave.stop = true;
   wave.group.noteChange();
   judgeLeave(wave, instr);
+  if (wave.group.checks)
+    judgeEnd(wave, instr);
 }
 
 void evalNop(Wave &, const Instr &) {}

@@ -61,6 +61,11 @@ void reportTurn(Wave &wave, const Instr &instr, const char *what) {
               "let each wave arrive and wait in turns", Finding::kNone, 0);
 }
 
+/// Launches run one after the other; all there is to know is who waited.
+void evalGridWait(Wave &wave, const Instr &) {
+  wave.hasWaited = true;
+}
+
 void evalClusterArrive(Wave &wave, const Instr &instr) {
   wave.requireConverged(instr);
   Workgroup &group = wave.group;
@@ -123,6 +128,8 @@ Handler syncHandler(const Program &, const Instr &instr) {
     return evalClusterArrive;
   case Op::ClusterWait:
     return evalClusterWait;
+  case Op::GridWait:
+    return evalGridWait;
   default:
     return evalFence;
   }

@@ -205,6 +205,7 @@ void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorM
     group.sharedChecker.write(tile.shared, boxBytes(map), 0);
   else
     group.sharedChecker.read(tile.shared, boxBytes(map), 0);
+  judgeLaunches(wave, instr, map.argument, !isLoad);
   if (!group.globalChecker.tracks(map.argument))
     return;
   uint64_t size = wave.prepared.config.buffers[map.argument].bytes;

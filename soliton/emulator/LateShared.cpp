@@ -18,7 +18,7 @@ namespace {
 /// Ops whose `index` and `index2` may be addresses.
 bool mayAddress(Op op) {
   return op >= Op::Load && op <= Op::Fence && op != Op::Barrier && op != Op::ClusterArrive && op != Op::ClusterWait &&
-         op != Op::Fence && op != Op::Wait && op != Op::Mma;
+         op != Op::GridWait && op != Op::Fence && op != Op::Wait && op != Op::Mma;
 }
 
 bool hasSlotsInPool(Op op) {

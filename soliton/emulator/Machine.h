@@ -71,6 +71,8 @@ enum class FindingKind : uint8_t {
   Deadlock,  ///< no wave can go on, or those that run poll what nobody will write
   CounterOverflow,
   MbarrierMisuse,
+  EarlyAccess, ///< of what launches ahead may write or read, before they were waited for, or a workgroup never waits
+  StableWrite, ///< of memory that no launch is to write
 };
 
 /// `race`, `missing-wait`, …

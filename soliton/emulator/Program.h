@@ -94,6 +94,7 @@ enum class Op : uint8_t {
   Barrier,        ///< sub = id; imm = waves that meet, 0 = all
   ClusterArrive,  ///< the wave has come to the barrier of its cluster
   ClusterWait,    ///< until all waves of the cluster have
+  GridWait,       ///< until the launches ahead have ended: on the emulator they have
   Fence,          ///< sub = FenceOp; order, scope for memory fences
   Shuffle,        ///< dst = src0 of another lane; sub = ShuffleOp; src1 = (lane operand) else imm; index = width
   Ballot,         ///< dst uniform i32/i64 = one bit per active lane where src0
@@ -486,6 +487,10 @@ struct Program {
   /// Workgroups along each axis that run together and reach each other's shared memory.
   std::array<uint32_t, 3> cluster{1, 1, 1};
   uint32_t numBuffers = 0;
+  /// It may begin before the launches ahead of it have ended: each wave waits for them before it touches a buffer that
+  /// is not among the `stable` ones, which no launch writes.
+  bool dependent = false;
+  std::vector<uint32_t> stable;
   /// Types of the scalar arguments.
   std::vector<DType> scalars;
   Rules rules;

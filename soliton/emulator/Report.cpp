@@ -17,7 +17,8 @@ std::string_view name(FindingKind kind) {
   static constexpr std::string_view names[] = {"race",          "missing-wait",     "missing-barrier", "missing-fence",
                                                "lane-conflict", "global-conflict",  "redundant-write", "pending-value",
                                                "out-of-bounds", "misaligned",       "uninitialized",   "divergent",
-                                               "deadlock",      "counter-overflow", "mbarrier-misuse"};
+                                               "deadlock",      "counter-overflow", "mbarrier-misuse", "early-access",
+                                               "stable-write"};
   auto index = static_cast<size_t>(kind);
   return index < std::size(names) ? names[index] : "?";
 }

@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 7;
+constexpr uint32_t kVersion = 8;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {
@@ -133,7 +133,8 @@ void visit(Stream &s, Rules &r) {
 template <typename Stream>
 void visit(Stream &s, Program &p) {
   s.text(p.name);
-  scalars(s, p.waveSize, p.waves, p.sharedBytes, p.numBuffers, p.cluster[0], p.cluster[1], p.cluster[2]);
+  scalars(s, p.waveSize, p.waves, p.sharedBytes, p.numBuffers, p.cluster[0], p.cluster[1], p.cluster[2], p.dependent);
+  s.list(p.stable, 4, [&](uint32_t &buffer) { s.scalar(buffer); });
   visit(s, p.rules);
   scalars(s, p.occupancy.computeUnits, p.occupancy.waves, p.occupancy.sharedBytes);
   s.list(p.scalars, 1, [&](DType &t) { s.scalar(t); });

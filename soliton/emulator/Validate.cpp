@@ -470,6 +470,7 @@ private:
       return void(require(instr.imm >= 0 && instr.imm <= program.waves, "more waves than the workgroup has"));
     case Op::ClusterArrive:
     case Op::ClusterWait:
+    case Op::GridWait:
       return;
     default: // Fence
       return void(require(instr.sub <= uint8_t(FenceOp::Mma), "the fence does not exist"));

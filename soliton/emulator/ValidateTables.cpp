@@ -63,6 +63,11 @@ std::string checkSlots(const Program &p) {
 }
 
 std::string checkRegions(const Program &p) {
+  if (p.stable.size() > p.numBuffers)
+    return std::to_string(p.stable.size()) + " stable buffers of " + std::to_string(p.numBuffers);
+  for (uint32_t buffer : p.stable)
+    if (buffer >= p.numBuffers)
+      return "buffer " + std::to_string(buffer) + " is stable and does not exist";
   for (const Region &region : p.regions) {
     if (!region.shared && region.argument >= p.numBuffers)
       return "region `" + region.name + "` is of a buffer that does not exist";

@@ -105,6 +105,7 @@ void Wave::reset() {
   lastRead = Finding::kNone;
   lastReadRegion = nullptr;
   clusterArrivals = clusterWaits = 0;
+  hasWaited = false;
   seenChanges = ~0ull;
 }
 

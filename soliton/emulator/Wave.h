@@ -222,6 +222,8 @@ struct Wave {
   uint32_t barrier = 0;
   /// Barriers of its cluster that it has come to, and left.
   uint32_t clusterArrivals = 0, clusterWaits = 0;
+  /// It has waited for the launches ahead.
+  bool hasWaited = false;
   /// The mbarrier that it waits for, while it does.
   uint32_t mbarrier = 0;
   std::vector<uint32_t> pendingOf;
@@ -356,6 +358,8 @@ Handler handlerOf(const Program &program, const Instr &instr);
 void judgeAccess(Wave &wave, const Instr &instr, const LaneAccess &access, bool isWrite,
                  const std::byte *data = nullptr);
 void judgeAlignment(Wave &wave, const Instr &instr, const LaneAccess &access);
+/// Whether an access of global memory may come before the wave has waited for the launches ahead, and may be a write.
+void judgeLaunches(Wave &wave, const Instr &instr, uint32_t buffer, bool isWrite);
 /// Hands the lanes of an access that is already numbered to the checker of its memory.
 void judgeRuns(Wave &wave, const Actor &actor, const LaneAccess &access, bool isWrite, const std::byte *data = nullptr);
 /// What has to be done before an access that is atomic, and what it means for the order between waves.

@@ -171,6 +171,10 @@ private:
     mlir::StringAttr target;
     if (bindings.target)
       target = builder.getStringAttr(bindings.target->name);
+    std::vector<std::string> stable;
+    for (const Parameter &parameter : program.parameters)
+      if (parameter.isStable)
+        stable.push_back(parameter.name);
     auto *hardware = program.findAny<HardwareConstraint>();
     mlir::IntegerAttr service;
     if (hardware && hardware->n_service_waves > 0)
@@ -184,7 +188,8 @@ private:
                                   /*keep_order=*/false, /*direct_copies=*/false, /*geometry=*/nullptr,
                                   /*workspace=*/nullptr, /*staged_writes=*/false, /*raster=*/nullptr,
                                   /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
-                                  /*persistent=*/nullptr, service, /*tickets=*/false, cluster);
+                                  /*persistent=*/nullptr, service, /*tickets=*/false, cluster,
+                                  /*dependent=*/false, stable.empty() ? mlir::ArrayAttr() : strings(stable));
   }
 
   void emitParameters(wave::KernelOp kernel) {

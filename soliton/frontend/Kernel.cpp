@@ -90,6 +90,7 @@ MemoryRef Kernel::memory(std::string name, std::vector<Expr> shape, Expr space, 
     checkStrides(*owner, name, options.strides, shape.size(), type, place);
   MemoryRef result = memory(std::move(name), std::move(shape), space, type, std::move(place));
   owner->parameters.back().strides = std::move(options.strides);
+  owner->parameters.back().isStable = options.stable;
   return result;
 }
 

@@ -29,6 +29,9 @@ struct MemoryOptions {
   /// Elements from one index to the next along each dimension; empty means row by row without gaps. A symbol that is
   /// known only at launch is taken from the tensor that is passed, or given by name.
   std::vector<Expr> strides = {};
+  /// Weights: no launch that a dependent one may overtake (`CompileOptions::dependentLaunch`) writes it, nor this one.
+  /// They are read before what such a launch has to wait for.
+  bool stable = false;
 };
 
 /// A kernel; copies share one program.

@@ -31,10 +31,14 @@ TEST_F(LanguageOpsTest, SymbolsByName) {
 
 TEST_F(LanguageOpsTest, ElementTypes) {
   EXPECT_EQ(lang::toString(f8), "f8");
+  EXPECT_EQ(lang::toString(bf8), "bf8");
   EXPECT_EQ(f8.resolve(DType::f8e4m3fnuz), DType::f8e4m3fnuz);
+  EXPECT_EQ(bf8.resolve(DType::f8e4m3fnuz), DType::f8e5m2fnuz);
+  EXPECT_EQ(bf8.resolve(DType::f8e4m3fn), DType::f8e5m2);
   EXPECT_EQ(f16.resolve(DType::f8e4m3fnuz), DType::f16);
   EXPECT_TRUE(isFloat(f8));
   EXPECT_EQ(parseElementType("f8"), f8);
+  EXPECT_EQ(parseElementType("bf8"), bf8);
   EXPECT_EQ(parseElementType("bf16"), bf16);
   EXPECT_EQ(parseElementType("f17"), std::nullopt);
 }

@@ -204,7 +204,9 @@ Expr IndexMapping::dynamic_val(int k) {
 //===- Words ----------------------------------------------------------------------===//
 
 std::string lang::toString(ElementType type) {
-  return type.isNativeF8() ? "f8" : std::string(name(type.resolve()));
+  if (type.isNativeF8() || type.isNativeBf8())
+    return type.isNativeF8() ? "f8" : "bf8";
+  return std::string(name(type.resolve()));
 }
 
 bool lang::isFloat(ElementType type) {
@@ -212,8 +214,8 @@ bool lang::isFloat(ElementType type) {
 }
 
 std::optional<ElementType> lang::parseElementType(std::string_view text) {
-  if (text == "f8")
-    return f8;
+  if (text == "f8" || text == "bf8")
+    return text == "f8" ? f8 : bf8;
   if (auto type = parseDType(text))
     return ElementType(*type);
   return std::nullopt;

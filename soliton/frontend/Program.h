@@ -148,6 +148,8 @@ struct Parameter {
   std::vector<Expr> shape = {};
   /// Empty: row by row without gaps.
   std::vector<Expr> strides = {};
+  /// No launch that may still run writes it (MemoryOptions).
+  bool isStable = false;
   /// A symbol: one of the two address spaces, or the author's.
   Expr space = {};
   ElementType type = {};

@@ -19,7 +19,8 @@ inline namespace lang {
 
 using sym::Expr;
 
-/// An element type as an author names it: a `DType`, or `f8`, which is the target's own e4m3.
+/// An element type as an author names it: a `DType`, or one of the target's own 8-bit floats: `f8`, its e4m3, and
+/// `bf8`, its e5m2.
 class ElementType {
 public:
   constexpr ElementType() = default;
@@ -31,15 +32,25 @@ public:
     return type;
   }
 
+  /// The same with 5 exponent bits.
+  static constexpr ElementType nativeBf8() {
+    ElementType type;
+    type.code = kNativeBf8;
+    return type;
+  }
+
   constexpr bool isNativeF8() const { return code == kNativeF8; }
-  /// The type on a target whose own e4m3 is `native`.
+  constexpr bool isNativeBf8() const { return code == kNativeBf8; }
+  /// The type on a target whose own e4m3 is `native`; its e5m2 has, or lacks, infinities and -0 as that does.
   constexpr DType resolve(DType native = DType::f8e4m3fn) const {
+    if (isNativeBf8())
+      return native == DType::f8e4m3fnuz ? DType::f8e5m2fnuz : DType::f8e5m2;
     return isNativeF8() ? native : static_cast<DType>(code);
   }
   constexpr bool operator==(const ElementType &) const = default;
 
 private:
-  static constexpr uint8_t kNativeF8 = 0xff;
+  static constexpr uint8_t kNativeF8 = 0xff, kNativeBf8 = 0xfe;
   uint8_t code = static_cast<uint8_t>(DType::f32);
 };
 
@@ -49,7 +60,7 @@ bool isFloat(ElementType type);
 inline bool isInteger(ElementType type) {
   return !isFloat(type);
 }
-/// The type of that name, `f8` included; nothing if there is none.
+/// The type of that name, `f8` and `bf8` included; nothing if there is none.
 std::optional<ElementType> parseElementType(std::string_view text);
 
 inline constexpr ElementType i1 = DType::i1, i4 = DType::i4, i8 = DType::i8, i16 = DType::i16, i32 = DType::i32,
@@ -58,7 +69,7 @@ inline constexpr ElementType f4e2m1fn = DType::f4e2m1fn, f6e2m3fn = DType::f6e2m
                              f8e4m3fn = DType::f8e4m3fn, f8e4m3fnuz = DType::f8e4m3fnuz, f8e5m2 = DType::f8e5m2,
                              f8e5m2fnuz = DType::f8e5m2fnuz, f8e8m0fnu = DType::f8e8m0fnu;
 inline constexpr ElementType f16 = DType::f16, bf16 = DType::bf16, f32 = DType::f32, f64 = DType::f64;
-inline constexpr ElementType f8 = ElementType::nativeF8();
+inline constexpr ElementType f8 = ElementType::nativeF8(), bf8 = ElementType::nativeBf8();
 
 /// Where a memory lives. A kernel's parameter lies in global memory; `shared` asks that reads of it go through the
 /// workgroup's shared memory. Any symbol may stand in its place if `subs` binds it to one of these.

@@ -197,8 +197,8 @@ def Machine_ClusterWaitOp : Machine_Op<"cluster_wait", [MemoryEffects<[MemRead, 
 def Machine_GridWaitOp : Machine_Op<"grid_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "until the launches ahead in the stream have ended and their writes are seen";
   let description = [{
-    A kernel that is `dependent` touches nothing before it that an earlier launch writes or reads. Elsewhere, and on the
-    emulator, where launches do not overlap, it returns at once. NVIDIA: griddepcontrol.wait.
+    A kernel that is `dependent` touches no memory before it but what is `stable`; the emulator, where launches do not overlap,
+    finds what does. In other kernels it returns at once. NVIDIA: griddepcontrol.wait.
 
     Example:
     ```mlir
@@ -210,7 +210,8 @@ def Machine_GridWaitOp : Machine_Op<"grid_wait", [MemoryEffects<[MemRead, MemWri
 def Machine_GridLaunchOp : Machine_Op<"grid_launch", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "as far as this workgroup is concerned, the next launch of the stream may begin";
   let description = [{
-    It begins when every workgroup has said so or ended, if it is `dependent`. NVIDIA: griddepcontrol.launch_dependents.
+    It begins when every workgroup has said so or ended, if it is `dependent`. What it may find in memory it does not learn here, but by
+    its own `grid_wait`. NVIDIA: griddepcontrol.launch_dependents.
 
     Example:
     ```mlir

@@ -94,6 +94,15 @@ static llvm::LogicalResult verifyMaps(KernelOp kernel) {
   return mlir::success();
 }
 
+static llvm::StringRef nameOf(KernelOp kernel, mlir::BlockArgument parameter) {
+  return llvm::cast<mlir::StringAttr>(kernel.getArgNames()[parameter.getArgNumber()]).getValue();
+}
+
+static llvm::SmallVector<llvm::StringRef> stableNames(KernelOp kernel) {
+  mlir::ArrayAttr names = kernel.getStableAttr();
+  return names ? llvm::to_vector(names.getAsValueRange<mlir::StringAttr>()) : llvm::SmallVector<llvm::StringRef>();
+}
+
 llvm::LogicalResult KernelOp::verify() {
   // kernel_c1
   for (mlir::BlockArgument argument : block().getArguments())
@@ -112,7 +121,18 @@ llvm::LogicalResult KernelOp::verify() {
   // kernel_c4
   if (getCluster() && (getCluster()->size() != 3 || llvm::any_of(*getCluster(), [](int64_t size) { return size < 1; })))
     return emitOpError() << "has clusters of " << *getCluster() << " workgroups, expected three positive numbers";
+  // kernel_c5
+  for (llvm::StringRef name : stableNames(*this))
+    if (!llvm::any_of(block().getArguments(), [&](mlir::BlockArgument argument) {
+          return llvm::isa<PtrType>(argument.getType()) && nameOf(*this, argument) == name;
+        }))
+      return emitOpError() << "calls `" << name << "` stable, expected the name of a `!machine.ptr`";
   return verifyMaps(*this);
+}
+
+bool KernelOp::isStable(mlir::Value parameter) {
+  auto argument = llvm::dyn_cast<mlir::BlockArgument>(parameter);
+  return argument && argument.getOwner() == &block() && llvm::is_contained(stableNames(*this), nameOf(*this, argument));
 }
 
 int64_t KernelOp::clusterSize() {

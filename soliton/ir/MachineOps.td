@@ -14,7 +14,8 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
     memory accesses, matrix instructions, waits and barriers in the order of the program: a schedule has decided it.
     `cluster` workgroups along the three axes of the grid are resident together and reach each other's shared memory by multicast
     copies, remote arrivals and loads. `dependent`: a launch may begin before those ahead of it in its stream have ended, and waits for
-    them by `grid_wait`.
+    them by `grid_wait`; every workgroup does so before it ends. `stable` names memory that none of those launches writes, and this
+    one does not: it may be read before the wait.
 
     Constraints:
       * (C1) parameters are `!machine.ptr`, integers, floats or `!machine.map`, and `arg_names` names each.
@@ -22,6 +23,7 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
       * (C3) the last parameters, and no others, are `!machine.map`, as many as `maps` has entries; each entry describes a
         `!machine.ptr` parameter by symbols that are names of `i32` parameters.
       * (C4) `cluster` is three positive numbers.
+      * (C5) `stable`, if there, names parameters that are `!machine.ptr`.
 
     Example:
     ```mlir
@@ -33,23 +35,26 @@ def Machine_KernelOp : Machine_Op<"kernel", [Symbol, IsolatedFromAbove, SingleBl
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$arg_names, I64Attr:$wave_size, I64Attr:$waves,
                        I64Attr:$shared_bytes, StrAttr:$target, UnitAttr:$keep_order,
-                       OptionalAttr<Machine_TensorMapArrayAttr>:$maps, OptionalAttr<DenseI64ArrayAttr>:$cluster, UnitAttr:$dependent);
+                       OptionalAttr<Machine_TensorMapArrayAttr>:$maps, OptionalAttr<DenseI64ArrayAttr>:$cluster, UnitAttr:$dependent,
+                       OptionalAttr<StrArrayAttr>:$stable);
   let builders = [
     OpBuilder<(ins "::llvm::StringRef":$name, "::mlir::ArrayAttr":$argNames, "int64_t":$waveSize, "int64_t":$waves,
                    "int64_t":$sharedBytes, "::llvm::StringRef":$target, CArg<"bool", "false">:$keepOrder), [{
       build($_builder, $_state, name, argNames, waveSize, waves, sharedBytes, target, keepOrder, ::mlir::ArrayAttr(),
-            ::mlir::DenseI64ArrayAttr(), false);
+            ::mlir::DenseI64ArrayAttr(), false, ::mlir::ArrayAttr());
     }]>
   ];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1, kernel_c2, kernel_c3, kernel_c4
+  let hasVerifier = 1; // kernel_c1 … kernel_c5
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// The entry of `maps` for a `!machine.map` parameter; null for anything else.
     TensorMapAttr mapOf(::mlir::Value parameter);
     /// Workgroups of a cluster; 1 where there are none.
     int64_t clusterSize();
+    /// Whether `stable` names the parameter.
+    bool isStable(::mlir::Value parameter);
   }];
 }
 

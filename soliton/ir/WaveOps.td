@@ -45,6 +45,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     copied; the program is that of one wave all the same, and says nothing of who executes what. With `workgroups_per_cluster` so many
     neighbours along a dimension of the grid, of which there are whole clusters then, are resident together: of a tile that is the same for
     all of them each has its share copied, to all of them. `geometry` is what the constraints say, once they were resolved.
+    `dependent`: a launch may begin before those ahead of it in its stream have ended; it waits for them before it touches global memory, but
+    for that which `stable` names, which nobody writes meanwhile.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
     is the offset of its memory in bytes. Rows of such a memory hold 0 beyond the size of the dimension that walks them.
 
@@ -62,6 +64,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
       * (C11) `service_waves`, if there, is at least 1.
       * (C12) where there are `tickets` there is `persistent`, and the last memory lies in the workspace and has one i32.
       * (C13) `workgroups_per_cluster`, if there, has up to 5 positive numbers, one of which is larger than 1, and there is no `cluster`.
+      * (C14) `stable`, if there, names parameters that are memories.
 
     Example:
     ```mlir
@@ -79,15 +82,21 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        OptionalAttr<ArrayAttr>:$workspace, UnitAttr:$staged_writes, OptionalAttr<I64Attr>:$raster,
                        UnitAttr:$short_sums, OptionalAttr<I64Attr>:$cluster, UnitAttr:$writes_in_boxes,
                        OptionalAttr<I64Attr>:$persistent, OptionalAttr<I64Attr>:$service_waves, UnitAttr:$tickets,
-                       OptionalAttr<DenseI64ArrayAttr>:$workgroups_per_cluster);
+                       OptionalAttr<DenseI64ArrayAttr>:$workgroups_per_cluster,
+
+                       UnitAttr:$dependent, OptionalAttr<StrArrayAttr>:$stable);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
-  let hasVerifier = 1; // kernel_c1 … kernel_c13
+  let hasVerifier = 1; // kernel_c1 … kernel_c14
   let extraClassDeclaration = [{
     ::mlir::Block &block() { return getBody().front(); }
     /// Parameters that a launch is given; those behind them lie in its workspace.
     unsigned numGivenParameters() {
       return block().getNumArguments() - (getWorkspace() ? static_cast<unsigned>(getWorkspace()->size()) : 0);
+    }
+    /// Whether `stable` names the parameter.
+    bool isStable(::mlir::BlockArgument parameter) {
+      return getStable() && ::llvm::is_contained(getStable()->getAsRange<::mlir::StringAttr>(), getArgNames()[parameter.getArgNumber()]);
     }
     bool isInWorkspace(::mlir::Value memory) {
       auto argument = ::llvm::dyn_cast<::mlir::BlockArgument>(memory);

@@ -119,6 +119,13 @@ llvm::LogicalResult KernelOp::verify() {
       return emitOpError() << "has `workgroups_per_cluster` of " << *cluster
                            << ", expected positive numbers, one of them larger than 1, and no `cluster`";
   }
+  // kernel_c14
+  for (mlir::Attribute name : getStableAttr() ? getStableAttr().getValue() : llvm::ArrayRef<mlir::Attribute>()) {
+    auto found = llvm::find(getArgNames(), name);
+    size_t number = static_cast<size_t>(found - getArgNames().begin());
+    if (found == getArgNames().end() || !llvm::isa<MemoryType>(block().getArgument(number).getType()))
+      return emitOpError() << "calls " << name << " stable, expected the name of a memory";
+  }
   return llvm::success();
 }
 

@@ -109,6 +109,29 @@ TEST_F(Cuda, DependentLaunchesMayBeginEarly) {
   }
 }
 
+/// A fill is no kernel: a launch behind it begins when it has ended, whatever the image says; kernels behind kernels do
+/// as that says.
+TEST_F(Cuda, BehindAFillALaunchIsPlain) {
+  for (bool isZeroed : {false, true}) {
+    KernelImage image = scaleImage();
+    image.isDependent = true;
+    LaunchStep second = firstStep(image);
+    second.code.clear();
+    image.further = {second};
+    image.workspace.bytes = 16;
+    if (isZeroed)
+      image.workspace.zeroed = {{0, 16}};
+    auto kernel = device->load(image);
+    DeviceBuffer buffer(*device, 32 * 256);
+    Tensor tensor = buffer.tensor(DType::f32, {32, 64});
+    fake->launches.clear();
+    kernel->launch({tensor, tensor, 1.0});
+    ASSERT_EQ(fake->launches.size(), 2u);
+    EXPECT_EQ(fake->launches[0].isDependent, !isZeroed);
+    EXPECT_TRUE(fake->launches[1].isDependent);
+  }
+}
+
 TEST_F(Cuda, TensorMapsAreEncodedIntoTheBlock) {
   KernelImage image = scaleImage();
   TensorMapSpec map;

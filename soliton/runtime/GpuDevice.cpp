@@ -387,19 +387,24 @@ void GpuKernel::submit(PreparedLaunch &prepared, const LaunchOptions &options) {
   void *stream = options.stream.handle;
   LentWorkspace workspace(driver, kernel, prepared.workspaceBytes, options);
   plan.setWorkspace(prepared, workspace.data());
+  // Behind a fill, which is no kernel, a launch begins when that has ended.
+  bool mayBeginEarly = true;
   for (size_t i = 0; i < kernel.workspace.zeroed.size(); ++i)
-    if (const PreparedLaunch::Range &range = prepared.zeroed[i]; range.bytes > 0)
+    if (const PreparedLaunch::Range &range = prepared.zeroed[i]; range.bytes > 0) {
+      mayBeginEarly = false;
       driver.check(driver.api.fill(static_cast<std::byte *>(workspace.data()) + range.offset, 0, range.bytes, stream),
                    "fill of a workspace");
+    }
   const ParameterLayout &layout = plan.parameters();
   for (size_t i = 0; i < plan.steps().size(); ++i) {
     const LaunchStep &step = plan.steps()[i];
     if (prepared.isEmpty(i))
       continue;
     writeMaps(i, prepared);
+    bool isDependent = std::exchange(mayBeginEarly, true) && step.isDependent;
     GpuLaunch launch = {functions[i],          prepared.grids[i],       step.threads,
                         step.cluster,          step.dynamicSharedBytes, stream,
-                        prepared.block.data(), plan.blockBytes(i),      step.isDependent,
+                        prepared.block.data(), plan.blockBytes(i),      isDependent,
                         layout.inOrder,        layout.tensorMaps,       static_cast<uint32_t>(step.tensorMaps.size())};
     if (int status = driver.launch(launch))
       fail(DiagId::DriverError, "launching `" + kernel.kernel + "` failed with " + driver.describe(status));

@@ -118,6 +118,7 @@ static Target build() {
   target.hasPrefetch = true;
   target.hasTileCopy = true;
   target.hasRegisterReallocation = true;
+  target.hasDependentLaunches = true;
   target.maxClusterSize = 16;
   target.asyncCopyBytes = {4, 8, 16};
   target.asyncCopyCounter = CounterKind::cpAsync;

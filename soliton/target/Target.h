@@ -126,6 +126,8 @@ struct Target {
   /// One lane has the machine copy a box of a tensor to shared memory; such copies tick `boxes`.
   bool hasTileCopy = false;
   bool hasRegisterReallocation = false;
+  /// A launch may begin before the one ahead of it has ended, and waits for it by an instruction.
+  bool hasDependentLaunches = false;
   int64_t maxClusterSize = 1;
 
   std::vector<int64_t> asyncCopyBytes;

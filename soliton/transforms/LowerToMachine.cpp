@@ -84,6 +84,8 @@ machine::KernelOp MachineLowering::makeKernel() {
     result.setCluster(ArrayRef<int64_t>{static_cast<int64_t>(*kernel.getCluster()), 1, 1});
   if (cluster)
     result.setCluster(ArrayRef<int64_t>{cluster->size, 1, 1});
+  result.setDependent(kernel.getDependent());
+  result.setStableAttr(kernel.getStableAttr());
   Block &body = result.getBody().emplaceBlock();
   body.addArguments(types, locations);
   builder.setInsertionPointToEnd(&body);
@@ -565,6 +567,12 @@ LogicalResult MachineLowering::run() {
     return failure();
   ring = *found;
   machine::KernelOp lowered = makeKernel();
+  if (kernel.getDependent()) {
+    // The next launch may begin at once: what it finds in memory it asks by its own wait. Ours is right here, and goes
+    // to where it is needed later (WaitForLaunches.cpp).
+    machine::GridLaunchOp::create(builder, kernel.getLoc());
+    machine::GridWaitOp::create(builder, kernel.getLoc());
+  }
   if (failed(geometry.serviceWaves() > 0 ? lowerRoles() : lowerProgram()))
     return failure();
   gatherFactors(lowered.getBody().front());

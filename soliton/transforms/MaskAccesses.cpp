@@ -192,14 +192,6 @@ static Value selectInside(OpBuilder &builder, Location loc, Value value, const P
   return SelectOp::create(builder, loc, type, inside, value, fill, ArrayAttr(), OriginAttr());
 }
 
-/// Whether every index of the read's memory is a dimension of its tile.
-static bool isPermutation(ReadOp read) {
-  return !read.getIndices() || llvm::all_of(exprsOf(*read.getIndices()), [&](sym::Expr index) {
-    auto dims = llvm::seq<size_t>(0, read.getResult().getType().getDims().size());
-    return llvm::any_of(dims, [&](size_t k) { return index == placeSymbol(k); });
-  });
-}
-
 /// Whether the read gives 0 outside of `dim`: within the memory it does so by itself, and what the author bounds ends
 /// there where the bound is no further away.
 static bool readsZeroOutside(ReadOp read, Dim dim, const Geometry &geometry) {

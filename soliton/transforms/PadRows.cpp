@@ -22,7 +22,7 @@ static constexpr size_t kMaxTensors = 4;
 
 /// The dimension of the read's tile that walks the memory's rows; nothing where one does not.
 static std::optional<DimExtent> alongRows(ReadOp read, const Geometry &geometry) {
-  bool plain = read.getDynamicValues().empty() && !read.getBounds();
+  bool plain = read.getDynamicValues().empty() && !read.getBounds() && isPermutation(read);
   std::optional<std::vector<DimExtent>> order = plain ? memoryOrder(read, geometry) : std::nullopt;
   if (!order || order->size() < 2)
     return std::nullopt;
@@ -212,7 +212,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
                        /*direct_copies=*/false, /*geometry=*/nullptr, /*workspace=*/nullptr, /*staged_writes=*/false,
                        /*raster=*/nullptr, /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
                        /*persistent=*/nullptr, /*service_waves=*/nullptr, /*tickets=*/false,
-                       /*workgroups_per_cluster=*/nullptr);
+                       /*workgroups_per_cluster=*/nullptr,
+                       /*dependent=*/false, /*stable=*/nullptr);
   Block &body = copy.getBody().emplaceBlock();
   for (BlockArgument each : kernel.block().getArguments())
     body.addArgument(each.getType(), each.getLoc());

@@ -229,4 +229,15 @@ def LowerToMachinePass : Pass<"wave-lower-to-machine", "::mlir::ModuleOp"> {
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def WaitForLaunchesPass : Pass<"wave-wait-for-launches", "::soliton::machine::KernelOp"> {
+  let summary = "do first what needs no earlier launch";
+  let description = [{
+    The `grid_wait` at the beginning of a kernel goes as far down as it is right: in front of the first access of global memory that is not
+    `stable`, on every path once, outside of loops. Where boxes of stable and of other memory fill a ring in front of a loop, those of stable
+    memory are asked for before it.
+
+    Requires: `Machine`. Ensures: `Machine`.
+  }];
+}
+
 #endif

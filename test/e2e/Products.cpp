@@ -31,6 +31,9 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
   with(" raster: ", p.raster);
   if (!p.perCluster.empty())
     out << " sharing tiles: " << testing::PrintToString(p.perCluster);
+  out << (p.dependent ? " launched early" : "");
+  for (const std::string &memory : p.stable)
+    out << ", " << memory << " is stable";
   return out;
 }
 
@@ -71,6 +74,9 @@ CompileOptions optionsOf(const Product &p) {
   options.workgroupsPerCluster = p.perCluster;
   options.stagedWrites = p.stagedWrites;
   options.raster = p.raster;
+  options.stable = p.stable;
+  if (p.dependent)
+    options.dependentLaunch = true;
   if (p.serviceWaves > 0)
     options.serviceWaves = p.serviceWaves;
   options.paddedRows = RowPadding::never;

@@ -42,6 +42,9 @@ struct Product {
   int64_t raster = 0;
   /// Neighbours along each dimension of the grid that copy tiles to each other.
   std::vector<int64_t> perCluster = {};
+  /// Launches begin before those ahead have ended; memories that none of them writes.
+  bool dependent = false;
+  std::vector<std::string> stable = {};
 
   std::string instruction() const {
     std::string depth = type == DType::i8 ? "x32_I8" : type == DType::f8e4m3fn ? "x32_F8" : "x16_F16";

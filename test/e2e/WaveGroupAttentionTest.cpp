@@ -276,22 +276,6 @@ TEST(WaveGroupAttention, AutoTakesHeadsInBandsWhereRowsAreUneven) {
   }
 }
 
-/// Both products of a gated one have the same left factor, which the first that is bound finds beside one that is not.
-TEST(WaveGroupAttention, ProductsThatShareAFactor) {
-  Case gated{kernels::findKernel("gemm_gated"), nullptr, findTarget("sm_90a")};
-  gated.variant = gated.entry->findVariant("f16");
-  gated.schedule = "auto";
-  Sizes sizes{{"M", 130}, {"N", 144}, {"K", 128}};
-  CompileOptions options = gated.options(sizes, {});
-  for (const auto &[name, value] : std::exchange(options.subs, {}))
-    (sizes.contains(std::string(name.symbolName())) ? options.subs : options.defaults).emplace_back(name, value);
-  auto kernel = gated.entry->build(*gated.variant);
-  CompileAttempt compiled = compileByChoice(
-      kernel, options, [&](const CompileOptions &each) { return compileImage(kernel, each, rt::ImageKind::emulator); });
-  ASSERT_TRUE(compiled) << format(compiled.diagnostics);
-  checkOnEmulator(gated, *compiled.result, sizes);
-}
-
 TEST(WaveGroupAttention, NothingSpills) {
   if (!backend::findPtxas())
     GTEST_SKIP() << "no ptxas here";

@@ -24,6 +24,9 @@ struct LibraryCase {
   int64_t serviceWaves = 0, persistent = 0, raster = 0;
   bool stagedWrites = false;
   std::string mma;
+  /// On the target that has such launches: it begins early, and knows of memories that nobody writes meanwhile.
+  bool isDependent = false;
+  std::vector<std::string> stable;
 
   std::string name() const {
     std::string text = entry->name + " " + variant->name;
@@ -37,6 +40,9 @@ struct LibraryCase {
          {std::pair("service waves", serviceWaves), {"persistent", persistent}, {"raster", raster}})
       if (value != 0)
         text += std::string(", ") + option + " " + std::to_string(value);
+    text += isDependent ? ", begun early" : "";
+    for (const std::string &memory : stable)
+      text += ", stable " + memory;
     return text + (stagedWrites ? ", staged writes" : "");
   }
 };
@@ -167,6 +173,15 @@ void chooseBoxes(Choose &choose, LibraryCase &chosen) {
   chosen.stagedWrites = choose.maybe("library.staged-writes", 40);
 }
 
+void chooseLaunches(Choose &choose, LibraryCase &chosen) {
+  chosen.isDependent = choose.maybe("library.dependent", 30);
+  if (!chosen.isDependent)
+    return;
+  for (const kernels::ArgumentInfo &argument : chosen.entry->arguments(*chosen.variant))
+    if (!argument.isOutput && !argument.dims.empty() && choose.maybe("library.stable", 50))
+      chosen.stable.push_back(argument.name);
+}
+
 LibraryCase chooseCase(Choose &choose) {
   LibraryCase chosen;
   chosen.entry = choose.from(kernels::allKernels());
@@ -188,8 +203,10 @@ LibraryCase chooseCase(Choose &choose) {
     chosen.schedule = choose.from(kSchedules);
     chosen.directCopies = choose.maybe("library.direct-copies", 25);
   }
-  if (choose.hasStrides())
+  if (choose.hasStrides()) {
     chooseBoxes(choose, chosen);
+    chooseLaunches(choose, chosen);
+  }
   return chosen;
 }
 
@@ -205,6 +222,10 @@ CompileOptions optionsFor(const LibraryCase &chosen, const Target &target) {
     options.stagedWrites = chosen.stagedWrites;
     if (chosen.serviceWaves > 0)
       options.serviceWaves = chosen.serviceWaves;
+  }
+  if (target.hasDependentLaunches) {
+    options.dependentLaunch = chosen.isDependent;
+    options.stable = chosen.stable;
   }
   for (const auto &[name, value] : chosen.sizes)
     if (chosen.dynamic.contains(name))

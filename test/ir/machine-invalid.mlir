@@ -414,6 +414,13 @@ machine.kernel @kernel_c4 attributes {arg_names = [], wave_size = 32 : i64, wave
 
 // -----
 
+// expected-error@+1 {{calls `M` stable, expected the name of a `!machine.ptr`}}
+machine.kernel @kernel_c5 attributes {arg_names = ["a", "M"], wave_size = 32 : i64, waves = 1 : i64, shared_bytes = 0 : i64, target = "sm_90a", stable = ["a", "M"]} {
+^bb0(%a: !machine.ptr, %m: i32):
+}
+
+// -----
+
 func.func @wait_c2() {
   // expected-error@+1 {{waits until `mma` has read, expected `bulk`}}
   machine.wait mma, 0 {read}

@@ -123,8 +123,9 @@ machine.kernel @pixels attributes {arg_names = ["x", "B", "map"], wave_size = 32
 
 // CHECK-LABEL: machine.kernel @clusters attributes
 // CHECK-SAME: cluster = array<i64: 2, 1, 1>, dependent
+// CHECK-SAME: stable = ["a"]
 machine.kernel @clusters attributes {arg_names = ["a", "map"], wave_size = 32 : i64, waves = 4 : i64, shared_bytes = 32768 : i64, target = "sm_90a",
-    cluster = array<i64: 2, 1, 1>, dependent, maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64]>]} {
+    cluster = array<i64: 2, 1, 1>, dependent, stable = ["a"], maps = [#machine.tensor_map<argument = 0, element = f16, sizes = [64], box = [64]>]} {
 ^bb0(%a: !machine.ptr, %map: !machine.map):
   // CHECK: %[[RANK:.*]] = machine.id cluster_rank
   %rank = machine.id cluster_rank

@@ -1099,6 +1099,20 @@ wave.kernel @kernel_c12 attributes {arg_names = [], constraints = [], subs = {},
 
 // -----
 
+// expected-error@+1 {{calls "s" stable, expected the name of a memory}}
+wave.kernel @kernel_c13 attributes {arg_names = ["a", "s"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["a", "s"]} {
+^bb0(%a: !wave.memory<["M"], f16, global>, %s: f32):
+}
+
+// -----
+
+// expected-error@+1 {{calls "c" stable, expected the name of a memory}}
+wave.kernel @kernel_c13_unknown attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["c"]} {
+^bb0(%a: !wave.memory<["M"], f16, global>):
+}
+
+// -----
+
 func.func @read_c8(%a: !wave.memory<["M"], f16, global>) {
   // expected-error@+1 {{is of another workgroup, expected plain reads of shared memory}}
   %0 = wave.read %a {workgroup = 1 : i64} : !wave.memory<["M"], f16, global> -> !wave.tile<[M], f16>

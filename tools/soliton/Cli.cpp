@@ -53,6 +53,13 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
       .add_option("--service-waves", choice.serviceWaves,
                   "so many waves beside those that compute have boxes copied for them; 4 have registers to give")
       ->check(CLI::Range(int64_t{0}, int64_t{4}));
+  command.add_option("--dependent-launch", choice.dependentLaunch,
+                     "on or off: a launch begins before those ahead of it have ended, and waits for what it needs of "
+                     "them; those behind it may do so too");
+  command
+      .add_option("--stable", choice.stable,
+                  "memories that no launch writes meanwhile, as weights, so that they need not be waited for: b,bias")
+      ->delimiter(',');
   command.add_option("--cluster", choice.cluster, "so many workgroups sum each tile of a product together")
       ->check(CLI::Range(int64_t{2}, int64_t{16}));
   command

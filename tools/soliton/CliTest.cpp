@@ -224,6 +224,33 @@ TEST_F(Cli, CompileExplainsWhatAutoTook) {
   EXPECT_NE(said.err.find("`auto` took tiles of"), std::string::npos) << said.err;
 }
 
+TEST_F(Cli, CompileHasLaunchesBeginEarly) {
+  std::vector<std::string> words = {"compile", "gemm", "--target", "sm_90a", "--emit", "machine", "-o", path("m")};
+  auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return soliton(all);
+  };
+  EXPECT_EQ(with({}).code, 0);
+  EXPECT_EQ(read("m").find("machine.grid_"), std::string::npos);
+  Said said = with({"--dependent-launch", "on", "--stable", "b", "--explain", "auto"});
+  EXPECT_EQ(said.code, 0) << said.err;
+  EXPECT_NE(said.err.find("launches of it begin before those ahead have ended, as asked"), std::string::npos)
+      << said.err;
+  EXPECT_NE(read("m").find("machine.grid_wait"), std::string::npos);
+  EXPECT_NE(read("m").find("stable = [\"b\"]"), std::string::npos);
+  EXPECT_EQ(with({"--dependent-launch", "off"}).code, 0);
+  EXPECT_EQ(read("m").find("machine.grid_"), std::string::npos);
+  Said wrong = with({"--dependent-launch", "perhaps"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--dependent-launch"), std::string::npos) << wrong.err;
+  Said unknown = with({"--stable", "bb"});
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_NE(unknown.err.find("the kernel has no memory `bb` that could be stable; did you mean `b`? [stable-memory]"),
+            std::string::npos)
+      << unknown.err;
+}
+
 TEST_F(Cli, CompileToCubinNeedsAnAssembler) {
   Said said =
       soliton({"compile", "copy", "--target", "sm_90a", "--size", "M=64,N=64", "--emit", "cubin", "-o", path("cubin")});

@@ -37,6 +37,9 @@ struct KernelChoice {
   int64_t raster = 0, cluster = 0, workgroupsPerUnit = 0, persistent = 0;
   std::optional<int64_t> serviceWaves;
   std::vector<int64_t> workgroupsPerCluster;
+  /// Empty: off.
+  std::string dependentLaunch;
+  std::vector<std::string> stable;
   std::string mma;
   std::string paddedRows = "auto";
   std::string schedule = "auto";

@@ -112,6 +112,9 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.raster = choice.raster;
   options.persistent = choice.persistent;
   options.serviceWaves = choice.serviceWaves;
+  if (!choice.dependentLaunch.empty())
+    options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
+  options.stable = choice.stable;
   options.cluster = choice.cluster;
   options.workgroupsPerCluster = choice.workgroupsPerCluster;
   options.workgroupsPerUnit = choice.workgroupsPerUnit;

@@ -257,6 +257,9 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.raster = choice.raster;
   resolved.options.persistent = choice.persistent;
   resolved.options.serviceWaves = choice.serviceWaves;
+  if (!choice.dependentLaunch.empty())
+    resolved.options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
+  resolved.options.stable = choice.stable;
   resolved.options.cluster = choice.cluster;
   resolved.options.workgroupsPerCluster = choice.workgroupsPerCluster;
   resolved.options.workgroupsPerUnit = choice.workgroupsPerUnit;

@@ -24,7 +24,7 @@ IndexSymbol = IndexExpr
 
 bf16, bool, index = TYPES["bf16"], TYPES["bool"], TYPES["index"]
 i1, i4, i8, i16, i32, i64 = (TYPES[name] for name in "i1 i4 i8 i16 i32 i64".split())
-f16, f32, f64, f8 = (TYPES[name] for name in "f16 f32 f64 f8".split())
+f16, f32, f64, f8, bf8 = (TYPES[name] for name in "f16 f32 f64 f8 bf8".split())
 f8e5m2, f8e5m2fnuz, f8e4m3fn = (TYPES[name] for name in "f8e5m2 f8e5m2fnuz f8e4m3fn".split())
 f8e4m3fnuz, f8e8m0fnu = TYPES["f8e4m3fnuz"], TYPES["f8e8m0fnu"]
 f6e2m3fn, f4e2m1fn = TYPES["f6e2m3fn"], TYPES["f4e2m1fn"]

@@ -40,6 +40,9 @@ LogicalResult Translator::declareKernel() {
   if (kernel.clusterSize() > target.maxClusterSize)
     return unsupported(kernel) << "clusters of " << kernel.clusterSize() << " workgroups, expected at most "
                                << target.maxClusterSize << " on " << target.name;
+  if (kernel.getDependent() && !target.hasDependentLaunches)
+    return unsupported(kernel) << "`" << target.name << "` has no launches that begin before those ahead of them end, "
+                               << "expected a kernel that is not `dependent`";
   const llvm::DataLayout &layout = module.getDataLayout();
   llvm::SmallVector<llvm::Type *> types;
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {

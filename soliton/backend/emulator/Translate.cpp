@@ -47,13 +47,14 @@ EmulatorTranslator::EmulatorTranslator(machine::KernelOp kernel, const Target &t
                                              .waves = static_cast<uint32_t>(kernel.getWaves()),
                                              .sharedBytes = static_cast<uint32_t>(kernel.getSharedBytes()),
                                              .cluster = clusterOf(kernel),
+                                             .dependent = kernel.getDependent(),
                                              .rules = rulesOf(target),
                                              .occupancy = occupancyOf(target)}) {}
 
 void EmulatorTranslator::bindArguments() {
   for (auto [argument, name] : llvm::zip(kernel.block().getArguments(), kernel.getArgNames())) {
     if (isa<machine::PtrType>(argument.getType()))
-      regions[argument] = build.buffer(cast<StringAttr>(name).getValue().str());
+      regions[argument] = build.buffer(cast<StringAttr>(name).getValue().str(), kernel.isStable(argument));
     else if (!isa<machine::MapType>(argument.getType()))
       define(argument, build.scalar(slotType(argument.getType()).first));
   }

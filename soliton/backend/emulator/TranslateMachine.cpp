@@ -403,8 +403,9 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
       })
       .Case<ClusterArriveOp>([&](auto) { return build.clusterArrive(), success(); })
       .Case<ClusterWaitOp>([&](auto) { return build.clusterWait(), success(); })
+      .Case<GridWaitOp>([&](auto) { return build.gridWait(), success(); })
       // Launches run one after the other.
-      .Case<GridWaitOp, GridLaunchOp>([&](auto) { return success(); })
+      .Case<GridLaunchOp>([&](auto) { return success(); })
       // It reads nothing, so there is nothing to check or to count.
       .Case<PrefetchOp>([&](auto) { return success(); })
       .Case<SchedBarrierOp>([&](auto) { return build.hint(emu::Hint::SchedBarrier), success(); })
