@@ -125,6 +125,8 @@ struct Kernel {
   int waves = 2;
   /// Wave groups: those that may be at different barriers at the same time.
   int groups = 1;
+  /// Workgroups of a cluster run it together, and what one lane copies goes to all of them.
+  bool together = false;
   std::vector<Counter> counters;
   std::vector<Region> regions;
   Sequence body;

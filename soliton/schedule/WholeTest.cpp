@@ -382,6 +382,22 @@ TEST(WholeVerify, ACopyingLaneAwaitsWhatAllWavesHaveReleased) {
   EXPECT_FALSE(isRight({load(0), wait(kShared, 0), release(), await(0), store(0)}));
 }
 
+/// What a workgroup has waited for may still be on its way to another one of its cluster.
+TEST(WholeVerify, ABoxThatGoesToOthersTakesTheirPlaceWhenTheySaySo) {
+  auto isRight = [](bool together, const Sequence &between) {
+    Sequence body = {box(0), commit(kBoxes), wait(kBoxes, 0)};
+    body.insert(body.end(), between.begin(), between.end());
+    body.push_back(box(0));
+    Kernel kernel = kernelWithBoxes(std::move(body));
+    kernel.together = together;
+    return verify(kernel).ok();
+  };
+  EXPECT_TRUE(isRight(false, {}));
+  EXPECT_FALSE(isRight(true, {}));
+  EXPECT_TRUE(isRight(true, {barrier()}));
+  EXPECT_TRUE(isRight(true, {release(), await(0)}));
+}
+
 TEST(WholeVerify, ReleasesOfATripAreAwaitedInTheNext) {
   auto isRight = [](int value) {
     Sequence body = {await(value), box(0), commit(kBoxes), wait(kBoxes, 0), load(0), wait(kShared, 0), release()};

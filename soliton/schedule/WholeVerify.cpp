@@ -141,9 +141,11 @@ private:
     return mayConflict(kernel, x, y) && !(isOneWave(kernel, x, y) && isInOrder(kernel, x, y));
   }
 
-  /// Nothing but completion, as the wave of `y` knows it, orders `y` behind `x`.
+  /// Nothing but completion, as the wave of `y` knows it, orders `y` behind `x`. What goes to all workgroups of a
+  /// cluster may still be on its way to another one, where `y` takes its place: that one has to say that it is not.
   bool needsNoBarrier(const Access &x, const Access &y) const {
-    return isOneWave(kernel, x, y) || isSeenByWait(kernel, x);
+    bool isSeen = isSeenByWait(kernel, x) && !(kernel.together && isByOneLane(kernel, y));
+    return isOneWave(kernel, x, y) || isSeen;
   }
 
   bool executes(const Node &node, int group) const { return node.groups >> group & 1; }

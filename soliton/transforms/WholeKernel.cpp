@@ -24,6 +24,10 @@ public:
     // Lanes that are not in lockstep meet each other in memory as waves do.
     if (!target().lanesInLockstep)
       result.kernel.waves = std::max(result.kernel.waves, 2);
+    // Waves of another workgroup are others, too.
+    result.kernel.together = kernel.getWorkgroupsPerCluster().has_value();
+    if (result.kernel.together)
+      result.kernel.waves = std::max(result.kernel.waves, 2);
     addCounters();
     findGroups();
     result.kernel.body = sequenceOf(kernel.block());
