@@ -132,6 +132,20 @@ TEST(DependentLaunch, RolesAndWorkgroupsThatWalk) {
       }
 }
 
+/// A workgroup's share of stable tiles goes to its neighbours while they wait themselves.
+TEST(DependentLaunch, ClustersThatShareTiles) {
+  for (const std::vector<int64_t> &along : {std::vector<int64_t>{2}, {1, 2}})
+    for (int64_t serviceWaves : {0, 4})
+      for (auto [m, n, k] : {std::tuple(256, 256, 640), {130, 200, 72}}) {
+        Product p{.m = m, .n = n, .k = k, .directCopies = true, .schedule = "ring", .serviceWaves = serviceWaves};
+        p.perCluster = along;
+        for (const std::vector<std::string> &stable : {std::vector<std::string>{}, {"b"}, {"a", "b"}}) {
+          check(early(p, stable));
+          expectOneWait(early(p, stable));
+        }
+      }
+}
+
 TEST(DependentLaunch, SizesThatALaunchSays) {
   for (int64_t cluster : {0, 2}) {
     Product p = early(decode(16, 128, 512, cluster));

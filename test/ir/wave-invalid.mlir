@@ -1112,14 +1112,14 @@ wave.kernel @kernel_c12 attributes {arg_names = [], constraints = [], subs = {},
 // -----
 
 // expected-error@+1 {{calls "s" stable, expected the name of a memory}}
-wave.kernel @kernel_c13 attributes {arg_names = ["a", "s"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["a", "s"]} {
+wave.kernel @kernel_c14 attributes {arg_names = ["a", "s"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["a", "s"]} {
 ^bb0(%a: !wave.memory<["M"], f16, global>, %s: f32):
 }
 
 // -----
 
 // expected-error@+1 {{calls "c" stable, expected the name of a memory}}
-wave.kernel @kernel_c13_unknown attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["c"]} {
+wave.kernel @kernel_c14_unknown attributes {arg_names = ["a"], constraints = [], subs = {}, dynamic = [], form = 0 : i32, stable = ["c"]} {
 ^bb0(%a: !wave.memory<["M"], f16, global>):
 }
 
