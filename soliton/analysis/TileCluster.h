@@ -1,7 +1,6 @@
 //===- TileCluster.h - Which workgroups of a grid form a cluster -----------------------===//
 //
-//   wave.kernel @gemm attributes {workgroups_per_cluster = array<i64: 1, 2>, …}    neighbours along the second
-//   dimension
+//   wave.kernel @gemm attributes {workgroups_per_cluster = array<i64: 1, 2>, …}    neighbours along $WG1
 //
 // No result depends on it: the `wave` dialect has the program of one workgroup. The grid has whole clusters, so that
 // some workgroups may lie beyond the tensors, where nothing is read or written.

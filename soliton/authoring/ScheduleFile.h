@@ -15,14 +15,18 @@
 //   releases
 //   direct_copies                                 # for a kernel that was compiled with them
 //   strict                                        # what has to be added is an error
-//   specialize waves 4 registers 40 "read_a/0/copy"  # ops that waves of their own issue; 0 registers: as few as they
-//   need persistent 132                                # workgroups that walk tiles groups 0 4 # the first wave of each
-//   group of waves stagger 0 1                                   # barriers by which a group runs behind buffers "tile
-//   of read_a" 2 op "read_a/0/global_load" stage 0 cycle 0 cluster 0 added "schedule/wait.0" wait vm 4 stage 1 cycle 0
-//   cluster 0 rank 1 added "schedule/barrier.1" barrier groups 1 stage 1 cycle 0 cluster 0 rank 2 op "mma/0.0" stage 1
-//   cycle 1 cluster 0 rank 3 insert prologue end wait vm 0                 # outside of the kernel: start, end, or rank
-//   N order prologue "read_a/0/global_load" 0       # the ranks of a part that the author ordered waive "" "mma/0.0" ""
-//   "why"                   # from, to, region, reason; empty: any
+//   specialize waves 4 registers 40 "read_a/0/copy"   # what waves of their own issue; 0 registers: as few as it takes
+//   persistent 132                                # workgroups that walk tiles
+//   groups 0 4                                    # the first wave of each group of waves
+//   stagger 0 1                                   # barriers by which a group runs behind
+//   buffers "tile of read_a" 2
+//   op "read_a/0/global_load" stage 0 cycle 0 cluster 0
+//   added "schedule/wait.0" wait vm 4 stage 1 cycle 0 cluster 0 rank 1
+//   added "schedule/barrier.1" barrier groups 1 stage 1 cycle 0 cluster 0 rank 2
+//   op "mma/0.0" stage 1 cycle 1 cluster 0 rank 3
+//   insert prologue end wait vm 0                 # outside of the kernel: start, end, or rank N
+//   order prologue "read_a/0/global_load" 0       # the ranks of a part that the author ordered
+//   waive "" "mma/0.0" "" "why"                   # from, to, region, reason; empty: any
 //
 // Added are: barrier, wait COUNTER N, commit COUNTER, priority N, sched_barrier MASK, sched_group MASK COUNT GROUP.
 //

@@ -92,6 +92,8 @@ private:
     bool isScalar = false;
     /// Written and never read: it starts as a pattern that no result has.
     bool isOutput = false;
+    /// What tiles are drawn from: 0 at a launch, and nobody's result.
+    bool isCounter = false;
     /// Where its elements lie, if not row by row without gaps.
     std::optional<rt::Tensor> view = std::nullopt;
 
