@@ -109,6 +109,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.persistent = nb::cast<int64_t>(value);
   else if (name == "service_waves")
     options.serviceWaves = nb::cast<int64_t>(value);
+  else if (name == "overlap_tiles")
+    options.overlapTiles = nb::cast<bool>(value);
   else if (name == "dependent_launch")
     options.dependentLaunch = nb::cast<bool>(value);
   else if (name == "stable")

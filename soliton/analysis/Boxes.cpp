@@ -172,13 +172,21 @@ static Box boxOf(const PixelWalk &walk, const sym::Substitution &places, TileTyp
   return box;
 }
 
+/// Along `dim`, without what other waves copy.
+static int64_t extentOfOne(const Layout &layout, Dim dim) {
+  int64_t extent = 1;
+  for (const Digit &digit : layout.reg)
+    extent += digit.dim == dim ? (digit.extent - 1) * digit.stride : 0;
+  return extent;
+}
+
 Box boxOf(AccessOpInterface copy, const Geometry &geometry) {
   TileType tile = copy.getMovedTile();
   Access places(copy, geometry);
   sym::Substitution first;
   for (size_t k = 0; k < tile.getDims().size(); ++k)
     first.set(placeSymbol(k), places.place(k, 0));
-  auto extent = [&](size_t k) { return tile.layout().extent(Dim(tile.getDims()[k].getValue().str())); };
+  auto extent = [&](size_t k) { return extentOfOne(tile.layout(), Dim(tile.getDims()[k].getValue().str())); };
   Source source = sourceOf(copy, extent(tile.getRank() - 1), geometry);
   assert(source.reason.empty() && "a copy was planned in boxes that it has not");
   Box box;

@@ -36,7 +36,49 @@ public:
     return std::move(function);
   }
 
+  std::string readTeams(int64_t teamWaves) {
+    if (!readIndices() || !splitWaves(teamWaves))
+      return "";
+    int64_t weight = 1;
+    for (const Digit &digit : layout.wave) {
+      bool isOfTeams = weight >= teamWaves && digit.extent > 1;
+      if (isOfTeams && (!digit.dim || !readDigit(digit, "team " + std::to_string(weight / teamWaves))))
+        return "";
+      weight *= digit.extent;
+    }
+    if (weight <= teamWaves)
+      return "";
+    for (auto [k, start] : llvm::enumerate(starts))
+      function.text += startText(k, start);
+    return function.text;
+  }
+
 private:
+  /// Cuts a digit of waves that counts waves of a team and teams; false where that cannot be.
+  bool splitWaves(int64_t teamWaves) {
+    Digits split;
+    int64_t weight = 1;
+    for (const Digit &digit : layout.wave) {
+      int64_t inTeam = weight < teamWaves ? teamWaves / weight : 1;
+      bool isCut = inTeam > 1 && digit.extent > inTeam;
+      if (isCut && (teamWaves % weight != 0 || digit.extent % inTeam != 0))
+        return false;
+      if (isCut) {
+        Digit inner = digit, outer = digit;
+        inner.extent = inTeam;
+        outer.extent = digit.extent / inTeam;
+        outer.stride = digit.stride * inTeam;
+        split.push_back(inner);
+        split.push_back(outer);
+      } else {
+        split.push_back(digit);
+      }
+      weight *= digit.extent;
+    }
+    layout.wave = std::move(split);
+    return true;
+  }
+
   /// Which dimension of the tile each dimension of the memory is; others may be constant.
   bool readIndices() {
     memoryDim.assign(dims.size(), -1);
@@ -74,11 +116,17 @@ private:
         function.isOneWave &= cast<AccessOpInterface>(op).writesIndexed() && !destination;
         continue;
       }
-      auto k = static_cast<size_t>(llvm::find(dims, *digit.dim) - dims.begin());
-      if (k == dims.size() || memoryDim[k] < 0 || !nests(digit) || !isSteady(k, digit) || isTornBySwizzle(k))
+      if (!readDigit(digit, who))
         return false;
-      function.text += who + " by " + std::to_string(memoryDim[k]) + " / " + std::to_string(digit.stride) + "; ";
     }
+    return true;
+  }
+
+  bool readDigit(const Digit &digit, const std::string &who) {
+    auto k = static_cast<size_t>(llvm::find(dims, *digit.dim) - dims.begin());
+    if (k == dims.size() || memoryDim[k] < 0 || !nests(digit) || !isSteady(k, digit) || isTornBySwizzle(k))
+      return false;
+    function.text += who + " by " + std::to_string(memoryDim[k]) + " / " + std::to_string(digit.stride) + "; ";
     return true;
   }
 
@@ -216,6 +264,10 @@ private:
 
 std::optional<WaveFunction> waveFunctionOf(Operation *op, const Geometry &geometry, bool destination) {
   return Reader(op, geometry, destination).read();
+}
+
+std::string teamFunctionOf(Operation *op, const Geometry &geometry, int64_t teamWaves, bool destination) {
+  return Reader(op, geometry, destination).readTeams(teamWaves);
 }
 
 } // namespace soliton

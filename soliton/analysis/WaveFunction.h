@@ -34,4 +34,7 @@ struct WaveFunction {
 /// The function of a read, a write, or what a copy does to its source or (`destination`) its shared tile.
 std::optional<WaveFunction> waveFunctionOf(Operation *op, const Geometry &geometry, bool destination = false);
 
+/// Likewise from elements to teams of so many neighbouring waves, each of which has one; empty where that is not known.
+std::string teamFunctionOf(Operation *op, const Geometry &geometry, int64_t teamWaves, bool destination = false);
+
 } // namespace soliton

@@ -340,6 +340,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
   if (mlir::failed(takeRoles(kernel)))
     return mlir::failure();
+  if (options.overlapTiles)
+    kernel.setOverlapTiles(true);
   if (options.dependentLaunch)
     kernel.setDependent(*options.dependentLaunch);
   if (mlir::failed(addStable(kernel, options.stable)))

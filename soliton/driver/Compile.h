@@ -62,6 +62,10 @@ struct CompileOptions {
   /// Waves beside those that compute, which have boxes copied for them; 0: a wave that computes does it. Unset: what
   /// the kernel says.
   std::optional<int64_t> serviceWaves = {};
+  /// Waves of workgroups that walk tiles do not wait for each other between two of them, so that results of one leave
+  /// under products of the next (`soliton/transforms/OverlapTiles.h`); for kernels that are persistent and have service
+  /// waves.
+  bool overlapTiles = false;
   /// A launch may begin before those ahead of it in its stream have ended, and waits for them before it touches what
   /// they write or read (`soliton/transforms/WaitForLaunches.cpp`); those behind it may do the same. Unset: as the text
   /// of a module says, otherwise not.

@@ -127,26 +127,30 @@ def Wave_BarrierOp : Wave_TimeOp<"barrier"> {
 
     At one of the `cluster` all waves of its workgroups meet: what one has written before it, another may read behind it.
 
+    With `team` each so many neighbouring waves meet among themselves; those of other teams go on.
+
     Constraints:
       * (C1) `first_wave` and `last_wave` are both there or both absent, and `0 <= first_wave < last_wave`.
       * (C2) one of the `cluster` names no waves, and the kernel has clusters.
+      * (C3) `team`, if there, is at least 1, and neither waves nor the `cluster` are named.
 
     Example:
     ```mlir
     wave.barrier
+    wave.barrier {team = 4 : i64}
     wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
     ```
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$first_wave, OptionalAttr<I64Attr>:$last_wave,
-                       OptionalAttr<StrArrayAttr>:$tags, UnitAttr:$publishes, UnitAttr:$cluster);
+                       OptionalAttr<StrArrayAttr>:$tags, UnitAttr:$publishes, UnitAttr:$cluster, OptionalAttr<I64Attr>:$team);
   let builders = [
     OpBuilder<(ins "::mlir::ArrayAttr":$tags)>,
     OpBuilder<(ins "int64_t":$firstWave, "int64_t":$lastWave, CArg<"::mlir::ArrayAttr", "{}">:$tags)>];
   let assemblyFormat = "attr-dict";
-  let hasVerifier = 1; // barrier_c1, barrier_c2
+  let hasVerifier = 1; // barrier_c1 … barrier_c3
   let extraClassDeclaration = [{
-    /// True if all waves of the workgroup execute it.
-    bool isForAllWaves() { return !getFirstWave(); }
+    /// True if all waves of the workgroup meet at it.
+    bool isForAllWaves() { return !getFirstWave() && !getTeam(); }
   }];
 }
 

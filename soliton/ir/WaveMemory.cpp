@@ -224,14 +224,23 @@ llvm::LogicalResult CopyOutOp::verify() {
                          << " elements a thread, expected at least 1";
   // copy_out_c5
   auto hasDim = [](const Digit &digit) { return digit.dim.has_value(); };
-  if (tile.hasLayout() && (llvm::any_of(tile.layout().lane, hasDim) || llvm::any_of(tile.layout().wave, hasDim)))
-    return emitOpError() << "deals elements out to lanes or waves, expected all of them in each";
+  if (tile.hasLayout() &&
+      (llvm::any_of(tile.layout().lane, hasDim) ||
+       !llvm::is_sorted(tile.layout().wave, [&](const Digit &a, const Digit &b) { return !hasDim(a) && hasDim(b); })))
+    return emitOpError() << "deals elements out to lanes, or to waves of a team, expected all of them in each";
   // copy_out_c6
   if ((*this)->getParentOfType<IterateOp>())
     return emitOpError() << "is in a loop, expected none: boxes are written in any order";
   if (!llvm::all_of(getDestination().getUsers(), llvm::IsaPred<CopyOutOp>))
     return emitOpError() << "has a destination that something else touches, expected other copies like it at most";
   return mlir::success();
+}
+
+int64_t CopyOutOp::wavesPerPart() {
+  int64_t waves = 1;
+  for (const Digit &digit : llvm::cast<TileType>(getTile()).layout().wave)
+    waves *= digit.dim ? 1 : digit.extent;
+  return waves;
 }
 
 int64_t CopyOp::bytesPerLane() {

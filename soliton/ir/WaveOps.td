@@ -45,7 +45,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     copied; the program is that of one wave all the same, and says nothing of who executes what. Lanes of theirs keep
     `service_registers`, where a schedule says so. With `workgroups_per_cluster` so many
     neighbours along a dimension of the grid, of which there are whole clusters then, are resident together: of a tile that is the same for
-    all of them each has its share copied, to all of them. `geometry` is what the constraints say, once they were resolved.
+    all of them each has its share copied, to all of them. With `overlap_tiles` no wave of a workgroup that walks tiles waits for all others
+    between two of them: the next one's boxes are copied as those waves that read their places release them. `geometry` is what the constraints say, once they were resolved.
     `dependent`: a launch may begin before those ahead of it in its stream have ended; it waits for them before it touches global memory, but
     for that which `stable` names, which nobody writes meanwhile.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
@@ -87,7 +88,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        OptionalAttr<DenseI64ArrayAttr>:$workgroups_per_cluster,
 
                        UnitAttr:$dependent, OptionalAttr<StrArrayAttr>:$stable,
-                       OptionalAttr<I64Attr>:$service_registers);
+                       OptionalAttr<I64Attr>:$service_registers, UnitAttr:$overlap_tiles);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c15
@@ -401,7 +402,7 @@ def Wave_CopyOutOp : Wave_Op<"copy_out", [Wave_IndexedOp, Wave_AccessOp, Wave_Sa
     `starts` and `indices` are those of `wave.write`, for the destination; `buffer` is the one of the source that is read.
 
     Nobody holds what is moved, so the layout gives all of it to every lane of every wave, and `elements_per_thread` is what one box
-    has. The copy ticks the counter `bulk`: behind a `wave.commit` and a `wave.wait` of it, the source may be written again. A kernel waits
+    has. Where digits of waves have a dimension, each team of waves that hold the same part has one lane copy it. The copy ticks the counter `bulk`: behind a `wave.commit` and a `wave.wait` of it, the source may be written again. A kernel waits
     for all of them before it ends. What lanes wrote to the source has to be published by the barrier in front of the copy.
 
     Constraints:
@@ -410,7 +411,7 @@ def Wave_CopyOutOp : Wave_Op<"copy_out", [Wave_IndexedOp, Wave_AccessOp, Wave_Sa
       * (C3) `indices`, if there, has as many entries as the destination has dimensions; otherwise the ranks agree. `starts`, if there,
         has as many entries as the tile has dimensions. The entries are expressions.
       * (C4) `elements_per_thread` is at least 1.
-      * (C5) no digit of lane or wave has a dimension.
+      * (C5) no digit of lanes has a dimension; digits of waves that have one come behind those that have none.
       * (C6) nothing but copies like it touches the destination, and it is in no loop: boxes are written in any order.
 
     Example:
@@ -430,6 +431,8 @@ def Wave_CopyOutOp : Wave_Op<"copy_out", [Wave_IndexedOp, Wave_AccessOp, Wave_Sa
     ::mlir::Value getMovedValue() { return {}; }
     MemoryUses getMemoryUses() { return {{getDestination(), /*isWrite=*/true}, {getSource(), /*isWrite=*/false}}; }
     bool isAsync() { return true; }
+    /// Neighbouring waves of which one has a part copied.
+    int64_t wavesPerPart();
     /// Its destination's end is the only bound.
     ::mlir::ArrayAttr getGuardsAttr() { return {}; }
     ::mlir::OperandRange getDynamicValues() { return getOperation()->getOperands().take_front(0); }

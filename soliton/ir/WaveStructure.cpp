@@ -285,13 +285,14 @@ llvm::LogicalResult ConditionalOp::canonicalize(ConditionalOp op, mlir::PatternR
 //===-- Time ----------------------------------------------------------------===//
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, mlir::ArrayAttr tags) {
-  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags, mlir::UnitAttr(), mlir::UnitAttr());
+  build(builder, state, mlir::IntegerAttr(), mlir::IntegerAttr(), tags, mlir::UnitAttr(), mlir::UnitAttr(),
+        mlir::IntegerAttr());
 }
 
 void BarrierOp::build(mlir::OpBuilder &builder, mlir::OperationState &state, int64_t firstWave, int64_t lastWave,
                       mlir::ArrayAttr tags) {
   build(builder, state, builder.getI64IntegerAttr(firstWave), builder.getI64IntegerAttr(lastWave), tags,
-        mlir::UnitAttr(), mlir::UnitAttr());
+        mlir::UnitAttr(), mlir::UnitAttr(), mlir::IntegerAttr());
 }
 
 llvm::LogicalResult BarrierOp::verify() {
@@ -304,6 +305,10 @@ llvm::LogicalResult BarrierOp::verify() {
   if (getCluster() && (getFirstWave() || (kernel && !kernel.getCluster())))
     return emitOpError() << "is for the workgroups of a cluster, expected "
                          << (getFirstWave() ? "no waves that it names" : "a kernel with a `cluster`");
+  // barrier_c3
+  if (auto team = getTeam(); team && (static_cast<int64_t>(*team) < 1 || getFirstWave() || getCluster()))
+    return emitOpError() << "is for teams of " << static_cast<int64_t>(*team)
+                         << " waves, expected at least 1, no waves that it names and no `cluster`";
   if (!getFirstWave())
     return mlir::success();
   auto first = static_cast<int64_t>(*getFirstWave()), last = static_cast<int64_t>(*getLastWave());

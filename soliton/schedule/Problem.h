@@ -218,6 +218,8 @@ struct Limits {
   bool alone = false;
   /// Other workgroups of its cluster copy tiles to it too: a barrier in front of copies would be one of all of them.
   bool inCluster = false;
+  /// Waves go on to the next tile of their workgroup by themselves: at a barrier they would meet in each trip.
+  bool overlapsTiles = false;
 };
 
 struct Problem {

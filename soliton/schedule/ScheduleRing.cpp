@@ -377,7 +377,7 @@ Scheduled scheduleRing(const Problem &problem) {
     placeInTurn(problem, dependences, first, last, pieces, tiles, schedule);
   else
     placePlainly(problem, dependences, first, last, tiles, schedule);
-  schedule.releases |= problem.limits.inCluster;
+  schedule.releases |= problem.limits.inCluster || problem.limits.overlapsTiles;
   accept(problem, std::move(schedule), result);
   return result.schedule ? std::move(result) : schedulePrefetch(problem);
 }

@@ -47,6 +47,10 @@ bool isOneWave(const Kernel &kernel, const Access &x, const Access &y) {
   return x.region == y.region && x.function >= 0 && x.function == y.function && x.oneWave && y.oneWave;
 }
 
+bool isOneTeam(const Access &x, const Access &y) {
+  return x.region == y.region && x.team >= 0 && x.team == y.team && !x.remote && !y.remote;
+}
+
 bool isApartIn(const Access &x, const Access &y, int loop) {
   auto has = [&](const Access &access) {
     return std::find(access.apart.begin(), access.apart.end(), loop) != access.apart.end();
@@ -108,6 +112,8 @@ private:
       bool timed = node.kind == NodeKind::Wait || node.kind == NodeKind::Commit;
       check(!timed || (hasCounter(node.counter) && kernel.counters[node.counter].kind != Retirement::Phase), node,
             "names a counter that can't be waited for");
+      check(!node.team || (kernel.groups == 1 && !node.cluster), node,
+            "is of teams where groups of waves or a cluster meet");
       size_t bodies = node.kind == NodeKind::Loop ? 1 : node.kind == NodeKind::Branch ? 2 : 0;
       check(node.bodies.size() == bodies, node, "has a wrong number of bodies");
       check(node.least >= 0 && (!node.most || *node.most >= node.least), node, "runs an impossible number of times");
@@ -153,7 +159,9 @@ std::string toString(const Kernel &kernel, const Node &node) {
   std::string added = node.source == Source::Derived ? " (derived)" : "";
   switch (node.kind) {
   case NodeKind::Barrier:
-    return (node.cluster ? "cluster barrier" : "barrier") +
+    return (node.cluster ? "cluster barrier"
+            : node.team  ? "barrier of teams"
+                         : "barrier") +
            std::string(kernel.isForAll(node) ? "" : " for groups " + std::to_string(node.groups)) + added;
   case NodeKind::Wait:
     return "wait " + kernel.counters[node.counter].name + " " + std::to_string(node.value) + added;
@@ -205,6 +213,12 @@ Node barrier(GroupMask groups) {
   node.kind = NodeKind::Barrier;
   node.name = "barrier";
   node.groups = groups;
+  return node;
+}
+
+Node barrierOfTeams() {
+  Node node = barrier();
+  node.team = true;
   return node;
 }
 

@@ -17,6 +17,13 @@
 // for it. The lane itself learns by `await` that all waves have come to a `release`: what they had completed there it
 // may overwrite.
 //
+// A *team* is the waves that issue a matrix instruction together. A barrier of teams orders what concerns one team
+// only:
+//
+//   store s       each team its own rows              store s
+//   copy_out s    each team its own rows   becomes    barrier of teams
+//                                                     copy_out s
+//
 // A tile with B buffers is told apart by a *clock*, which counts the iterations of the loop that was pipelined: an
 // access with phase p touches buffer (clock + p) mod B. The kernel loop of a pipeline advances the clock behind every
 // trip, `restart` sets it back, so a prologue has phases 0, 1, … and an epilogue phases relative to the last trip.
@@ -53,6 +60,9 @@ struct Access {
   int who = -1;
   /// That function gives one wave for each element. False where several waves touch the same one.
   bool oneWave = false;
+  /// The function from elements to the only team that touches them; equal numbers mean equal functions. -1: nothing is
+  /// known.
+  int team = -1;
   /// And one workgroup.
   bool oneWorkgroup = false;
   /// Loops around the instruction whose different iterations touch different elements (ids of nodes).
@@ -104,6 +114,8 @@ struct Node {
   GroupMask groups = kAllGroups;
   /// Barrier: all workgroups of the cluster meet.
   bool cluster = false;
+  /// Barrier: the waves of each team meet, those of others go on.
+  bool team = false;
   std::vector<Access> accesses;
   std::vector<Tick> ticks;
   /// Wait, Commit: the counter; Wait: the value.
@@ -133,6 +145,8 @@ struct Kernel {
 
   GroupMask allGroups() const { return groups >= kMaxGroups ? kAllGroups : (GroupMask{1} << groups) - 1; }
   bool isForAll(const Node &node) const { return (node.groups & allGroups()) == allGroups(); }
+  /// A barrier behind which every wave knows what each other one has completed before it.
+  bool meetsAll(const Node &node) const { return isForAll(node) && !node.team; }
 };
 
 /// Gives every node an id, in the order of the text. Loops that accesses name in `apart` keep theirs.
@@ -154,6 +168,8 @@ bool shareBytes(const Region &a, const Region &b);
 bool mayConflict(const Kernel &kernel, const Access &x, const Access &y);
 /// Whatever element both touch, the same wave touches it.
 bool isOneWave(const Kernel &kernel, const Access &x, const Access &y);
+/// Whatever element both touch, waves of one team touch it.
+bool isOneTeam(const Access &x, const Access &y);
 /// In different iterations of `loop` they touch different elements.
 bool isApartIn(const Access &x, const Access &y, int loop);
 /// `x`, whose phase relative to the clock now is `phase` (nothing: any), may be in the buffer that `y` touches now.
@@ -178,6 +194,7 @@ std::string toString(const Kernel &kernel, const Node &node);
 /// Short forms for building trees.
 Node instruction(std::string name, std::vector<Access> accesses, std::vector<Tick> ticks = {});
 Node barrier(GroupMask groups = kAllGroups);
+Node barrierOfTeams();
 Node wait(int counter, int value);
 Node commit(int counter);
 Node release();

@@ -10,6 +10,9 @@ constexpr int kComplete = std::numeric_limits<int>::max();
 /// A group that no commit has closed yet.
 constexpr int kOpen = -1;
 
+/// Whose barriers are derived: those of all waves first, which teams have too, then those that one team alone needs.
+enum class Scope { All, Teams };
+
 /// An access that no barrier separates from where one looks, and its phase relative to the clock there.
 struct Exposed {
   const Access *access = nullptr;
@@ -42,8 +45,8 @@ struct Flow {
 /// What was accessed since the last barrier, by region, and where.
 class Pending {
 public:
-  Pending(const Kernel &kernel, const std::vector<std::vector<int>> &sharing)
-      : kernel(kernel), sharing(sharing), byRegion(kernel.regions.size()) {}
+  Pending(const Kernel &kernel, Scope scope, const std::vector<std::vector<int>> &sharing)
+      : kernel(kernel), scope(scope), sharing(sharing), byRegion(kernel.regions.size()) {}
 
   void clear() {
     for (auto &list : byRegion)
@@ -138,7 +141,7 @@ private:
 
   /// Barriers of clusters come with what needs them; none is derived.
   bool needsBarrier(const Exposed &x, const Exposed &y, int loop) const {
-    if (x.access->remote || y.access->remote)
+    if (x.access->remote || y.access->remote || isOneTeam(*x.access, *y.access) != (scope == Scope::Teams))
       return false;
     return mayConflict(kernel, *x.access, *y.access) && !isOneWave(kernel, *x.access, *y.access) &&
            !isSeenByWait(kernel, *x.access) && meet(x, y) && !(loop >= 0 && isApartIn(*x.access, *y.access, loop));
@@ -155,6 +158,7 @@ private:
   }
 
   const Kernel &kernel;
+  Scope scope;
   const std::vector<std::vector<int>> &sharing;
   std::vector<std::vector<Entry>> byRegion;
 };
@@ -236,7 +240,7 @@ std::vector<int> stabCycle(std::vector<Span> spans, int size) {
 
 class BarrierDerivation {
 public:
-  explicit BarrierDerivation(Kernel &kernel) : kernel(kernel), sharing(kernel.regions.size()) {
+  BarrierDerivation(Kernel &kernel, Scope scope) : kernel(kernel), scope(scope), sharing(kernel.regions.size()) {
     Access x, y;
     x.write = true;
     for (x.region = 0; x.region < static_cast<int>(sharing.size()); ++x.region)
@@ -256,7 +260,7 @@ private:
     bool repeats = loop && (!loop->most || *loop->most > 1);
     std::vector<int> slots = repeats ? cycleSlots(sequence, flows, *loop) : straightSlots(sequence, flows);
     for (auto it = slots.rbegin(); it != slots.rend(); ++it) {
-      Node node = barrier();
+      Node node = scope == Scope::All ? barrier() : barrierOfTeams();
       node.source = Source::Derived;
       Flow closed;
       closed.open = false;
@@ -275,7 +279,7 @@ private:
       flow.exits = flow.entries;
       return flow;
     case NodeKind::Barrier:
-      flow.open = !kernel.isForAll(node);
+      flow.open = scope == Scope::All ? !kernel.meetsAll(node) : !kernel.isForAll(node);
       return flow;
     case NodeKind::Loop:
       return flowOfLoop(node);
@@ -357,7 +361,7 @@ private:
   /// From left to right, in front of the first node that needs one: no placement has fewer.
   std::vector<int> straightSlots(const Sequence &sequence, const std::vector<Flow> &flows) {
     std::vector<int> slots;
-    Pending pending(kernel, sharing);
+    Pending pending(kernel, scope, sharing);
     for (int j = 0; j < static_cast<int>(sequence.size()); ++j) {
       for (const Exposed &y : flows[j].entries)
         if (pending.lastConflict(y, j, -1) >= 0) {
@@ -382,7 +386,7 @@ private:
   std::vector<int> cycleSlots(const Sequence &sequence, const std::vector<Flow> &flows, const Node &loop) {
     int size = static_cast<int>(sequence.size());
     std::vector<Span> spans;
-    Pending pending(kernel, sharing);
+    Pending pending(kernel, scope, sharing);
     for (int lap = 0; lap <= lapsOf(flows); ++lap) {
       for (int i = 0; i < size; ++i) {
         int j = lap * size + i;
@@ -418,7 +422,7 @@ private:
 
   Flow seenFromOutside(const Sequence &sequence, const std::vector<Flow> &flows) {
     Flow result;
-    Pending pending(kernel, sharing);
+    Pending pending(kernel, scope, sharing);
     bool shifted = false;
     int releases = 0;
     std::optional<int> awaited;
@@ -454,6 +458,7 @@ private:
   }
 
   Kernel &kernel;
+  Scope scope;
   /// By region: those whose places overlap, itself included.
   std::vector<std::vector<int>> sharing;
   /// By loop: its body has a way without a barrier, so that accesses pass trips.
@@ -461,9 +466,20 @@ private:
 };
 } // namespace
 
+static bool knowsTeams(const Kernel &kernel) {
+  bool knows = false;
+  forEachNode(kernel.body, [&](const Node &node) {
+    knows |= std::any_of(node.accesses.begin(), node.accesses.end(), [](const Access &each) { return each.team >= 0; });
+  });
+  return knows && kernel.groups == 1;
+}
+
 void deriveBarriers(Kernel &kernel) {
-  if (kernel.waves > 1)
-    BarrierDerivation(kernel).run();
+  if (kernel.waves == 1)
+    return;
+  BarrierDerivation(kernel, Scope::All).run();
+  if (knowsTeams(kernel))
+    BarrierDerivation(kernel, Scope::Teams).run();
 }
 
 } // namespace soliton::sched::whole

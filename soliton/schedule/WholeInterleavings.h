@@ -5,7 +5,7 @@
 // compares each value that is read with the one that the program's order says. Elements: each part of each buffer has
 // one for each wave; who touches which of them follows from the access' function, and is drawn where nothing is known.
 // Boxes are copied by the first wave alone, land in any order, and every wave waits for them by itself; that wave
-// awaits what both have released.
+// awaits what both have released. The two waves are of one team or of two.
 //
 //   EXPECT_EQ(attack(kernel, seed), "");
 //
@@ -74,6 +74,7 @@ public:
     // Different functions are different: one of them is the other's opposite.
     turn = {dice.pick(0, 1)};
     turn.push_back(1 - turn[0]);
+    isOneTeam = dice.chance(50);
     prepare();
   }
 
@@ -136,7 +137,10 @@ private:
     if (access.counter == kBoxes && wave > 0)
       return {};
     bool all = (!access.write && !access.oneWave) || access.counter == kBoxes;
-    int shift = access.function >= 0 ? turn[access.function] : drawn;
+    bool isOfTeam = access.team >= 0 && !isOneTeam;
+    int known = isOfTeam ? access.team : access.function;
+    int shift = known >= 0 ? turn[known] : drawn;
+    all &= !isOfTeam;
     std::vector<int> iterations = {0, 1, 2};
     if (access.function >= 0 && !access.apart.empty()) {
       int mixed = 0;
@@ -256,7 +260,8 @@ private:
     case NodeKind::Barrier: {
       // With two groups, each wave is one of them.
       auto executes = [&](const Node &barrier, int who) {
-        return barrier.kind == NodeKind::Barrier && (kernel.groups == 1 || (barrier.groups >> who & 1));
+        bool meets = barrier.kind == NodeKind::Barrier && (isOneTeam || !barrier.team);
+        return meets && (kernel.groups == 1 || (barrier.groups >> who & 1));
       };
       if (!executes(node, w))
         break;
@@ -333,6 +338,7 @@ private:
   Dice dice;
   size_t mostStates;
   std::vector<int> turn;
+  bool isOneTeam = false;
   std::map<std::tuple<int, int, int, int>, int> cells;
   /// By step, access and wave.
   std::vector<std::vector<std::vector<Effect>>> effects;

@@ -31,6 +31,14 @@ void weaken(Sequence &sequence, int id) {
   }
 }
 
+void makeOfTeams(Sequence &sequence, int id) {
+  for (Node &node : sequence) {
+    node.team |= node.id == id;
+    for (Sequence &body : node.bodies)
+      makeOfTeams(body, id);
+  }
+}
+
 std::vector<Node> derivedNodes(const Kernel &kernel) {
   std::vector<Node> nodes;
   forEachNode(kernel.body, [&](const Node &node) {
@@ -236,6 +244,66 @@ TEST(WholeProperty, BarriersBesideReleasesAreAsFewAsAny) {
             << "seed " << seed << ": " << std::popcount(choice) << " would do\n"
             << toString(derive(kernel).kernel);
   }
+}
+
+/// With accesses that concern one team for each element.
+TreeShape withTeams(uint32_t seed) {
+  TreeShape shape;
+  shape.nodes = 6 + static_cast<int>(seed % 12);
+  shape.depth = static_cast<int>(seed % 3);
+  shape.releases = seed % 4 == 0 ? 30 : 0;
+  shape.teams = 60;
+  return shape;
+}
+
+TEST(WholeProperty, WhatIsDerivedForTeamsIsProven) {
+  int saved = 0;
+  for (uint32_t seed = 0; seed < 6000; ++seed) {
+    Kernel kernel = randomKernel(seed, withTeams(seed));
+    Derived derived = derive(kernel, {.counted = seed % 2 == 0});
+    Verdict verdict = verify(derived.kernel);
+    ASSERT_TRUE(verdict.ok()) << "seed " << seed << "\n" << toString(derived.kernel) << format(verdict.diagnostics);
+    EXPECT_TRUE(derive(derived.kernel).insertions.size() == derived.insertions.size()) << "seed " << seed;
+    // A barrier of teams takes the place of one of all waves now and then.
+    saved += std::any_of(derived.insertions.begin(), derived.insertions.end(), [](auto &each) { return each.team; });
+  }
+  EXPECT_GT(saved, 500);
+}
+
+TEST(WholeProperty, NoInterleavingBreaksWhatTeamsProve) {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    Kernel kernel = derive(randomKernel(seed, withTeams(seed % 2))).kernel;
+    EXPECT_EQ(attack(kernel, seed, 3, 4), "") << "seed " << seed << "\n" << toString(kernel);
+  }
+}
+
+/// Each derived node is taken away, each wait weakened, each barrier of all made one of teams.
+TEST(WholeProperty, MutantsOfTeamsAreRefusedOrHarmless) {
+  int refused = 0, confirmed = 0;
+  for (uint32_t seed = 3000; seed < 3100; ++seed) {
+    TreeShape shape = withTeams(seed);
+    shape.nodes = 7;
+    Kernel kernel = derive(randomKernel(seed, shape)).kernel;
+    for (const Node &node : derivedNodes(kernel))
+      for (bool weaker : {false, true}) {
+        if (weaker && (node.kind == NodeKind::Commit || node.team))
+          continue;
+        Kernel mutant = kernel;
+        if (!weaker)
+          drop(mutant.body, node.id);
+        else if (node.kind == NodeKind::Barrier)
+          makeOfTeams(mutant.body, node.id);
+        else
+          weaken(mutant.body, node.id);
+        bool proven = verify(mutant).ok();
+        std::string failure = attack(mutant, seed, 4, 4);
+        EXPECT_FALSE(proven && !failure.empty()) << "seed " << seed << "\n" << toString(mutant) << failure;
+        refused += !proven;
+        confirmed += !proven && !failure.empty();
+      }
+  }
+  EXPECT_GT(refused, 150);
+  EXPECT_GT(confirmed * 10, refused * 5);
 }
 
 TEST(WholeProperty, DerivationIsDeterministic) {

@@ -15,7 +15,7 @@ void collect(const Sequence &sequence, int parent, int body, std::vector<Inserti
   size_t waiting = found.size();
   for (const Node &node : sequence) {
     if (node.source == Source::Derived) {
-      found.push_back({node.kind, node.counter, node.value, parent, true, body});
+      found.push_back({node.kind, node.counter, node.value, parent, true, body, node.team});
       continue;
     }
     for (; waiting < found.size(); ++waiting) {

@@ -16,6 +16,8 @@
 //                                      barrier
 //                                      load b
 //
+// What concerns one team alone needs a barrier of teams, where none of all waves is on the way.
+//
 // Then waits. A barrier orders only what is complete, so in front of the last barrier on each way from x to y stands a
 // wait that leaves no more outstanding than was issued after x, the fewest over all ways. Counters with groups get
 // commits where an open group is waited for. Waits that others make superfluous are left out.
@@ -41,6 +43,8 @@ struct Insertion {
   int before = -1;
   bool atEnd = false;
   int body = 0;
+  /// A barrier of teams.
+  bool team = false;
 };
 
 struct Derived {

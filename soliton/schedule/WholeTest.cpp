@@ -475,6 +475,55 @@ TEST(Whole, ReleasesCoverOnlyWhatIsComplete) {
   EXPECT_EQ(derivedBarriers({loop(hears), box(0)}), 0);
 }
 
+/// The node's accesses give each element to one team.
+Node ofTeams(Node node, int function = 0) {
+  for (Access &access : node.accesses)
+    access.team = function;
+  return node;
+}
+
+int barriersOfTeams(const Kernel &kernel) {
+  int count = 0;
+  forEachNode(kernel.body, [&](const Node &node) { count += node.kind == NodeKind::Barrier && node.team; });
+  return count;
+}
+
+TEST(Whole, WhatConcernsOneTeamNeedsItsBarrierOnly) {
+  Kernel results = derive(kernelOf({loop({ofTeams(store(0)), ofTeams(load(0))})})).kernel;
+  EXPECT_EQ(shape(results.body), "(w0bSw0bL)");
+  EXPECT_EQ(barriersOfTeams(results), 2);
+  // Where all waves meet anyway, teams do.
+  Kernel both = derive(kernelOf({ofTeams(store(0)), store(1), ofTeams(load(0)), load(1)})).kernel;
+  EXPECT_EQ(shape(both.body), "SSw1bLw1bL");
+  EXPECT_EQ(barriersOfTeams(both), 1);
+  EXPECT_EQ(barriersOfTeams(derive(kernelOf({ofTeams(store(0)), barrier(), ofTeams(load(0))})).kernel), 0);
+  // Rows and columns are not the same team's, and who reads all is of no team.
+  EXPECT_EQ(barriersOfTeams(derive(kernelOf({ofTeams(store(0), 0), ofTeams(load(0), 1)})).kernel), 0);
+  EXPECT_EQ(barriersOfTeams(derive(kernelOf({ofTeams(store(0)), load(0)})).kernel), 0);
+}
+
+TEST(WholeVerify, ABarrierOfTeamsOrdersWhatConcernsOneTeam) {
+  auto isRight = [](Sequence body) { return verify(kernelOf(std::move(body))).ok(); };
+  Node w = wait(kShared, 0);
+  EXPECT_TRUE(isRight({ofTeams(store(0)), w, barrierOfTeams(), ofTeams(load(0))}));
+  EXPECT_TRUE(isRight({ofTeams(store(0)), w, barrier(), ofTeams(load(0))}));
+  EXPECT_FALSE(isRight({ofTeams(store(0)), w, ofTeams(load(0))}));
+  EXPECT_FALSE(isRight({ofTeams(store(0)), barrierOfTeams(), w, ofTeams(load(0))}));
+  EXPECT_FALSE(isRight({ofTeams(store(0)), w, barrierOfTeams(), load(0)}));
+  EXPECT_FALSE(isRight({ofTeams(store(0), 0), w, barrierOfTeams(), ofTeams(load(0), 1)}));
+  EXPECT_FALSE(isRight({ofTeams(store(0)), w, branch({barrierOfTeams()}), ofTeams(load(0))}));
+  // Tiles in one place have nothing to do with each other's teams.
+  Kernel shared = kernelOf({ofTeams(store(0)), w, barrierOfTeams(), ofTeams(load(1))});
+  shared.regions[0].bytes = shared.regions[1].bytes = 64;
+  EXPECT_FALSE(verify(shared).ok());
+}
+
+TEST(WholeVerify, TeamsAreNoGroupsThatAreStaggered) {
+  Kernel kernel = kernelOf({store(0), barrierOfTeams()});
+  kernel.groups = 2;
+  EXPECT_EQ(onlyError(kernel), "`barrier` is of teams where groups of waves or a cluster meet; ");
+}
+
 TEST(WholeVerify, WaitsThatNoCounterHoldsAreRefused) {
   EXPECT_EQ(verify(kernelOf({wait(kShared, 16)})).diagnostics.front().id, DiagId::ScheduleWaitValue);
   Kernel kernel = kernelOf({store(7)});

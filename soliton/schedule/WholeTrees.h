@@ -52,6 +52,8 @@ struct TreeShape {
   bool groupsOnly = false;
   /// One lane copies boxes; waves release, and that lane awaits. Of a hundred nodes so many are either.
   int releases = 0;
+  /// Of a hundred accesses so many are known to concern one team for each element.
+  int teams = 0;
 };
 
 /// A random kernel of about that many nodes.
@@ -121,7 +123,7 @@ private:
   Node said() {
     int what = dice.pick(0, 3);
     if (what < 2)
-      return barrier();
+      return shape.teams > 0 && what == 0 ? barrierOfTeams() : barrier();
     if (what == 2 && shape.groupsOnly)
       return dice.chance(50) ? commit(kGroups) : wait(kGroups, dice.pick(0, 1));
     return wait(dice.pick(0, 1), dice.pick(0, 2));
@@ -131,6 +133,7 @@ private:
     access.write = true;
     access.function = -1;
     access.oneWave = false;
+    access.team = -1;
     access.apart.clear();
     access.counter = kBoxes;
     return instruction("box" + std::to_string(names++), {access}, {{kBoxes, 1}});
@@ -182,6 +185,9 @@ private:
     access.oneWave = access.function >= 0 && dice.chance(70);
     if (access.function >= 0 && dice.chance(40))
       access.apart = around;
+    // Who knows the wave knows its team.
+    if (shape.teams > 0 && dice.chance(shape.teams))
+      access.team = access.function >= 0 ? access.function : dice.pick(0, 1);
     return access;
   }
 

@@ -21,6 +21,8 @@ struct Known {
   int done = kNone;
   /// The same of the cluster's barriers, of which one is as good as many.
   int clusters = kNone;
+  /// The same of barriers of its team, or of all.
+  int teams = kNone;
   /// Fewest releases since its completion on paths where it is complete and the first wave may not know it: neither an
   /// await that covers such a release nor a barrier came since. kNone if there are none.
   int unheard = kNone;
@@ -30,6 +32,7 @@ struct Known {
     atBarrier = std::min(atBarrier, other.atBarrier);
     done = std::min(done, other.done);
     clusters = std::min(clusters, other.clusters);
+    teams = std::min(teams, other.teams);
     unheard = std::min(unheard, other.unheard);
   }
   bool operator==(const Known &) const = default;
@@ -320,7 +323,7 @@ private:
       key.phase = wrap(access.phase, buffers);
     Known now;
     if (access.counter < 0)
-      now.done = now.clusters = now.unheard = 0;
+      now.done = now.clusters = now.teams = now.unheard = 0;
     else
       now.flight = kernel.counters[access.counter].kind == Retirement::Group ? kOpen : 0;
     Entry entry{std::vector<Known>(kernel.groups), flat};
@@ -343,7 +346,7 @@ private:
       if (accesses[key.access]->counter == node.counter)
         for (int g = 0; g < kernel.groups; ++g)
           if (Known &known = entry.known[g]; executes(node, g) && known.flight != kNone && known.flight >= node.value)
-            known = {kNone, kNone, 0, 0, 0};
+            known = {kNone, kNone, 0, 0, 0, 0};
   }
 
   void release(State &state) {
@@ -368,6 +371,8 @@ private:
   }
 
   void meet(const Node &node, State &state) {
+    if (node.team)
+      return forEachKnown(state, [](Known &known) { known.teams = known.teams == kNone ? kNone : 1; });
     for (int g = 0; g < kernel.groups; ++g)
       state.ahead[g] += executes(node, g);
     for (int g = kernel.groups - 1; g >= 0; --g)
@@ -385,6 +390,8 @@ private:
             known.unheard = kNone;
           if (known.clusters != kNone && node.cluster)
             known.clusters = 1;
+          if (known.teams != kNone)
+            known.teams = 1;
         }
       // Behind so many barriers nothing can be before it any more.
       bool settled = std::all_of(it->second.known.begin(), it->second.known.end(), [&](const Known &known) {
@@ -415,8 +422,10 @@ private:
         const Known &known = entry.known[u];
         bool inFlight = known.flight != kNone;
         bool heard = byOneLane && known.unheard == kNone;
-        bool unordered = !oneWave && !heard && known.done != kNone &&
-                         (x.remote || y.remote ? known.clusters < 1 : known.done + ahead[v] - ahead[u] < 1);
+        bool haveMet = x.remote || y.remote ? known.clusters >= 1
+                       : isOneTeam(x, y)    ? known.teams >= 1
+                                            : known.done + ahead[v] - ahead[u] >= 1;
+        bool unordered = !oneWave && !heard && known.done != kNone && !haveMet;
         if (inFlight || unordered)
           note(entry.last, to, oneWave, known);
       }

@@ -42,13 +42,17 @@ struct Issued {
   /// Ticks since, the fewest of all ways.
   int younger = 0;
   /// The last barriers that it may have passed while in flight, ascending, and how many ticks were younger there.
-  std::vector<std::pair<int, int>> barriers;
+  using Passed = std::vector<std::pair<int, int>>;
+  Passed barriers;
+  /// The same with those of teams, for others that concern its team alone.
+  Passed ofTeams;
   /// Releases since its completion, the fewest of all ways, while the first wave may not know of it.
   int unheard = 0;
 
   auto key() const { return std::tie(number, phase, marks); }
   bool operator==(const Issued &other) const {
-    return key() == other.key() && younger == other.younger && barriers == other.barriers && unheard == other.unheard;
+    return key() == other.key() && younger == other.younger && barriers == other.barriers && ofTeams == other.ofTeams &&
+           unheard == other.unheard;
   }
   bool isMarked(int mark) const { return std::find(marks.begin(), marks.end(), mark) != marks.end(); }
   void mark(int loop, int mark) {
@@ -60,12 +64,16 @@ struct Issued {
   void join(const Issued &other) {
     younger = std::min(younger, other.younger);
     unheard = std::min(unheard, other.unheard);
-    for (auto [barrier, ticks] : other.barriers) {
-      auto at = std::lower_bound(barriers.begin(), barriers.end(), std::pair(barrier, std::numeric_limits<int>::min()));
-      if (at != barriers.end() && at->first == barrier)
+    join(barriers, other.barriers);
+    join(ofTeams, other.ofTeams);
+  }
+  static void join(Passed &passed, const Passed &others) {
+    for (auto [barrier, ticks] : others) {
+      auto at = std::lower_bound(passed.begin(), passed.end(), std::pair(barrier, std::numeric_limits<int>::min()));
+      if (at != passed.end() && at->first == barrier)
         at->second = std::min(at->second, ticks);
       else
-        barriers.insert(at, {barrier, ticks});
+        passed.insert(at, {barrier, ticks});
     }
   }
 };
@@ -335,7 +343,7 @@ private:
     if (isByOneLane(kernel, y) && x.unheard == kComplete)
       return;
     if (!isOneWave(kernel, *x.access, y) && !isSeenByWait(kernel, *x.access)) {
-      for (auto [barrier, younger] : x.barriers)
+      for (auto [barrier, younger] : isOneTeam(*x.access, y) ? x.ofTeams : x.barriers)
         need({barrier, x.access->counter}, younger, x, walk);
       return;
     }
@@ -367,9 +375,16 @@ private:
   void pass(const Node &node, Issues &issues) const {
     if (!kernel.isForAll(node))
       return;
-    std::erase_if(issues, [](const Issued &issued) { return issued.younger == kComplete; });
-    for (Issued &issued : issues)
-      issued.barriers.assign(1, {node.id, issued.younger});
+    if (!node.team)
+      std::erase_if(issues, [](const Issued &issued) { return issued.younger == kComplete; });
+    for (Issued &issued : issues) {
+      if (!node.team)
+        issued.barriers.assign(1, {node.id, issued.younger});
+      if (issued.younger == kComplete)
+        issued.ofTeams.clear();
+      else if (issued.access->team >= 0)
+        issued.ofTeams.assign(1, {node.id, issued.younger});
+    }
   }
 
   //===-- Decisions --------------------------------------------------------------------------------===//

@@ -114,19 +114,22 @@ void CopyRing::wait(WaitOp op, State &state) {
 
 /// True if a wait was put in: what was found before is no longer so.
 bool CopyRing::runLoop(IterateOp loop, State &state) {
-  const int64_t before = state.outstanding;
   // A loop of few trips need not come to rest: its tiles may never be filled again, and no barrier stands in it.
-  const int64_t trips = loop.getCount()->getValue().constantValue().value_or(INT64_MAX);
+  return repeat(loop.block(), loop.getCount()->getValue().constantValue().value_or(INT64_MAX), state);
+}
+
+bool CopyRing::repeat(Block &block, int64_t trips, State &state) {
+  const int64_t before = state.outstanding;
   for (int64_t trip = 0; trip < trips; ++trip) {
     State after = state;
-    if (run(loop.block(), after))
+    if (run(block, after))
       return true;
     if (!state.join(after))
       return false;
     if (state.outstanding * kBarrierBytes > kRingBytes) {
-      Operation *end = loop.block().getTerminator();
-      OpBuilder builder(end);
-      WaitOp::create(builder, end->getLoc(), wave::Counter::Boxes, before, ArrayAttr());
+      bool isTerminated = block.back().hasTrait<mlir::OpTrait::IsTerminator>();
+      OpBuilder builder(&block, isTerminated ? mlir::Block::iterator(block.back()) : block.end());
+      WaitOp::create(builder, block.back().getLoc(), wave::Counter::Boxes, before, ArrayAttr());
       return true;
     }
     if (std::max(state.unseen(), state.unknown) * kBarrierBytes > kRingBytes) {
@@ -160,7 +163,7 @@ static size_t mostBarriersBehind(KernelOp kernel) {
   llvm::DenseMap<Block *, size_t> extra;
   size_t most = 0;
   kernel.walk([&](BarrierOp barrier) {
-    if (!barrier.isForAllWaves() && *barrier.getFirstWave() > 0)
+    if (barrier.getFirstWave() && *barrier.getFirstWave() > 0)
       most = std::max(most, ++extra[barrier->getBlock()]);
   });
   return most;
@@ -205,7 +208,10 @@ mlir::FailureOr<CopyRing> CopyRing::of(KernelOp kernel) {
   const State nothing{.served = kernel.getServiceWaves().has_value(),
                       .isCluster = kernel.getWorkgroupsPerCluster().has_value(),
                       .sinceBarrier = SmallVector<int64_t>(mostBarriersBehind(kernel) + 1, 0)};
-  for (State state = nothing; ring.run(kernel.block(), state) || ring.endWithNone(kernel, state); state = nothing)
+  auto runTiles = [&](State &state) {
+    return kernel.getOverlapTiles() ? ring.repeat(kernel.block(), INT64_MAX, state) : ring.run(kernel.block(), state);
+  };
+  for (State state = nothing; runTiles(state) || ring.endWithNone(kernel, state); state = nothing)
     ring = CopyRing();
   ring.slots = static_cast<int64_t>(llvm::PowerOf2Ceil(static_cast<uint64_t>(std::max<int64_t>(ring.most, 1))));
   if (ring.mostReleases > 0)

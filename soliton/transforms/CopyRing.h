@@ -29,6 +29,8 @@
 // k + S, or would see a parity that has come round again. That they know by a group that it committed behind its await
 // too; a barrier, which it may meet in front of that await, tells them nothing.
 //
+// Where tiles overlap, the program of one is a loop too: no wave waits for all others before it begins the next.
+//
 // In a cluster whose workgroups copy to each other a release is an arrival at each of them, one after the other, and
 // each awaits its own. A wave knows of all of them by a group in which each has copied a share.
 //
@@ -87,6 +89,7 @@ private:
 
   bool run(Block &block, State &state);
   bool runLoop(wave::IterateOp loop, State &state);
+  bool repeat(Block &block, int64_t trips, State &state);
   bool runBranch(wave::ConditionalOp branch, State &state);
   void wait(wave::WaitOp op, State &state);
   bool endWithNone(wave::KernelOp kernel, const State &end);

@@ -34,7 +34,9 @@ static UnderWay after(Block &block, UnderWay state) {
 }
 
 CopyOutOp findUnfinished(KernelOp kernel) {
-  return after(kernel.block(), {}).any();
+  UnderWay state = after(kernel.block(), {});
+  // Behind the last tile that a workgroup walks it waits for all of them.
+  return kernel.getOverlapTiles() ? state.open : state.any();
 }
 
 void finishCopies(KernelOp kernel) {
@@ -43,7 +45,8 @@ void finishCopies(KernelOp kernel) {
     return;
   OpBuilder builder = OpBuilder::atBlockEnd(&kernel.block());
   CommitOp::create(builder, last.getLoc(), wave::Counter::Bulk, ArrayAttr());
-  WaitOp::create(builder, last.getLoc(), wave::Counter::Bulk, 0, ArrayAttr());
+  if (!kernel.getOverlapTiles())
+    WaitOp::create(builder, last.getLoc(), wave::Counter::Bulk, 0, ArrayAttr());
 }
 
 } // namespace soliton

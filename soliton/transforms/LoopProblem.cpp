@@ -160,6 +160,7 @@ void ProblemBuilder::addMachine() {
   });
 
   problem().limits.sharedBytes = bytesForTiles(loop->getParentOfType<KernelOp>(), target()) - others;
+  problem().limits.overlapsTiles = loop->getParentOfType<KernelOp>().getOverlapTiles();
   problem().limits.inCluster = tileClusterOf(loop->getParentOfType<KernelOp>()).has_value();
   problem().limits.alone = hasUnitForItself(geometry);
 }

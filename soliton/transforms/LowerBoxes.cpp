@@ -274,15 +274,19 @@ void MachineLowering::lowerBoxes(Operation *first) {
   committed() = arith::AddIOp::create(builder, loc, committed(), number(1, loc));
 }
 
+/// Until all boxes of the group that was, or is going to be, committed as the given one are there.
+void MachineLowering::waitForGroup(Value group, Location loc) {
+  Value turn = arith::ShRUIOp::create(builder, loc, group, number(llvm::Log2_64(ring.size()), loc));
+  Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
+  machine::MbarrierWaitOp::create(builder, loc, barrierOf(group, loc), parity);
+}
+
 /// Waits for the phases of all groups that it completes, the oldest first.
 void MachineLowering::lowerBoxWait(WaitOp wait) {
   Location loc = wait.getLoc();
   int64_t outstanding = ring.outstandingAt(wait);
   for (int64_t i = 0; i < ring.completedBy(wait); ++i) {
-    Value group = arith::SubIOp::create(builder, loc, committed(), number(outstanding - i, loc));
-    Value turn = arith::ShRUIOp::create(builder, loc, group, number(llvm::Log2_64(ring.size()), loc));
-    Value parity = arith::AndIOp::create(builder, loc, turn, number(1, loc));
-    machine::MbarrierWaitOp::create(builder, loc, barrierOf(group, loc), parity);
+    waitForGroup(arith::SubIOp::create(builder, loc, committed(), number(outstanding - i, loc)), loc);
   }
 }
 

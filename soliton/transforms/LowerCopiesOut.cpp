@@ -1,7 +1,7 @@
 //===- LowerCopiesOut.cpp - Boxes that leave shared memory, asked for by one lane --------------===//
 //
-// Neighbouring copies are one branch, which the first lane of the first wave takes; groups and waits are those of its
-// counter, which the other lanes have too, empty:
+// Neighbouring copies are one branch, which the first lane of the first wave takes, or of each team's; groups and waits
+// are those of its counter, which the other lanes have too, empty:
 //
 //   wave.copy_out %s, %C               scf.if %first {
 //   wave.copy_out %s, %C                 machine.store_tile %map [%n, %m], [%s]
@@ -38,11 +38,14 @@ void MachineLowering::lowerCopyOut(CopyOutOp copy) {
 /// The copy and its neighbours.
 void MachineLowering::lowerCopiesOut(CopyOutOp first) {
   Location loc = first.getLoc();
-  auto branch = mlir::scf::IfOp::create(builder, loc, firstLane(), /*withElseRegion=*/false);
+  sym::Expr isFirstWave = sym::eq(sym::mod(waveSymbol(), first.wavesPerPart()), 0);
+  sym::Expr asks = sym::simplify(sym::logicalAnd(sym::eq(laneSymbol(), 0), isFirstWave), geometry.facts());
+  auto branch = mlir::scf::IfOp::create(builder, loc, exprs.emitI1(asks, loc), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(builder);
   exprs.enterLoop(branch);
   builder.setInsertionPointToStart(branch.thenBlock());
-  for (auto copy = first; copy; copy = dyn_cast_or_null<CopyOutOp>(copy->getNextNode())) {
+  for (auto copy = first; copy && copy.wavesPerPart() == first.wavesPerPart();
+       copy = dyn_cast_or_null<CopyOutOp>(copy->getNextNode())) {
     lowerCopyOut(copy);
     done.insert(copy);
   }

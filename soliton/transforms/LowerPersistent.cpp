@@ -80,7 +80,7 @@ SmallVector<Operation *> firstCopies(Block &block) {
   for (Operation &op : block) {
     auto copy = dyn_cast<CopyOp>(op);
     bool isBox = copy && copy.getBoxed();
-    if (isBox || (isa<CommitOp>(op) && isOfCounter(&op, wave::Counter::Boxes)))
+    if (isBox || isa<AwaitOp>(op) || (isa<CommitOp>(op) && isOfCounter(&op, wave::Counter::Boxes)))
       ops.push_back(&op);
     else if (isInPlace(&op)) // read where its product stands
       continue;
@@ -132,7 +132,8 @@ void settleBoxes(KernelOp kernel) {
   WaitOp::create(builder, barrier->getLoc(), wave::Counter::Boxes, 0, ArrayAttr());
 }
 
-/// Copies of the tile of that number, by the lane for which `condition` holds; all lanes count their groups.
+/// Copies of the tile of that number, and what they await, by the lane for which `condition` holds; all lanes count
+/// their groups.
 void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value condition) {
   if (crew == Crew::Computing) {
     for (Operation *op : copies) {
@@ -144,6 +145,7 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
   Location loc = kernel.getLoc();
   auto branch = mlir::scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
   int64_t groups = 0;
+  SmallVector<Value, 3> before = counted;
   {
     OpBuilder::InsertionGuard guard(builder);
     exprs.enterLoop(branch);
@@ -156,13 +158,44 @@ void MachineLowering::fillRing(ArrayRef<Operation *> copies, Value tile, Value c
         lowerBox(copy, barrier);
         continue;
       }
+      if (auto await = dyn_cast<AwaitOp>(op)) {
+        lowerAwait(await);
+        countAwait(await);
+        continue;
+      }
       machine::MbarrierArriveOp::create(builder, loc, barrier, std::exchange(openBytes, 0));
       group = arith::AddIOp::create(builder, loc, committed(), number(++groups, loc));
       barrier = barrierOf(group, loc);
     }
     exprs.leaveLoop();
   }
+  // What the first lane has awaited all lanes of its wave count.
+  counted = before;
+  for (Operation *op : copies)
+    if (auto await = dyn_cast<AwaitOp>(op))
+      countAwait(await);
   committed() = arith::AddIOp::create(builder, loc, committed(), number(groups, loc));
+}
+
+/// Behind the last tile: whoever waits for the first group of another one goes on, and hears that there is none.
+void MachineLowering::commitNothing(ArrayRef<Operation *> copies, Value condition) {
+  Location loc = kernel.getLoc();
+  SmallVector<Value, 3> before = counted;
+  {
+    auto branch = mlir::scf::IfOp::create(builder, loc, condition, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    for (Operation *op : copies) {
+      if (auto await = dyn_cast<AwaitOp>(op)) {
+        lowerAwait(await);
+        countAwait(await);
+      }
+      if (isa<CommitOp>(op))
+        break;
+    }
+    machine::MbarrierArriveOp::create(builder, loc, barrierOf(committed(), loc));
+  }
+  counted = before;
 }
 
 /// Behind a tile: whatever of it touches shared memory is complete in every wave before the next one begins.
@@ -274,6 +307,45 @@ FailureOr<Value> MachineLowering::lowerTile(const FirstCopies &early, Value tile
   return asks && !next ? nextTile() : next;
 }
 
+/// Where tiles overlap: the copying wave goes on to the next tile as its copies are let in, the others without waiting
+/// for each other.
+void MachineLowering::beginNextTile(const FirstCopies &early, Value next, Value tiles) {
+  Value isThere;
+  if (crew == Crew::Copying) {
+    Location loc = kernel.getLoc();
+    isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, next, tiles);
+    isThere = arith::AndIOp::create(builder, loc, isFirstLane, isThere);
+  }
+  fillRing(early.copies, next, isThere);
+}
+
+/// Its number comes with the first group of its boxes: whoever waits for that may read it. The place in which it stands
+/// was read two tiles ago, behind which each wave has released something that was awaited since.
+Value MachineLowering::beginDrawnTile(const FirstCopies &early, Value drawn, Value turn, Value tiles) {
+  Location loc = kernel.getLoc();
+  if (crew == Crew::Computing) {
+    waitForGroup(committed(), loc);
+    Value next = readTicket(turn);
+    fillRing(early.copies, next, Value());
+    return next;
+  }
+  Value next = machine::UniformOp::create(builder, loc, drawn);
+  publishTicket(next, turn);
+  Value isOver = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge, next, tiles);
+  commitNothing(early.copies, arith::AndIOp::create(builder, loc, isFirstLane, isOver));
+  beginNextTile(early, next, tiles);
+  return next;
+}
+
+/// Behind the last tile, whose results may still be on their way.
+void MachineLowering::finishTiles() {
+  if (crew == Crew::Copying || kernel.block().getOps<CopyOutOp>().empty())
+    return;
+  auto wait =
+      machine::WaitOp::create(builder, kernel.getLoc(), mlir::TypeRange(), machine::Counter::bulk, 0, ValueRange());
+  wait.setRead(true);
+}
+
 LogicalResult MachineLowering::lowerTilesInOrder(const FirstCopies &early, Value first, Value tiles,
                                                  int64_t workgroups) {
   Location loc = kernel.getLoc();
@@ -289,9 +361,10 @@ LogicalResult MachineLowering::lowerTilesInOrder(const FirstCopies &early, Value
   takeCounted(loop.getRegionIterArgs());
   bindIdsAnew();
   auto nextTile = [&]() -> Value { return arith::AddIOp::create(builder, loc, loop.getInductionVar(), step); };
-  if (failed(lowerTile(early, loop.getInductionVar(), tiles, nextTile)))
+  FailureOr<Value> next = lowerTile(early, loop.getInductionVar(), tiles, nextTile);
+  if (failed(next))
     return failure();
-  endTile();
+  kernel.getOverlapTiles() ? beginNextTile(early, *next, tiles) : endTile();
   mlir::scf::YieldOp::create(builder, loc, counted);
   exprs.leaveLoop();
   outermost = nullptr;
@@ -328,10 +401,16 @@ LogicalResult MachineLowering::lowerTilesByTickets(const FirstCopies &early, Val
   FailureOr<Value> next = lowerTile(early, tile, tiles, nextTile);
   if (failed(next))
     return failure();
-  if (crew != Crew::Computing)
-    publishTicket(*next, turn);
-  endTile();
-  SmallVector<Value> handed = {readTicket(turn), arith::XOrIOp::create(builder, loc, turn, number(1, loc))};
+  Value following;
+  if (kernel.getOverlapTiles()) {
+    following = beginDrawnTile(early, *next, turn, tiles);
+  } else {
+    if (crew != Crew::Computing)
+      publishTicket(*next, turn);
+    endTile();
+    following = readTicket(turn);
+  }
+  SmallVector<Value> handed = {following, arith::XOrIOp::create(builder, loc, turn, number(1, loc))};
   llvm::append_range(handed, counted);
   Value goesOn = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, handed.front(), tiles);
   mlir::scf::ConditionOp::create(builder, loc, goesOn, handed);
@@ -356,14 +435,18 @@ LogicalResult MachineLowering::lowerTiles(int64_t workgroups) {
   if (!isFirstLane && kernel.getTickets())
     isFirstLane = firstLane();
   FirstCopies early{firstCopies(kernel.block())};
-  if (!early.copies.empty())
+  bool overlap = kernel.getOverlapTiles();
+  if (!early.copies.empty() && !overlap)
     early.barrier = barrierBehind(kernel.block(), early.copies);
-  if (early.barrier)
+  if (early.barrier || overlap)
     fillRing(early.copies, first, isFirstLane);
   if (crew == Crew::Copying && !cluster)
     meetAtBarriers();
-  return kernel.getTickets() ? lowerTilesByTickets(early, first, tiles, workgroups)
-                             : lowerTilesInOrder(early, first, tiles, workgroups);
+  LogicalResult lowered = kernel.getTickets() ? lowerTilesByTickets(early, first, tiles, workgroups)
+                                              : lowerTilesInOrder(early, first, tiles, workgroups);
+  if (succeeded(lowered) && overlap)
+    finishTiles();
+  return lowered;
 }
 
 } // namespace soliton

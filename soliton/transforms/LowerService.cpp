@@ -57,7 +57,7 @@ static std::string reasonAgainstService(KernelOp kernel, const Geometry &geometr
       reason = "service waves do not know numbers that are read from data";
     else if (loop && loop.exit())
       reason = "service waves do not know when a loop ends that data end";
-    else if (barrier && !barrier.isForAllWaves())
+    else if (barrier && barrier.getFirstWave())
       reason = "a barrier of some waves beside service waves";
   });
   return reason;
@@ -74,7 +74,8 @@ static bool meetsOrCopies(Operation *op) {
   auto commit = dyn_cast<CommitOp>(op);
   auto wait = dyn_cast<WaitOp>(op);
   auto copy = dyn_cast<CopyOp>(op);
-  return isa<BarrierOp, ReleaseOp, AwaitOp>(op) || (copy && copy.getBoxed()) ||
+  auto barrier = dyn_cast<BarrierOp>(op);
+  return (barrier && !barrier.getTeam()) || isa<ReleaseOp, AwaitOp>(op) || (copy && copy.getBoxed()) ||
          (commit && commit.getCounter() == wave::Counter::Boxes) || (wait && wait.getCounter() == wave::Counter::Boxes);
 }
 

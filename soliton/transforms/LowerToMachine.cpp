@@ -407,6 +407,20 @@ bool MachineLowering::isForCluster(BarrierOp op) const {
   return false;
 }
 
+/// Each team has a barrier of its own, behind that of all waves, in a branch that its waves take.
+void MachineLowering::barrierOfTeams(BarrierOp op) {
+  Location loc = op.getLoc();
+  if (op.getPublishes())
+    machine::FenceOp::create(builder, loc, machine::FenceSpace::shared_async);
+  auto waves = static_cast<int64_t>(*op.getTeam());
+  for (int64_t team = 0; team < geometry.waveCount() / waves; ++team) {
+    sym::Expr isIn = sym::simplify(sym::eq(sym::floordiv(waveSymbol(), waves), team), geometry.facts());
+    auto branch = mlir::scf::IfOp::create(builder, loc, exprs.emitI1(isIn, loc), /*withElseRegion=*/false);
+    OpBuilder inside = branch.getThenBodyBuilder();
+    machine::BarrierOp::create(inside, loc, 1 + team, builder.getI64IntegerAttr(waves));
+  }
+}
+
 /// A barrier for some waves stands in a branch on the wave's number, which all lanes of a wave take or none.
 LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
   Location loc = op.getLoc();
@@ -420,6 +434,8 @@ LogicalResult MachineLowering::lowerBarrier(BarrierOp op) {
     barrierOfAll(at, loc);
   };
   auto waves = geometry.waveCount();
+  if (op.getTeam())
+    return barrierOfTeams(op), success();
   if (op.isForAllWaves())
     return barrier(builder), success();
   auto first = static_cast<int64_t>(*op.getFirstWave()), last = static_cast<int64_t>(*op.getLastWave());
@@ -560,7 +576,8 @@ LogicalResult MachineLowering::lowerProgram() {
 LogicalResult MachineLowering::run() {
   if (persistentWorkgroups(kernel)) {
     closeGroups(kernel.block());
-    settleBoxes(kernel);
+    if (!kernel.getOverlapTiles())
+      settleBoxes(kernel);
   }
   FailureOr<CopyRing> found = CopyRing::of(kernel);
   if (failed(found))

@@ -58,6 +58,7 @@ private:
   /// Lowers the block of a loop or branch into the one of `around`, which yields what it yields.
   LogicalResult lowerBody(Operation *around, Block &from, Block &to);
   LogicalResult lowerBarrier(wave::BarrierOp op);
+  void barrierOfTeams(wave::BarrierOp op);
   void lowerTime(Operation *op);
 
   // LowerAccess.cpp
@@ -176,6 +177,7 @@ private:
   Value usedBy(ArrayRef<wave::CopyOp> copies, Location loc);
   void lowerGroup(ArrayRef<wave::CopyOp> copies, wave::CommitOp commit, Value barrier);
   void lowerBoxWait(wave::WaitOp wait);
+  void waitForGroup(Value group, Location loc);
 
   // LowerCopiesOut.cpp
   void lowerCopiesOut(wave::CopyOutOp first);
@@ -198,6 +200,10 @@ private:
   Address ticketSlot(Value turn);
   void endTile();
   void fillRing(ArrayRef<Operation *> copies, Value tile, Value condition);
+  void commitNothing(ArrayRef<Operation *> copies, Value condition);
+  void beginNextTile(const FirstCopies &early, Value next, Value tiles);
+  Value beginDrawnTile(const FirstCopies &early, Value drawn, Value turn, Value tiles);
+  void finishTiles();
 
   // LowerService.cpp
   MachineLowering(const MachineLowering &whole, Crew crew, Block &at);

@@ -10,6 +10,8 @@
 #include "soliton/transforms/Tickets.h"
 #include "soliton/transforms/WholeKernel.h"
 
+#include <numeric>
+
 namespace soliton {
 using namespace wave;
 namespace whole = sched::whole;
@@ -111,7 +113,8 @@ static SharedPlan planTiles(KernelOp kernel, const Geometry &geometry, llvm::Mut
   for (AllocateOp allocation : allocations)
     tiles.push_back({.bytes = bytesOf(allocation), .alignment = alignmentOf(allocation)});
   SharedPlan apart = planShared(tiles);
-  if (allocations.size() < 2 || areOfOneLoop(allocations))
+  // Where tiles overlap, the next one's copies come while this one's results leave.
+  if (allocations.size() < 2 || areOfOneLoop(allocations) || kernel.getOverlapTiles())
     return apart;
   WholeKernel whole = makeWholeKernel(kernel, geometry);
   if (whole.unproven)
@@ -141,6 +144,9 @@ int64_t bytesBeside(IterateOp loop, const Geometry &geometry, llvm::function_ref
   for (AllocateOp tile : tilesOf(kernel))
     if (llvm::none_of(tile.getResult().getUsers(), inside))
       others.push_back(tile);
+  if (kernel.getOverlapTiles())
+    return std::accumulate(others.begin(), others.end(), int64_t{0},
+                           [](int64_t bytes, AllocateOp tile) { return bytes + bytesOf(tile); });
   if (others.empty())
     return 0;
   WholeKernel whole = makeWholeKernel(kernel, geometry);

@@ -9,6 +9,15 @@ namespace soliton {
 using namespace wave;
 
 namespace {
+/// What is not published yet: that which each team has copied out by itself, and the rest.
+struct Written {
+  bool ofTeams = false, others = false;
+
+  bool any() const { return ofTeams || others; }
+  Written operator|(const Written &other) const { return {ofTeams || other.ofTeams, others || other.others}; }
+  bool operator==(const Written &) const = default;
+};
+
 class Publisher {
 public:
   Publisher(KernelOp kernel, const Target &target) : copyCounter(target.asyncCopyCounter) {
@@ -18,17 +27,24 @@ public:
     });
     kernel.walk([&](CopyOutOp copy) { tiles.insert(copy.getSource()); });
     findRefilled(kernel);
-    kernel.walk([&](AccessOpInterface access) { copies |= access.isAsync() && writesTile(access); });
+    findTilesOfTeams(kernel);
+    kernel.walk([&](AccessOpInterface access) { copies |= access.isAsync() && writesOf(access).any(); });
   }
 
   /// Barriers and releases that have to publish and did not.
   const SmallVector<Operation *> &missing() const { return found; }
 
-  /// Goes through the block with or without writes that are not published yet; says whether there are some at its end.
-  bool run(Block &block, bool written) {
+  /// Goes through the block with writes that are not published yet, and says which there are at its end.
+  Written run(Block &block, Written written) {
     for (Operation &op : block)
       written = step(&op, written);
     return written;
+  }
+
+  /// What an iteration leaves is there when the next one begins.
+  Written repeat(Block &block, Written written) {
+    Written after = run(block, written) | written;
+    return after == written ? after : run(block, after) | after;
   }
 
   bool isNeeded() const { return !tiles.empty() || !refilled.empty(); }
@@ -53,9 +69,26 @@ private:
     });
   }
 
-  bool writesTile(AccessOpInterface access) const {
-    return llvm::any_of(access.getMemoryUses(),
-                        [&](const MemoryUse &use) { return use.isWrite && tiles.contains(use.memory); });
+  /// Tiles of which each team has its own part leave, and in whose place nothing is copied.
+  void findTilesOfTeams(KernelOp kernel) {
+    kernel.walk([&](AllocateOp tile) {
+      bool isOfTeams = llvm::all_of(tile.getResult().getUsers(), [](Operation *user) {
+        auto copy = dyn_cast<CopyOutOp>(user);
+        bool isPart = copy && llvm::any_of(cast<TileType>(copy.getTile()).layout().wave,
+                                           [](const Digit &digit) { return digit.dim.has_value(); });
+        return isPart || (!copy && !isInPlace(user));
+      });
+      if (isOfTeams && !refilled.contains(tile.getResult()))
+        ofTeams.insert(tile.getResult());
+    });
+  }
+
+  Written writesOf(AccessOpInterface access) const {
+    Written written;
+    for (const MemoryUse &use : access.getMemoryUses())
+      if (use.isWrite && tiles.contains(use.memory))
+        (ofTeams.contains(use.memory) ? written.ofTeams : written.others) = true;
+    return written;
   }
 
   /// Whether lanes read a tile of which boxes take the place.
@@ -70,35 +103,35 @@ private:
       found.push_back(op);
   }
 
-  bool step(Operation *op, bool written) {
-    if (auto access = dyn_cast<AccessOpInterface>(op))
-      return written || (!access.isAsync() && (writesTile(access) || readsRefilled(access)));
+  Written step(Operation *op, Written written) {
+    if (auto access = dyn_cast<AccessOpInterface>(op)) {
+      if (access.isAsync())
+        return written;
+      return written | writesOf(access) | Written{false, readsRefilled(access)};
+    }
     if (auto wait = dyn_cast<WaitOp>(op)) // a copy has written when it is waited for
-      return written || (copies && kindOf(wait.getCounter()) == copyCounter);
+      return written | Written{false, copies && kindOf(wait.getCounter()) == copyCounter};
     if (auto barrier = dyn_cast<BarrierOp>(op)) {
-      if (written)
+      if (written.any())
         note(barrier);
-      return written && !barrier.isForAllWaves();
+      if (barrier.getTeam())
+        return {false, written.others};
+      return barrier.isForAllWaves() ? Written() : written;
     }
     // Those that hear of it are not all: what was written is published once more where all meet.
-    if (isa<ReleaseOp>(op) && written)
+    if (isa<ReleaseOp>(op) && written.others)
       note(op);
-    if (auto loop = dyn_cast<IterateOp>(op)) {
-      bool after = run(loop.block(), written);
-      // What an iteration leaves is there when the next one begins.
-      if (after && !written)
-        after = run(loop.block(), true);
-      return written || after;
-    }
+    if (auto loop = dyn_cast<IterateOp>(op))
+      return repeat(loop.block(), written);
     if (auto conditional = dyn_cast<ConditionalOp>(op)) {
-      bool then = run(conditional.thenBlock(), written);
-      return run(conditional.elseBlock(), written) || then;
+      Written then = run(conditional.thenBlock(), written);
+      return run(conditional.elseBlock(), written) | then;
     }
     return written;
   }
 
   CounterKind copyCounter;
-  llvm::DenseSet<Value> tiles, refilled;
+  llvm::DenseSet<Value> tiles, refilled, ofTeams;
   bool copies = false;
   SmallVector<Operation *> found;
 };
@@ -107,7 +140,7 @@ private:
 static SmallVector<Operation *> unpublished(KernelOp kernel, const Target &target) {
   Publisher publisher(kernel, target);
   if (publisher.isNeeded())
-    publisher.run(kernel.block(), false);
+    kernel.getOverlapTiles() ? publisher.repeat(kernel.block(), {}) : publisher.run(kernel.block(), {});
   return publisher.missing();
 }
 

@@ -10,6 +10,10 @@
 // writes its boxes in any order and says only when it has read them: so nothing else may touch the tensor, and the
 // write is in no loop. What cannot leave so goes lane by lane, as before, and a remark says why.
 //
+// Where tiles overlap and each team of waves writes rows of its own (Teams.h), it also has them leave by itself:
+//
+//   128 rows of two teams   tile reg = (64 N 1)(64 M 1), wave = (4 _ 0)(2 M 64)
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/transforms/Passes.h"
@@ -17,6 +21,7 @@
 #include "soliton/analysis/Access.h"
 #include "soliton/analysis/Boxes.h"
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Teams.h"
 #include "soliton/ir/Diagnose.h"
 #include "soliton/ir/Forms.h"
 
@@ -53,6 +58,39 @@ static bool isWrittenBetween(ReadOp read, WriteOp write) {
   return false;
 }
 
+/// The part of the shared tile that each team writes, if that is a run along one dimension.
+static std::optional<DimExtent> partOfTeam(ReadOp read, ArrayRef<DimExtent> tile, int64_t teamWaves,
+                                           const Geometry &geometry) {
+  std::optional<DimExtent> part;
+  for (Operation *user : read.getMemory().getUsers()) {
+    auto write = dyn_cast<WriteOp>(user);
+    if (!write)
+      continue;
+    const Digits &waves = write.getValue().getType().layout().wave;
+    int64_t teams = geometry.waveCount() / teamWaves;
+    if (waves.empty() || !waves.back().dim || waves.back().extent % teams != 0)
+      return std::nullopt;
+    Digit last = waves.back();
+    DimExtent found{*last.dim, last.stride * (last.extent / teams)};
+    bool isRun = llvm::any_of(
+        tile, [&](const DimExtent &each) { return each.dim == found.dim && each.extent == found.extent * teams; });
+    if (!isRun || (part && !(*part == found)))
+      return std::nullopt;
+    part = found;
+  }
+  return part;
+}
+
+/// Each team has the boxes of its part copied.
+static void shareAmongTeams(Layout &layout, const DimExtent &part, int64_t teamWaves) {
+  auto digit =
+      llvm::find_if(layout.reg, [&](const Digit &each) { return each.dim == part.dim && each.stride == part.extent; });
+  if (digit == layout.reg.end())
+    return;
+  layout.wave = {Digit(teamWaves), *digit};
+  layout.reg.erase(digit);
+}
+
 static BoxPlan plan(ReadOp read, WriteOp write, const Geometry &geometry) {
   auto because = [](std::string reason) { return BoxPlan{std::nullopt, 0, std::move(reason)}; };
   if (write->getParentOfType<IterateOp>())
@@ -70,7 +108,15 @@ static BoxPlan plan(ReadOp read, WriteOp write, const Geometry &geometry) {
   std::optional<InPlaceTile> lies = inPlaceTile(SharedMap{*tile}, elementBytes(type.getElementType()), /*part=*/0);
   if (!lies)
     return because("its rows are no whole number of 32 bytes");
-  return planBoxes(cast<AccessOpInterface>(write.getOperation()), lies->span, {tile->back().dim, 0}, geometry);
+  auto access = cast<AccessOpInterface>(write.getOperation());
+  std::optional<int64_t> team = teamWavesOf(write->getParentOfType<KernelOp>(), geometry);
+  std::optional<DimExtent> part = team ? partOfTeam(read, *tile, *team, geometry) : std::nullopt;
+  if (!part || part->dim == tile->back().dim)
+    return planBoxes(access, lies->span, {tile->back().dim, 0}, geometry);
+  BoxPlan boxes = planBoxes(access, lies->span, *part, geometry);
+  if (boxes.layout)
+    shareAmongTeams(*boxes.layout, *part, *team);
+  return boxes;
 }
 
 static void copyOut(ReadOp read, WriteOp write, const BoxPlan &boxes) {

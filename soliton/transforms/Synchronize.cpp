@@ -21,6 +21,7 @@
 #include "soliton/ir/Forms.h"
 #include "soliton/schedule/WholePlaces.h"
 #include "soliton/transforms/FinishCopies.h"
+#include "soliton/transforms/OverlapTiles.h"
 #include "soliton/transforms/PublishWrites.h"
 #include "soliton/transforms/WholeKernel.h"
 
@@ -49,11 +50,14 @@ static void insert(KernelOp kernel, const WholeKernel &whole, const whole::Inser
     loc = whole.ops[insertion.before]->getLoc();
   }
   auto counter = [&] { return toWave(*parseCounterKind(whole.kernel.counters[insertion.counter].name)); };
-  if (insertion.kind == whole::NodeKind::Barrier)
-    BarrierOp::create(builder, loc, ArrayAttr());
-  else if (insertion.kind == whole::NodeKind::Wait)
+  if (insertion.kind == whole::NodeKind::Barrier) {
+    auto barrier = BarrierOp::create(builder, loc, ArrayAttr());
+    if (insertion.team)
+      barrier.setTeam(whole.teamWaves);
+  }
+  if (insertion.kind == whole::NodeKind::Wait)
     WaitOp::create(builder, loc, counter(), insertion.value, ArrayAttr());
-  else
+  if (insertion.kind == whole::NodeKind::Commit)
     CommitOp::create(builder, loc, counter(), ArrayAttr());
 }
 
@@ -71,6 +75,8 @@ struct SynchronizePass final : impl::SynchronizePassBase<SynchronizePass> {
     FailureOr<Geometry> geometry = Geometry::of(kernel);
     bool isScheduled = getForm(kernel) == Form::Scheduled; // a schedule is optional
     if (failed(geometry) || (!isScheduled && failed(requireForm(kernel, Form::Expanded))))
+      return signalPassFailure();
+    if (kernel.getOverlapTiles() && failed(overlapTiles(kernel, *geometry)))
       return signalPassFailure();
     WholeKernel whole = makeWholeKernel(kernel, *geometry);
     // Instructions keep their number and order only where the kernel says so.

@@ -1,6 +1,7 @@
 #include "soliton/transforms/WholeKernel.h"
 
 #include "soliton/analysis/InPlace.h"
+#include "soliton/analysis/Teams.h"
 #include "soliton/analysis/WaveFunction.h"
 #include "soliton/ir/Counters.h"
 #include "soliton/ir/Diagnose.h"
@@ -30,7 +31,8 @@ public:
       result.kernel.waves = std::max(result.kernel.waves, 2);
     addCounters();
     findGroups();
-    result.kernel.body = sequenceOf(kernel.block());
+    result.teamWaves = teamWavesOf(kernel, geometry);
+    result.kernel.body = kernel.getOverlapTiles() ? whole::Sequence{tilesNode()} : sequenceOf(kernel.block());
     return std::move(result);
   }
 
@@ -59,7 +61,7 @@ private:
   void findGroups() {
     std::set<int64_t> starts = {0};
     kernel.walk([&](BarrierOp barrier) {
-      if (!barrier.isForAllWaves())
+      if (barrier.getFirstWave())
         for (int64_t wave : {*barrier.getFirstWave(), *barrier.getLastWave()})
           if (wave < geometry.waveCount())
             starts.insert(wave);
@@ -69,7 +71,7 @@ private:
   }
 
   sched::GroupMask groupsOf(BarrierOp barrier) const {
-    if (barrier.isForAllWaves())
+    if (!barrier.getFirstWave())
       return sched::kAllGroups;
     sched::GroupMask mask = 0;
     for (auto [g, start] : llvm::enumerate(groupStart))
@@ -107,6 +109,7 @@ private:
       whole::Node node = newNode(whole::NodeKind::Barrier, op);
       node.groups = groupsOf(barrier);
       node.cluster = barrier.getCluster();
+      node.team = barrier.getTeam().has_value();
       return node;
     }
     if (auto wait = dyn_cast<WaitOp>(op)) {
@@ -140,6 +143,15 @@ private:
     if (auto access = dyn_cast<AccessOpInterface>(op); access && !isInPlace(op))
       return instructionNode(access);
     return std::nullopt;
+  }
+
+  /// A workgroup walks one tile at the least.
+  whole::Node tilesNode() {
+    whole::Node node = newNode(whole::NodeKind::Loop, kernel);
+    tiles = node.id;
+    node.least = 1;
+    node.bodies.push_back(sequenceOf(kernel.block()));
+    return node;
   }
 
   whole::Node loopNode(IterateOp loop) {
@@ -250,7 +262,13 @@ private:
       access.oneWorkgroup = function->isOneWorkgroup;
       for (IterateOp loop : function->apart)
         access.apart.push_back(loops.lookup(loop));
+      // What no other workgroup would touch, no other tile does.
+      if (tiles >= 0 && function->isOneWorkgroup)
+        access.apart.push_back(tiles);
     }
+    if (result.teamWaves)
+      if (std::string team = teamFunctionOf(op, geometry, *result.teamWaves, destination); !team.empty())
+        access.team = numberOf("teams of " + shapeText(memory) + ": " + team);
     return access;
   }
 
@@ -320,6 +338,8 @@ private:
   llvm::DenseMap<Operation *, int> loops;
   /// Pipelines whose first access was seen.
   std::set<int64_t> begun;
+  /// The loop over tiles, where they overlap.
+  int tiles = -1;
 };
 } // namespace
 

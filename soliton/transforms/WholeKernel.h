@@ -7,6 +7,8 @@
 //   wave.barrier          barrier
 //   wave.iterate …        loop with its number of trips
 //
+// Where tiles overlap, the program of one is the body of a loop over all that a workgroup walks.
+//
 //===----------------------------------------------------------------------===//
 #pragma once
 
@@ -21,6 +23,8 @@ struct WholeKernel {
   std::vector<Operation *> ops;
   /// The memory of each region.
   std::vector<mlir::Value> memories;
+  /// Waves of a team, where there are some.
+  std::optional<int64_t> teamWaves;
   /// An instrument has a schedule built without its proof: nothing is said of its tiles, and the whole is not proven.
   bool unproven = false;
 };

@@ -24,7 +24,8 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
       out << what << value;
   };
   out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "")
-      << (p.exchanged ? " exchanged" : "") << (p.stagedWrites ? " staged" : "");
+      << (p.exchanged ? " exchanged" : "") << (p.stagedWrites ? " staged" : "")
+      << (p.overlapTiles ? " overlapping" : "");
   with(" in clusters of ", p.cluster);
   with(" by so many workgroups: ", p.persistent);
   with(" service waves: ", p.serviceWaves);
@@ -73,6 +74,7 @@ CompileOptions optionsOf(const Product &p) {
   options.persistent = p.persistent;
   options.workgroupsPerCluster = p.perCluster;
   options.stagedWrites = p.stagedWrites;
+  options.overlapTiles = p.overlapTiles;
   options.raster = p.raster;
   options.stable = p.stable;
   if (p.dependent)

@@ -38,6 +38,8 @@ struct Product {
   bool stagedWrites = false;
   /// Waves beside those that compute.
   int64_t serviceWaves = 0;
+  /// Waves do not wait for each other between two tiles.
+  bool overlapTiles = false;
   /// Bands of so many rows of tiles; of columns, if negative.
   int64_t raster = 0;
   /// Neighbours along each dimension of the grid that copy tiles to each other.

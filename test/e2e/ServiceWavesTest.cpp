@@ -18,7 +18,7 @@
 #include "soliton/pipeline/PingPong.h"
 #include "soliton/transforms/CopyRing.h"
 #include "test/e2e/Products.h"
-#include "test/e2e/Support.h"
+#include "test/e2e/Served.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -32,88 +32,14 @@
 
 namespace soliton::test {
 namespace {
-using kernels::Sizes;
-
 Product served(int64_t m, int64_t n, int64_t k, int64_t serviceWaves = 4) {
   return {.m = m, .n = n, .k = k, .directCopies = true, .schedule = "ring", .serviceWaves = serviceWaves};
-}
-
-/// A kernel of the library, and how its waves, workgroups and tiles go about it.
-struct Attended {
-  Sizes sizes;
-  const char *kernel = "attention";
-  int64_t serviceWaves = 4, persistent = 0, raster = 0;
-  bool stagedWrites = true;
-  int64_t rows = 128, keys = 128;
-  std::vector<std::string> dynamic = {};
-  const char *variant = "f16";
-  std::string mma = "F32_64xNx16_F16", schedule = "ring";
-
-  Case which() const {
-    Case result{kernels::findKernel(kernel), nullptr, findTarget("sm_90a")};
-    result.variant = result.entry->findVariant(variant);
-    result.tiles = {{"BLOCK_Q", rows}, {"BLOCK_KV", keys}, {"WAVES", rows / 16}};
-    result.directCopies = true;
-    result.schedule = schedule;
-    return result;
-  }
-
-  CompileAttempt compile(rt::ImageKind kind, std::vector<Artefact> keep = {}) const {
-    CompileOptions options = which().options(sizes, dynamic);
-    options.keep = std::move(keep);
-    options.mma = mma;
-    options.stagedWrites = stagedWrites;
-    options.serviceWaves = serviceWaves;
-    options.persistent = persistent;
-    options.raster = raster;
-    return compileImage(which().entry->build(*which().variant), options, kind);
-  }
-};
-
-std::ostream &operator<<(std::ostream &out, const Attended &a) {
-  return out << a.which().name() << " " << testing::PrintToString(a.sizes) << " of " << a.rows << " by " << a.keys
-             << ", service waves: " << a.serviceWaves << ", workgroups: " << a.persistent << ", raster: " << a.raster
-             << (a.stagedWrites ? ", staged" : "");
-}
-
-/// The kernel's own sizes, but for these.
-Sizes sizesOf(const char *kernel, int64_t q, int64_t kv, int64_t d, int64_t heads = 2) {
-  Sizes sizes;
-  for (const kernels::DefaultSize &size : kernels::findKernel(kernel)->sizes)
-    sizes[size.name] = size.value;
-  for (auto [name, value] : {std::pair("B", int64_t{1}), {"H", heads}, {"Q", q}, {"KV", kv}, {"D", d}})
-    sizes[name] = value;
-  return sizes;
-}
-
-Attended attended(int64_t q, int64_t kv, int64_t d, const char *kernel = "attention") {
-  return {.sizes = sizesOf(kernel, q, kv, d), .kernel = kernel};
-}
-
-void expectRight(const Attended &a) {
-  SCOPED_TRACE(testing::PrintToString(a));
-  CompileAttempt compiled = a.compile(rt::ImageKind::emulator);
-  ASSERT_TRUE(compiled) << format(compiled.diagnostics);
-  EXPECT_EQ(compiled.result->image.threads[0], 32 * (a.rows / 16 + a.serviceWaves));
-  checkOnEmulator(a.which(), *compiled.result, a.sizes);
-}
-
-std::string textOf(CompileAttempt compiled) {
-  EXPECT_TRUE(compiled) << format(compiled.diagnostics);
-  return compiled ? compiled.result->artefacts.front().second : "";
 }
 
 std::string ptxOf(const Product &p) {
   CompileOptions options = optionsOf(p);
   options.keep = {Artefact::ptx};
   return textOf(compileImage(build(p), options, rt::ImageKind::ptx));
-}
-
-size_t count(const std::string &text, std::string_view word) {
-  size_t found = 0;
-  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    ++found;
-  return found;
 }
 
 /// Between words one space, whoever printed them.
@@ -410,83 +336,6 @@ TEST(ServiceWaves, NothingSpills) {
 
 //===-- What must not be missing ------------------------------------------------------------------------===//
 
-enum class Role : uint8_t { copying, computing };
-
-/// The ops of one role in a machine form, and what they are by where they stand.
-struct Roles {
-  explicit Roles(mlir::ModuleOp module) {
-    module.walk([&](mlir::scf::IfOp branch) {
-      if (!roles && branch.elseBlock())
-        roles = branch;
-    });
-    // The first is met behind those inside of it.
-    while (auto around = roles->getParentOfType<mlir::scf::IfOp>())
-      roles = around;
-  }
-
-  template <typename OpTy>
-  std::vector<OpTy> of(Role role) {
-    std::vector<OpTy> ops;
-    (role == Role::copying ? roles.getThenRegion() : roles.getElseRegion()).walk([&](OpTy op) { ops.push_back(op); });
-    return ops;
-  }
-
-  /// What the copying lane awaits: it alone, and only what it has not looked at yet.
-  std::vector<machine::MbarrierWaitOp> awaits() {
-    std::vector<machine::MbarrierWaitOp> waits = of<machine::MbarrierWaitOp>(Role::copying);
-    std::erase_if(waits, [](machine::MbarrierWaitOp wait) { return !isAsked(wait); });
-    return waits;
-  }
-
-  /// Waits of a role for boxes.
-  std::vector<machine::MbarrierWaitOp> boxWaits(Role role) {
-    std::vector<machine::MbarrierWaitOp> waits = of<machine::MbarrierWaitOp>(role);
-    std::erase_if(waits, [](machine::MbarrierWaitOp wait) { return isAsked(wait); });
-    return waits;
-  }
-
-  /// Whether a branch of a branch by one lane asks before it waits.
-  static bool isAsked(machine::MbarrierWaitOp wait) {
-    auto asks = llvm::dyn_cast<mlir::scf::IfOp>(wait->getParentOp());
-    if (!asks || !asks.getElseRegion().empty())
-      return false;
-    auto compare = asks.getCondition().getDefiningOp<mlir::arith::CmpIOp>();
-    return compare && compare.getPredicate() == mlir::arith::CmpIPredicate::sge &&
-           llvm::isa<mlir::scf::IfOp>(asks->getParentOp());
-  }
-
-  mlir::scf::IfOp roles;
-};
-
-using Changes = llvm::function_ref<int(Roles &)>;
-
-/// What is found in a machine form once `change` has been at it, with waves in several orders; it must change
-/// something.
-std::vector<emu::FindingKind> findingsAfter(const std::string &machine, std::vector<emu::Buffer> buffers,
-                                            std::vector<uint64_t> scalars, Changes change) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  context.loadDialect<machine::MachineDialect, mlir::arith::ArithDialect, mlir::math::MathDialect,
-                      mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(machine, &context);
-  EXPECT_TRUE(module);
-  if (!module)
-    return {};
-  Roles roles(*module);
-  EXPECT_GT(change(roles), 0);
-  mlir::FailureOr<emu::Program> program =
-      translateToEmulator(*module->getOps<machine::KernelOp>().begin(), *findTarget("sm_90a"));
-  EXPECT_TRUE(mlir::succeeded(program));
-  std::vector<emu::FindingKind> kinds;
-  for (uint64_t seed : {0, 1, 7, 19}) {
-    emu::LaunchConfig launch{.buffers = buffers, .scalars = scalars, .seed = seed, .checks = true, .adversarial = true};
-    emu::Result result = emu::run(*program, launch);
-    EXPECT_EQ(result.error, "");
-    for (const emu::Finding &finding : result.findings)
-      kinds.push_back(finding.kind);
-  }
-  return kinds;
-}
-
 /// One workgroup of a product that walks three tiles.
 std::vector<emu::FindingKind> inProduct(Changes change) {
   Product p = served(64, 192, 320);
@@ -504,33 +353,7 @@ std::vector<emu::FindingKind> inProduct(Changes change) {
 /// One workgroup of attention, with releases; it walks two tiles.
 std::vector<emu::FindingKind> inAttention(Changes change) {
   Attended a{.sizes = {{"B", 1}, {"H", 1}, {"Q", 256}, {"KV", 1024}, {"D", 64}}, .persistent = 1};
-  std::vector<std::vector<uint16_t>> tensors(4, std::vector<uint16_t>(1024 * 64, 0x3c00));
-  std::vector<emu::Buffer> buffers;
-  for (std::vector<uint16_t> &tensor : tensors)
-    buffers.push_back({tensor.data(), tensor.size() * 2});
-  return findingsAfter(textOf(a.compile(rt::ImageKind::emulator, {Artefact::machine})), buffers, {0x3e000000}, change);
-}
-
-bool has(const std::vector<emu::FindingKind> &kinds, emu::FindingKind kind) {
-  return std::ranges::count(kinds, kind) > 0;
-}
-
-template <typename OpTy>
-int erase(std::vector<OpTy> ops) {
-  for (OpTy op : ops)
-    op.erase();
-  return static_cast<int>(ops.size());
-}
-
-/// Each of them waits for the other phase.
-int flip(const std::vector<machine::MbarrierWaitOp> &waits) {
-  for (machine::MbarrierWaitOp wait : waits) {
-    mlir::OpBuilder builder(wait);
-    mlir::Value one = mlir::arith::ConstantOp::create(builder, wait.getLoc(), builder.getI32IntegerAttr(1));
-    wait.getParityMutable().assign(
-        mlir::arith::XOrIOp::create(builder, wait.getLoc(), wait.getParity(), one).getResult());
-  }
-  return static_cast<int>(waits.size());
+  return findingsAfter(a, change);
 }
 
 TEST(ServiceWaves, NothingIsFoundWhereNothingIsMissing) {
@@ -619,20 +442,6 @@ TEST(ServiceWaves, TheEmulatorMissesAGroup) {
 }
 
 //===-- What is refused ---------------------------------------------------------------------------------===//
-
-/// The one error says so, at a place of the kernel.
-void expectRefused(const CompileAttempt &attempt, std::string_view message, std::string_view file,
-                   DiagId id = DiagId::NotSupportedHere) {
-  ASSERT_FALSE(attempt) << message;
-  std::vector<Diagnostic> errors;
-  std::ranges::copy_if(attempt.diagnostics, std::back_inserter(errors),
-                       [](const Diagnostic &each) { return each.severity == Severity::error; });
-  ASSERT_EQ(errors.size(), 1u) << format(attempt.diagnostics);
-  EXPECT_EQ(errors.front().id, id);
-  EXPECT_NE(errors.front().message.find(message), std::string::npos) << format(errors);
-  EXPECT_NE(errors.front().place.file.find(file), std::string::npos) << format(errors);
-  EXPECT_GT(errors.front().place.line, 0);
-}
 
 CompileAttempt attempt(const Product &p, const char *target = "sm_90a") {
   CompileOptions options = optionsOf(p);
@@ -907,29 +716,6 @@ TEST(ServiceWaves, EveryTileIsTakenOnce) {
 }
 
 //===-- After every pass --------------------------------------------------------------------------------===//
-
-/// All passes of the ring, each of which must leave what was traced.
-void expectEveryPassRight(const Kernel &kernel, const CompileOptions &options, const std::string &instruction) {
-  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  EmittedKernel emitted = emitKernel(kernel, context, {options.subs, options.dynamic, options.target, {}});
-  ASSERT_TRUE(emitted.module) << format(emitted.diagnostics);
-  emitted.module->walk([&](wave::MmaOp mma) { mma.setKind(instruction); });
-  wave::KernelOp op = *emitted.module->getOps<wave::KernelOp>().begin();
-  op.setDirectCopies(true);
-  op.setStagedWrites(options.stagedWrites);
-  op.setServiceWaves(options.serviceWaves);
-  if (options.persistent > 0)
-    op.setPersistent(options.persistent);
-  if (options.raster != 0)
-    op.setRaster(options.raster);
-  DiagnosticCollector collector(&context);
-  PassCheckOptions passes;
-  passes.build = [&](mlir::OpPassManager &pm) {
-    buildScheduledPipeline(pm, options.schedule);
-    buildMachinePipeline(pm);
-  };
-  EXPECT_TRUE(mlir::succeeded(checkPasses(*emitted.module, passes))) << format(collector.diagnostics());
-}
 
 TEST(ServiceWaves, EveryPassIsRight) {
   for (int64_t waves : {1, 4})

@@ -157,3 +157,19 @@ func.func @barrier_c2_waves() {
   wave.barrier {cluster, first_wave = 0 : i64, last_wave = 4 : i64}
   return
 }
+
+// -----
+
+func.func @barrier_c3() {
+  // expected-error@+1 {{is for teams of 0 waves, expected at least 1, no waves that it names and no `cluster`}}
+  wave.barrier {team = 0 : i64}
+  return
+}
+
+// -----
+
+func.func @barrier_c3_waves() {
+  // expected-error@+1 {{is for teams of 4 waves, expected at least 1, no waves that it names and no `cluster`}}
+  wave.barrier {team = 4 : i64, first_wave = 0 : i64, last_wave = 4 : i64}
+  return
+}

@@ -42,6 +42,8 @@ wave.kernel @guarded attributes {arg_names = ["a"], constraints = [], subs = {M 
 wave.kernel @time attributes {arg_names = [], constraints = [], subs = {}, dynamic = [], form = 5 : i32} {
   // CHECK-NEXT: wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
   wave.barrier {first_wave = 4 : i64, last_wave = 8 : i64}
+  // CHECK-NEXT: wave.barrier {publishes, team = 4 : i64}
+  wave.barrier {publishes, team = 4 : i64}
   // CHECK-NEXT: wave.commit cp_async
   wave.commit cp_async
   // CHECK-NEXT: wave.release

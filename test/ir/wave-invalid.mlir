@@ -1030,8 +1030,17 @@ func.func @copy_out_c4(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memo
 // -----
 
 func.func @copy_out_c5(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
-  // expected-error@+1 {{deals elements out to lanes or waves, expected all of them in each}}
+  // expected-error@+1 {{deals elements out to lanes, or to waves of a team, expected all of them in each}}
   wave.copy_out %s, %c {elements_per_thread = 2 : i64} : !wave.tile<[M, K], f16, "reg = (2 K 1), lane = (32 K 2)">, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
+  return
+}
+
+// -----
+
+func.func @copy_out_c5_teams(%s: !wave.memory<["M", "K"], f16, shared>, %c: !wave.memory<["M", "K"], f16, global>) {
+  // Waves 0 and 2, 1 and 3 would be teams.
+  // expected-error@+1 {{deals elements out to lanes, or to waves of a team, expected all of them in each}}
+  wave.copy_out %s, %c {elements_per_thread = 64 : i64} : !wave.tile<[M, K], f16, "reg = (64 K 1), wave = (2 M 1)(2 _ 0)">, !wave.memory<["M", "K"], f16, shared>, !wave.memory<["M", "K"], f16, global>
   return
 }
 

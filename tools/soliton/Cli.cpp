@@ -53,6 +53,10 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
       .add_option("--service-waves", choice.serviceWaves,
                   "so many waves beside those that compute have boxes copied for them; 4 have registers to give")
       ->check(CLI::Range(int64_t{0}, int64_t{4}));
+  command.add_option(
+      "--overlap-tiles", choice.overlapTiles,
+      "on or off: results of a tile leave while other waves compute the next; goes with --persistent and "
+      "--service-waves");
   command.add_option("--dependent-launch", choice.dependentLaunch,
                      "on or off: a launch begins before those ahead of it have ended, and waits for what it needs of "
                      "them; those behind it may do so too");

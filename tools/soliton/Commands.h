@@ -39,6 +39,7 @@ struct KernelChoice {
   std::vector<int64_t> workgroupsPerCluster;
   /// Empty: off.
   std::string dependentLaunch;
+  std::string overlapTiles;
   std::vector<std::string> stable;
   std::string mma;
   std::string paddedRows = "auto";

@@ -112,6 +112,8 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.raster = choice.raster;
   options.persistent = choice.persistent;
   options.serviceWaves = choice.serviceWaves;
+  if (!choice.overlapTiles.empty())
+    options.overlapTiles = isOn("--overlap-tiles", choice.overlapTiles);
   if (!choice.dependentLaunch.empty())
     options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
   options.stable = choice.stable;

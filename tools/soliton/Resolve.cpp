@@ -257,6 +257,8 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.raster = choice.raster;
   resolved.options.persistent = choice.persistent;
   resolved.options.serviceWaves = choice.serviceWaves;
+  if (!choice.overlapTiles.empty())
+    resolved.options.overlapTiles = isOn("--overlap-tiles", choice.overlapTiles);
   if (!choice.dependentLaunch.empty())
     resolved.options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
   resolved.options.stable = choice.stable;

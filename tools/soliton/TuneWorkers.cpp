@@ -168,6 +168,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--staged-writes", {choice.stagedWrites});
   add("--boxed-writes", {choice.boxedWrites});
   add("--swizzle", {choice.swizzle});
+  add("--overlap-tiles", {choice.overlapTiles});
   add("--short-sums", {choice.shortSums});
   if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});
