@@ -32,17 +32,18 @@ constexpr const char *kTarget = "sm_90a";
 /// Two tiles, or three where rows below a mask differ, and some trips more than there are buffers.
 lang::Substitutions sizesFor(const RoleSetting &setting) {
   auto at = [](const char *symbol, int64_t value) { return std::pair(Expr(sym::Expr::symbol(symbol)), Expr(value)); };
+  const int64_t teams = setting.overlap ? 2 : 1;
   if (setting.kernel == "gemm")
-    return {at("M", 128),      at("N", 64),       at("K", 7 * 64),  at("BLOCK_M", 64),
-            at("BLOCK_N", 64), at("BLOCK_K", 64), at("WAVES_M", 4), at("WAVES_N", 1)};
+    return {at("M", 128 * teams), at("N", 64),       at("K", 7 * 64),          at("BLOCK_M", 64 * teams),
+            at("BLOCK_N", 64),    at("BLOCK_K", 64), at("WAVES_M", 4 * teams), at("WAVES_N", 1)};
   return {at("B", 1),
           at("H", 1),
-          at("Q", 192),
+          at("Q", setting.overlap ? 256 : 192),
           at("KV", 448),
           at("D", 64),
-          at("BLOCK_Q", 64),
+          at("BLOCK_Q", 64 * teams),
           at("BLOCK_KV", setting.kernel == "attention" ? 64 : 128),
-          at("WAVES", 4)};
+          at("WAVES", 4 * teams)};
 }
 
 /// Copies two iterations ahead, and whoever copies awaits what the others are done with.
@@ -86,6 +87,7 @@ Module traced(const RoleSetting &setting, mlir::MLIRContext &context, std::strin
   // Uneven tiles are walked in their order: the counter that tickets are drawn from is the launch's, not an argument.
   if (setting.persistent > 0)
     kernel.setPersistent(setting.persistent);
+  kernel.setOverlapTiles(setting.overlap);
   return std::move(emitted.module);
 }
 
@@ -128,7 +130,8 @@ void flip(machine::MbarrierWaitOp wait) {
 
 std::string RoleSetting::text() const {
   return kernel + ", " + std::to_string(serviceWaves) + (serviceWaves == 1 ? " service wave" : " service waves") +
-         (persistent ? ", " + std::to_string(persistent) + " walking" : "") + (releases ? ", releases" : "");
+         (persistent ? ", " + std::to_string(persistent) + " walking" : "") + (releases ? ", releases" : "") +
+         (overlap ? ", overlapping" : "");
 }
 
 /// A broken module: the program, of which the verifier was or will be asked, or the machine form.
@@ -188,6 +191,8 @@ void breakProgram(RoleSaboteur &saboteur, RoleHarm harm) {
   if (harm == RoleHarm::WeakerWait) {
     saboteur.each<wave::WaitOp>(any, weaken, "weaker wait");
     saboteur.each<wave::AwaitOp>(any, weaken, "weaker await");
+    saboteur.each<wave::BarrierOp>([](wave::BarrierOp op) { return op.isForAllWaves(); },
+                                   [](wave::BarrierOp op) { op.setTeam(4); }, "of teams alone barrier");
   }
   if (harm == RoleHarm::NoProxyFence) {
     saboteur.each<wave::BarrierOp>([](wave::BarrierOp op) { return op.getPublishes(); },
@@ -489,6 +494,8 @@ const std::vector<RoleSetting> &roleSettings() {
         list.push_back({"attention", waves, persistent, false});
         list.push_back({"attention_causal", waves, persistent, false});
       }
+    for (const char *kernel : {"gemm", "attention", "attention_causal"})
+      list.push_back({kernel, 4, 1, false, true});
     return list;
   }();
   return settings;

@@ -6,7 +6,7 @@
 //
 //   dropped-arrive    a wave no longer says that it is done, or that a group of boxes is complete
 //   dropped-wait      nobody waits for boxes or products, awaits a release, or meets
-//   weaker-wait       a wait or an await is content with less
+//   weaker-wait       a wait or an await is content with less, a barrier of all waves is one of teams
 //   wrong-parity      a wait looks for the other phase
 //   wrong-bytes       a phase expects more or fewer bytes than its boxes have
 //   too-few-stages    a tile has fewer buffers than its copies, releases and awaits were made for
@@ -33,6 +33,8 @@ struct RoleSetting {
   int64_t persistent = 0;
   /// Of `gemm`: a schedule that releases buffers, in place of `ring`.
   bool releases = false;
+  /// Waves go on to the next tile by themselves, two teams of them.
+  bool overlap = false;
 
   std::string text() const;
 };

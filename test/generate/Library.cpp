@@ -22,7 +22,7 @@ struct LibraryCase {
   /// On the target that copies boxes: waves that have them copied, how many workgroups walk the tiles, and in which
   /// order; the matrix instruction that reads what boxes bring.
   int64_t serviceWaves = 0, persistent = 0, raster = 0;
-  bool stagedWrites = false;
+  bool stagedWrites = false, overlapTiles = false;
   std::string mma;
   /// On the target that has such launches: it begins early, and knows of memories that nobody writes meanwhile.
   bool isDependent = false;
@@ -43,7 +43,7 @@ struct LibraryCase {
     text += isDependent ? ", begun early" : "";
     for (const std::string &memory : stable)
       text += ", stable " + memory;
-    return text + (stagedWrites ? ", staged writes" : "");
+    return text + (stagedWrites ? ", staged writes" : "") + (overlapTiles ? ", overlapping" : "");
   }
 };
 
@@ -206,6 +206,8 @@ LibraryCase chooseCase(Choose &choose) {
   if (choose.hasStrides()) {
     chooseBoxes(choose, chosen);
     chooseLaunches(choose, chosen);
+    if (chosen.serviceWaves > 0 && chosen.persistent > 0 && chosen.schedule != "none")
+      chosen.overlapTiles = choose.maybe("library.overlap-tiles", 50);
   }
   return chosen;
 }
@@ -220,6 +222,7 @@ CompileOptions optionsFor(const LibraryCase &chosen, const Target &target) {
     options.persistent = chosen.persistent;
     options.raster = chosen.raster;
     options.stagedWrites = chosen.stagedWrites;
+    options.overlapTiles = chosen.overlapTiles;
     if (chosen.serviceWaves > 0)
       options.serviceWaves = chosen.serviceWaves;
   }
