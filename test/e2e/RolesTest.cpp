@@ -138,6 +138,22 @@ TEST(Roles, SaidInAScheduleOrAsOptions) {
     }
 }
 
+TEST(Roles, TilesThatOverlap) {
+  for (auto [what, order] :
+       {std::pair(Scheduled{}, ringOfProducts(4, 0)), {attention(300, 520, 64), ringOfAttention(4, 0)}}) {
+    Body body = [&](ScheduleContext &s) {
+      order(s);
+      s.persistent(2, {.overlap_tiles = true});
+    };
+    CompileOptions asOptions = what.options();
+    asOptions.serviceWaves = 4;
+    asOptions.persistent = 2;
+    asOptions.overlapTiles = true;
+    EXPECT_EQ(programOf(what.compile(what.options(body))), programOf(what.compile(asOptions)));
+    expectRight(what, body);
+  }
+}
+
 /// Rows below a causal mask are uneven: workgroups draw their tiles, which needs a counter in the workspace, and that
 /// is decided in front of the first pass.
 TEST(Roles, UnevenTilesAreDrawn) {
