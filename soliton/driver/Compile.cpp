@@ -344,6 +344,8 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     return mlir::failure();
   if (options.overlapTiles)
     kernel.setOverlapTiles(true);
+  if (options.turns)
+    kernel.setTurns(true);
   if (options.dependentLaunch)
     kernel.setDependent(*options.dependentLaunch);
   if (mlir::failed(addStable(kernel, options.stable)))

@@ -66,6 +66,9 @@ struct CompileOptions {
   /// under products of the next (`soliton/transforms/OverlapTiles.h`); for kernels that are persistent and have service
   /// waves.
   bool overlapTiles = false;
+  /// Teams of waves, those that issue matrix instructions together, take turns at it in loops, so that one's other work
+  /// is done under another's products (`soliton/transforms/Turns.h`); for kernels with several.
+  bool turns = false;
   /// A launch may begin before those ahead of it in its stream have ended, and waits for them before it touches what
   /// they write or read (`soliton/transforms/WaitForLaunches.cpp`); those behind it may do the same. Unset: as the text
   /// of a module says, otherwise not.

@@ -112,6 +112,7 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("persistent", options.persistent)
       .add("service waves", options.serviceWaves.value_or(-1))
       .add("overlap tiles", options.overlapTiles)
+      .add("turns", options.turns)
       .add("dependent launch", static_cast<int64_t>(options.dependentLaunch ? *options.dependentLaunch : -1))
       .add("stable", listOf(options.stable))
       .add("cluster", options.cluster)

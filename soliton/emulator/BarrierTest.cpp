@@ -138,6 +138,76 @@ TEST(Barriers, ADeadlockOfRolesSaysWhoWaitsForWhat) {
   }
 }
 
+enum class Dropped { nothing, wait, arrival };
+
+/// Three waves write one word in turn, trip after trip. In wave 1 something may be missing, of all trips but the first.
+Program inTurns(Dropped dropped) {
+  Builder b({.waveSize = 32, .waves = 3, .sharedBytes = 4, .rules = {.barrierCompletesShared = true}});
+  At word{.region = b.shared("word", 0, 4)};
+  Value wave = b.id(IdKind::Wave);
+  auto number = [&](int64_t value) { return b.constant(DType::i32, value); };
+  auto is = [&](Value value, int64_t other) { return b.cmp(CmpOp::Eq, value, number(other)); };
+  Value next = b.select(is(wave, 2), number(0), b.add(wave, number(1)));
+  b.at({"k.cpp", 1, 1}, "begin");
+  b.beginIf(is(wave, 2));
+  b.barrier(4, 2, Value(), /*arrives=*/true);
+  b.endIf();
+  Loop loop = b.beginFor(number(0), number(4), number(1));
+  auto unless = [&](bool isMissing, auto emit) {
+    if (isMissing)
+      b.beginIf(b.binary(BinaryOp::Or, b.cmp(CmpOp::Ne, wave, number(1)), is(loop.induction, 0)));
+    emit();
+    if (isMissing)
+      b.endIf();
+  };
+  b.at({"k.cpp", 2, 1}, "wait");
+  unless(dropped == Dropped::wait, [&] { b.barrier(4, 2, wave, /*arrives=*/false); });
+  b.at({"k.cpp", 3, 1}, "write");
+  b.beginIf(is(b.id(IdKind::Lane), 0));
+  b.store(b.id(IdKind::Wave), word);
+  b.endIf();
+  b.at({"k.cpp", 4, 1}, "pass");
+  unless(dropped == Dropped::arrival, [&] { b.barrier(4, 2, next, /*arrives=*/true); });
+  b.endFor(loop);
+  return b.finish();
+}
+
+TEST(Barriers, WhoArrivesHandsOnWhatItKnows) {
+  Program program = inTurns(Dropped::nothing);
+  for (uint64_t seed : kSeeds) {
+    Result r = launch(program, seed);
+    EXPECT_TRUE(r.ok()) << format(r);
+  }
+}
+
+TEST(Barriers, ATurnThatIsNotHandedOnIsADeadlock) {
+  Program program = inTurns(Dropped::arrival);
+  for (uint64_t seed : kSeeds) {
+    Result r = launch(program, seed);
+    ASSERT_TRUE(finds(r, FindingKind::Deadlock)) << format(r);
+    EXPECT_EQ(r.findings[0].message,
+              "no wave can go on: wave 0 waits at `wait`, number 4, where 1 of 2 waves have come, wave 1 waits at "
+              "`wait`, number 5, where 1 of 2 waves have come, wave 2 waits at `wait`, number 6, where 1 of 2 waves "
+              "have come");
+  }
+}
+
+TEST(Barriers, AnArrivalThatNobodyWaitsForIsFound) {
+  Program program = inTurns(Dropped::wait);
+  for (uint64_t seed : kSeeds) {
+    Result r = launch(program, seed);
+    EXPECT_GT(std::ranges::count(kindsOf(r), FindingKind::Divergent), 0) << format(r);
+    EXPECT_NE(format(r).find("arrives at a barrier twice"), std::string::npos) << format(r);
+  }
+}
+
+TEST(Barriers, NumbersAreBelowSixteen) {
+  Builder b({.waveSize = 32, .waves = 2});
+  b.barrier(15, 1, b.id(IdKind::Wave), /*arrives=*/false);
+  Program program = b.finish();
+  EXPECT_NE(launch(program, 0).error.find("barrier 16, which does not exist"), std::string::npos);
+}
+
 TEST(Barriers, LanesOfOneWaveMayNotDiffer) {
   Builder b({.waveSize = 64, .waves = 2});
   b.beginIf(b.cmp(CmpOp::Ult, b.id(IdKind::Lane), b.constant(DType::i32, 32)));

@@ -197,7 +197,9 @@ public:
   void mbarrierExpect(const At &at, uint32_t bytes, bool arrive = true, bool perLane = false, Value rank = {});
   void mbarrierExpect(const At &at, Value bytes, bool arrive = true);
   void mbarrierWait(const At &at, Value parity);
-  void barrier(uint32_t id = 0, uint32_t waves = 0);
+  void barrier(uint32_t id = 0, uint32_t waves = 0) { barrier(id, waves, Value{}, /*arrives=*/false); }
+  /// Of the number `id`, plus a uniform value if there is one; a wave that only arrives goes on.
+  void barrier(uint32_t id, uint32_t waves, Value plus, bool arrives);
   void clusterArrive() { emit(Op::ClusterArrive); }
   void clusterWait() { emit(Op::ClusterWait); }
   void gridWait() { emit(Op::GridWait); }

@@ -237,12 +237,16 @@ void Builder::mbarrierWait(const At &at, Value parity) {
   instr.src[0] = parity.slot;
 }
 
-void Builder::barrier(uint32_t id, uint32_t waves) {
+void Builder::barrier(uint32_t id, uint32_t waves, Value plus, bool arrives) {
   if (id > 15)
     throw ProgramError("barrier " + std::to_string(id) + " does not exist; there are 16");
+  if (plus.slot != kNoSlot)
+    plus = asUniform(plus);
   Instr &instr = emit(Op::Barrier);
   instr.sub = static_cast<uint8_t>(id);
   instr.imm = waves;
+  instr.src[0] = plus.slot;
+  instr.flags = arrives ? kArrives : 0;
 }
 
 void Builder::fence(FenceOp op, Order order, Scope scope) {

@@ -212,6 +212,9 @@ private:
     case Op::MaskElse:
       out << " -> " << instr.index;
       break;
+    case Op::Barrier:
+      out << (instr.flags & kArrives ? " arrives" : "");
+      [[fallthrough]];
     default:
       if (instr.sub)
         out << " ." << int(instr.sub);

@@ -6,12 +6,14 @@
 //===----------------------------------------------------------------------===//
 #include "soliton/emulator/Wave.h"
 
+#include <algorithm>
+
 namespace soliton::emu {
 namespace {
 
 void release(Workgroup &group, BarrierState &barrier) {
   if (group.checks) {
-    ClockSet joined;
+    ClockSet joined = barrier.arriving;
     for (uint32_t index : barrier.waiting)
       joined.join(group.clocks.publish(index));
     for (uint32_t index : barrier.waiting)
@@ -22,12 +24,34 @@ void release(Workgroup &group, BarrierState &barrier) {
   barrier = {};
 }
 
+/// A wave arrives and goes on; its next arrival comes behind those that waited for this one.
+bool arrive(Wave &wave, const Instr &instr, BarrierState &barrier) {
+  Workgroup &group = wave.group;
+  if (std::ranges::count(barrier.arrived, wave.index) > 0) {
+    wave.report(instr, FindingKind::Divergent,
+                group.reporter.nameOf(wave.instruction(instr)) + " in wave " + group.reporter.waveName(wave.index) +
+                    " arrives at a barrier twice, and nobody has waited there meanwhile",
+                "let as many waves wait for a turn as are told that it is theirs", Finding::kNone, 0);
+    return false;
+  }
+  barrier.arrived.push_back(wave.index);
+  if (group.checks)
+    barrier.arriving.join(group.clocks.publish(wave.index));
+  return true;
+}
+
 void evalBarrier(Wave &wave, const Instr &instr) {
   wave.requireConverged(instr);
   Workgroup &group = wave.group;
-  BarrierState &barrier = group.barriers[size_t(16) * wave.rank() + instr.sub];
+  uint32_t number = instr.sub + (instr.src[0] == kNoSlot ? 0 : wave.words(instr.src[0])[0]);
+  if (number > 15) {
+    group.fail(group.reporter.nameOf(wave.instruction(instr)) + " is barrier " + std::to_string(number) +
+               ", which does not exist; there are 16");
+    return;
+  }
+  BarrierState &barrier = group.barriers[size_t(16) * wave.rank() + number];
   uint32_t expected = instr.imm ? static_cast<uint32_t>(instr.imm) : wave.program.waves;
-  if (barrier.waiting.empty())
+  if (barrier.come() == 0)
     barrier.expected = expected;
   if (barrier.expected != expected)
     wave.report(instr, FindingKind::Divergent,
@@ -35,10 +59,17 @@ void evalBarrier(Wave &wave, const Instr &instr) {
                     " counts " + std::to_string(expected) + " waves, another wave counts " +
                     std::to_string(barrier.expected),
                 "give all waves the same number", Finding::kNone, 0);
-  barrier.waiting.push_back(wave.index);
+  bool arrives = (instr.flags & kArrives) != 0;
+  if (arrives && !arrive(wave, instr, barrier))
+    return;
+  if (!arrives)
+    barrier.waiting.push_back(wave.index);
   group.noteChange();
-  if (barrier.waiting.size() >= barrier.expected)
+  if (barrier.come() >= barrier.expected)
     return release(group, barrier);
+  if (arrives)
+    return;
+  wave.barrier = number;
   wave.status = Status::AtBarrier;
   wave.stop = true;
 }

@@ -91,7 +91,7 @@ enum class Op : uint8_t {
                   ///< cluster whose it is)
   MbarrierExpect, ///< addresses[index]; imm = bytes, or uniform src0; flags = kArrive | kPerLane; src1 as above
   MbarrierWait,   ///< addresses[index]; src0 = uniform parity of the phase that must be complete
-  Barrier,        ///< sub = id; imm = waves that meet, 0 = all
+  Barrier,        ///< sub = id, plus src0 (uniform i32) if there; imm = waves that meet, 0 = all; flags = kArrives
   ClusterArrive,  ///< the wave has come to the barrier of its cluster
   ClusterWait,    ///< until all waves of the cluster have
   GridWait,       ///< until the launches ahead have ended: on the emulator they have
@@ -286,6 +286,8 @@ inline constexpr uint8_t kArrive = 2;
 inline constexpr uint8_t kReadOnly = 1;
 /// Uniform reports active lanes that disagree.
 inline constexpr uint8_t kAssertEqual = 1;
+/// Of a barrier: the wave is counted, and goes on.
+inline constexpr uint8_t kArrives = 2;
 
 /// One instruction; see `Op` for the meaning of the fields.
 struct Instr {

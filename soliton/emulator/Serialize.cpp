@@ -12,7 +12,7 @@ namespace soliton::emu {
 namespace {
 
 constexpr uint32_t kMagic = 0x534d4531; // "1EMS"
-constexpr uint32_t kVersion = 8;
+constexpr uint32_t kVersion = 9;
 
 /// Appends; `visit` below calls the same function for both directions, so they cannot disagree.
 struct Writer {

@@ -467,6 +467,8 @@ private:
       return uniformShared(instr.index);
     case Op::Barrier:
       require(instr.sub < 16, "there are 16 barriers");
+      if (instr.src[0] != kNoSlot)
+        uniformScalar(instr.src[0], DType::i32, "a barrier's number has to be one uniform i32");
       return void(require(instr.imm >= 0 && instr.imm <= program.waves, "more waves than the workgroup has"));
     case Op::ClusterArrive:
     case Op::ClusterWait:

@@ -219,6 +219,7 @@ struct Wave {
   bool stop = false;
   uint64_t active = 0;
   std::vector<MaskEntry> masks;
+  /// The number of the barrier that it waits at, while it does.
   uint32_t barrier = 0;
   /// Barriers of its cluster that it has come to, and left.
   uint32_t clusterArrivals = 0, clusterWaits = 0;
@@ -269,9 +270,13 @@ struct ClusterBarrier {
 };
 
 struct BarrierState {
-  uint32_t arrived = 0;
   uint32_t expected = 0;
   std::vector<uint32_t> waiting;
+  /// Waves that have come and gone on, and what they knew then.
+  std::vector<uint32_t> arrived;
+  ClockSet arriving;
+
+  size_t come() const { return waiting.size() + arrived.size(); }
 };
 
 struct Mbarrier {

@@ -112,10 +112,10 @@ bool Workgroup::runRound() {
 std::string Workgroup::lackOf(const Wave &wave) const {
   if (wave.status == Status::AtBarrier) {
     const Instr &instr = program.code[wave.pc - 1];
-    const BarrierState &barrier = barriers[size_t(16) * wave.rank() + instr.sub];
-    if (instr.sub == 0 && instr.imm == 0)
+    const BarrierState &barrier = barriers[size_t(16) * wave.rank() + wave.barrier];
+    if (wave.barrier == 0 && instr.imm == 0)
       return "";
-    return ", number " + std::to_string(instr.sub) + ", where " + std::to_string(barrier.waiting.size()) + " of " +
+    return ", number " + std::to_string(wave.barrier) + ", where " + std::to_string(barrier.come()) + " of " +
            std::to_string(barrier.expected) + " waves have come";
   }
   auto found = std::find_if(mbarriers.begin(), mbarriers.end(), [&](const Mbarrier &mbarrier) {

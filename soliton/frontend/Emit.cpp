@@ -190,7 +190,7 @@ private:
                                   /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
                                   /*persistent=*/nullptr, service, /*tickets=*/false, cluster,
                                   /*dependent=*/false, stable.empty() ? mlir::ArrayAttr() : strings(stable),
-                                  /*service_registers=*/nullptr, /*overlap_tiles=*/false);
+                                  /*service_registers=*/nullptr, /*overlap_tiles=*/false, /*turns=*/false);
   }
 
   void emitParameters(wave::KernelOp kernel) {

@@ -328,6 +328,14 @@ llvm::LogicalResult ConvertOp::verify() {
 
 //===-- Time ----------------------------------------------------------------===//
 
+llvm::LogicalResult BarrierOp::verify() {
+  // barrier_c1
+  if ((getPlus() || getArrives()) && !getWaves())
+    return emitOpError() << (getArrives() ? "is one at which waves only arrive" : "has a number that is computed")
+                         << ", expected how many `waves` it counts";
+  return mlir::success();
+}
+
 llvm::LogicalResult WaitOp::verify() {
   // wait_c1
   if (getValues().getTypes() != getResults().getTypes())

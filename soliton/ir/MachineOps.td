@@ -380,8 +380,24 @@ def Machine_ConvertOp : Machine_Op<"convert", [Pure]> {
 
 def Machine_BarrierOp : Machine_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
   let summary = "execution only: no wave goes on before all `waves` of them have come here";
-  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$id, OptionalAttr<I64Attr>:$waves);
-  let assemblyFormat = "attr-dict";
+  let description = [{
+    Barriers have numbers: `id`, and `plus` more where that is a value that all lanes of a wave have. A wave that only `arrives` is counted as one that
+    has come, and goes on; what it did before is known to those that come and wait.
+
+    Constraints:
+      * (C1) one whose number is computed, or at which waves only arrive, says how many `waves` it counts.
+
+    Example:
+    ```mlir
+    machine.barrier
+    machine.barrier {id = 1 : i64, waves = 8 : i64}
+    machine.barrier plus %team {id = 1 : i64, waves = 8 : i64, arrives}
+    ```
+  }];
+  let arguments = (ins Optional<I32>:$plus, DefaultValuedAttr<I64Attr, "0">:$id, OptionalAttr<I64Attr>:$waves, UnitAttr:$arrives);
+  let assemblyFormat = "(`plus` $plus^)? attr-dict";
+  let builders = [OpBuilder<(ins "int64_t":$id, "::mlir::IntegerAttr":$waves), [{ build($_builder, $_state, ::mlir::Value(), static_cast<uint64_t>(id), waves, false); }]>];
+  let hasVerifier = 1; // barrier_c1
 }
 
 def Machine_CommitOp : Machine_Op<"commit", [MemoryEffects<[MemRead, MemWrite]>]> {

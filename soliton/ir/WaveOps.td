@@ -46,7 +46,8 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
     `service_registers`, where a schedule says so. With `workgroups_per_cluster` so many
     neighbours along a dimension of the grid, of which there are whole clusters then, are resident together: of a tile that is the same for
     all of them each has its share copied, to all of them. With `overlap_tiles` no wave of a workgroup that walks tiles waits for all others
-    between two of them: the next one's boxes are copied as those waves that read their places release them. `geometry` is what the constraints say, once they were resolved.
+    between two of them: the next one's boxes are copied as those waves that read their places release them. With `turns` teams of waves, those that issue matrix
+    instructions together, take turns at it in loops. `geometry` is what the constraints say, once they were resolved.
     `dependent`: a launch may begin before those ahead of it in its stream have ended; it waits for them before it touches global memory, but
     for that which `stable` names, which nobody writes meanwhile.
     With `workspace` the last parameters, as many as it has entries, are memories that a launch keeps in its workspace; an entry
@@ -88,7 +89,7 @@ def Wave_KernelOp : Wave_Op<"kernel", [Symbol, IsolatedFromAbove, NoTerminator, 
                        OptionalAttr<DenseI64ArrayAttr>:$workgroups_per_cluster,
 
                        UnitAttr:$dependent, OptionalAttr<StrArrayAttr>:$stable,
-                       OptionalAttr<I64Attr>:$service_registers, UnitAttr:$overlap_tiles);
+                       OptionalAttr<I64Attr>:$service_registers, UnitAttr:$overlap_tiles, UnitAttr:$turns);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasVerifier = 1; // kernel_c1 … kernel_c15

@@ -36,8 +36,9 @@ namespace arith = mlir::arith;
 MachineLowering::MachineLowering(const MachineLowering &whole, Crew crew, Block &at)
     : kernel(whole.kernel), geometry(whole.geometry), wideOffsets(whole.wideOffsets), crew(crew),
       builder(OpBuilder::atBlockEnd(&at)), exprs(builder, whole.geometry.facts()), cluster(whole.cluster),
-      parameters(whole.parameters), ring(whole.ring), ringOffset(whole.ringOffset), maps(whole.maps),
-      mapValues(whole.mapValues), limits(whole.limits) {}
+      parameters(whole.parameters), turns(whole.turns), turnBegins(whole.turnBegins), turnEnds(whole.turnEnds),
+      ring(whole.ring), ringOffset(whole.ringOffset), maps(whole.maps), mapValues(whole.mapValues),
+      limits(whole.limits) {}
 
 /// Why the program cannot be said for a wave that has none of its values; empty if it can.
 static std::string reasonAgainstService(KernelOp kernel, const Geometry &geometry, const CopyRing &ring) {

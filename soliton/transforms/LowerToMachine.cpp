@@ -480,6 +480,8 @@ LogicalResult MachineLowering::lower(Operation *op) {
     return success();
   if (!isForCrew(op))
     return countOnly(op), success();
+  if (turnBegins.contains(op))
+    beginTurn(op->getLoc());
   if (isOfBoxes(op)) {
     auto wait = dyn_cast<WaitOp>(op);
     return wait ? lowerBoxWait(wait) : lowerBoxes(op), success();
@@ -545,9 +547,12 @@ LogicalResult MachineLowering::lower(Operation *op) {
 }
 
 LogicalResult MachineLowering::lowerBlock(Block &block) {
-  for (Operation &op : block)
+  for (Operation &op : block) {
     if (failed(lower(&op)))
       return failure();
+    if (takesTurns() && turnEnds.contains(&op))
+      endTurn(op.getLoc());
+  }
   return success();
 }
 
@@ -564,9 +569,11 @@ LogicalResult MachineLowering::lowerProgram() {
     if (!cluster)
       meetAtBarriers();
   }
+  closeTurns(turns.teams - 1, /*arrives=*/true);
   if (failed(persistent ? lowerTiles(*persistent) : lowerBlock(kernel.block())))
     return failure();
   finishProducts();
+  closeTurns(0, /*arrives=*/false);
   // No workgroup ends while another one may copy or arrive there; behind a tile that is walked they have met.
   if (cluster && !persistent)
     barrierOfCluster(builder, kernel.getLoc());
@@ -583,6 +590,8 @@ LogicalResult MachineLowering::run() {
   if (failed(found))
     return failure();
   ring = *found;
+  if (kernel.getTurns() && failed(planTurns()))
+    return failure();
   machine::KernelOp lowered = makeKernel();
   if (kernel.getDependent()) {
     // The next launch may begin at once: what it finds in memory it asks by its own wait. Ours is right here, and goes

@@ -15,6 +15,7 @@
 #include "soliton/transforms/CopyRing.h"
 #include "soliton/transforms/ExprEmitter.h"
 #include "soliton/transforms/ProductsUnderWay.h"
+#include "soliton/transforms/Turns.h"
 
 namespace soliton {
 
@@ -150,6 +151,14 @@ private:
   void gatherFactors(Block &block);
   void finishProducts();
 
+  // LowerTurns.cpp
+  LogicalResult planTurns();
+  bool takesTurns() const;
+  void meetForTurn(sym::Expr team, bool arrives, Location loc);
+  void beginTurn(Location loc);
+  void endTurn(Location loc);
+  void closeTurns(int64_t team, bool arrives);
+
   // LowerBoxes.cpp
   bool isOfBoxes(Operation *op) const;
   /// Whether groups of boxes are committed, or buffers released, inside of the loop or branch.
@@ -255,6 +264,9 @@ private:
   /// Whether a loop goes on after the iteration that is being lowered.
   llvm::DenseMap<Operation *, Value> conditions;
   ProductsUnderWay products;
+  /// Of a kernel whose teams issue products in turn, and the ops in front of which and behind which that is.
+  Turns turns;
+  llvm::DenseSet<Operation *> turnBegins, turnEnds;
   /// Whether groups of an earlier iteration may be under way, and commits without a product since all were waited for.
   bool earlierProducts = false;
   int64_t emptyCommits = 0;

@@ -213,7 +213,8 @@ mlir::OwningOpRef<mlir::ModuleOp> paddingKernel(KernelOp kernel, const PaddingPl
                        /*raster=*/nullptr, /*short_sums=*/false, /*cluster=*/nullptr, /*writes_in_boxes=*/false,
                        /*persistent=*/nullptr, /*service_waves=*/nullptr, /*tickets=*/false,
                        /*workgroups_per_cluster=*/nullptr,
-                       /*dependent=*/false, /*stable=*/nullptr, /*service_registers=*/nullptr, /*overlap_tiles=*/false);
+                       /*dependent=*/false, /*stable=*/nullptr, /*service_registers=*/nullptr, /*overlap_tiles=*/false,
+                       /*turns=*/false);
   Block &body = copy.getBody().emplaceBlock();
   for (BlockArgument each : kernel.block().getArguments())
     body.addArgument(each.getType(), each.getLoc());

@@ -25,7 +25,7 @@ std::ostream &operator<<(std::ostream &out, const Product &p) {
   };
   out << (p.leftByK ? " leftByK" : "") << (p.rightByK ? " rightByK" : "") << (p.directCopies ? " copies" : "")
       << (p.exchanged ? " exchanged" : "") << (p.stagedWrites ? " staged" : "")
-      << (p.overlapTiles ? " overlapping" : "");
+      << (p.overlapTiles ? " overlapping" : "") << (p.turns ? " in turns" : "");
   with(" in clusters of ", p.cluster);
   with(" by so many workgroups: ", p.persistent);
   with(" service waves: ", p.serviceWaves);
@@ -75,6 +75,7 @@ CompileOptions optionsOf(const Product &p) {
   options.workgroupsPerCluster = p.perCluster;
   options.stagedWrites = p.stagedWrites;
   options.overlapTiles = p.overlapTiles;
+  options.turns = p.turns;
   options.raster = p.raster;
   options.stable = p.stable;
   if (p.dependent)

@@ -40,6 +40,8 @@ struct Product {
   int64_t serviceWaves = 0;
   /// Waves do not wait for each other between two tiles.
   bool overlapTiles = false;
+  /// Teams of waves take turns at products.
+  bool turns = false;
   /// Bands of so many rows of tiles; of columns, if negative.
   int64_t raster = 0;
   /// Neighbours along each dimension of the grid that copy tiles to each other.

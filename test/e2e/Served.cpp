@@ -30,6 +30,7 @@ CompileOptions Attended::options() const {
   options.persistent = persistent;
   options.raster = raster;
   options.overlapTiles = overlapTiles;
+  options.turns = turns;
   return options;
 }
 
@@ -42,7 +43,8 @@ CompileAttempt Attended::compile(rt::ImageKind kind, std::vector<Artefact> keep)
 std::ostream &operator<<(std::ostream &out, const Attended &a) {
   return out << a.which().name() << " " << testing::PrintToString(a.sizes) << " of " << a.rows << " by " << a.keys
              << ", service waves: " << a.serviceWaves << ", workgroups: " << a.persistent << ", raster: " << a.raster
-             << (a.stagedWrites ? ", staged" : "") << (a.overlapTiles ? ", overlapping" : "");
+             << (a.stagedWrites ? ", staged" : "") << (a.overlapTiles ? ", overlapping" : "")
+             << (a.turns ? ", in turns" : "");
 }
 
 Sizes sizesOf(const char *kernel, int64_t q, int64_t kv, int64_t d, int64_t heads) {
@@ -151,6 +153,7 @@ void expectEveryPassRight(const Kernel &kernel, const CompileOptions &options, c
   op.setStagedWrites(options.stagedWrites);
   op.setServiceWaves(options.serviceWaves);
   op.setOverlapTiles(options.overlapTiles);
+  op.setTurns(options.turns);
   if (options.persistent > 0)
     op.setPersistent(options.persistent);
   if (options.raster != 0)

@@ -28,7 +28,7 @@ struct Attended {
   std::vector<std::string> dynamic = {};
   const char *variant = "f16";
   std::string mma = "F32_64xNx16_F16", schedule = "ring";
-  bool overlapTiles = false;
+  bool overlapTiles = false, turns = false;
 
   Case which() const;
   CompileOptions options() const;

@@ -442,3 +442,19 @@ machine.kernel @load_c4_number attributes {arg_names = [], wave_size = 32 : i64,
   // expected-error@+1 {{is of workgroup 2 of a cluster of 2}}
   %0 = machine.load [%lane] {alignment = 4 : i64, workgroup = 2 : i64} : vector<1xf32>
 }
+
+// -----
+
+func.func @barrier_c1(%team: i32) {
+  // expected-error@+1 {{has a number that is computed, expected how many `waves` it counts}}
+  machine.barrier plus %team {id = 1 : i64}
+  return
+}
+
+// -----
+
+func.func @barrier_c1_arrives() {
+  // expected-error@+1 {{is one at which waves only arrive, expected how many `waves` it counts}}
+  machine.barrier {id = 1 : i64, arrives}
+  return
+}

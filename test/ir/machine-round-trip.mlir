@@ -66,6 +66,8 @@ machine.kernel @all attributes {arg_names = ["a", "scale", "M"], wave_size = 64 
   %14 = machine.convert %acc {saturate} : vector<4xf32> -> vector<4xf8E4M3FN>
   // CHECK: machine.barrier {id = 1 : i64, waves = 2 : i64}
   machine.barrier {id = 1 : i64, waves = 2 : i64}
+  // CHECK: machine.barrier plus %{{.*}} {arrives, id = 1 : i64, waves = 2 : i64}
+  machine.barrier plus %m {id = 1 : i64, waves = 2 : i64, arrives}
   // CHECK: machine.barrier{{$}}
   machine.barrier
   // CHECK: machine.mbarrier_init %{{.*}} {count = 4 : i64}

@@ -57,6 +57,10 @@ void addChoice(CLI::App &command, KernelChoice &choice) {
       "--overlap-tiles", choice.overlapTiles,
       "on or off: results of a tile leave while other waves compute the next; goes with --persistent and "
       "--service-waves");
+  command.add_option(
+      "--turns", choice.turns,
+      "on or off: waves that issue matrix instructions together take turns at it in loops with other such "
+      "teams");
   command.add_option("--dependent-launch", choice.dependentLaunch,
                      "on or off: a launch begins before those ahead of it have ended, and waits for what it needs of "
                      "them; those behind it may do so too");

@@ -40,6 +40,7 @@ struct KernelChoice {
   /// Empty: off.
   std::string dependentLaunch;
   std::string overlapTiles;
+  std::string turns;
   std::vector<std::string> stable;
   std::string mma;
   std::string paddedRows = "auto";

@@ -114,6 +114,8 @@ CompileOptions optionsForFile(const KernelChoice &choice) {
   options.serviceWaves = choice.serviceWaves;
   if (!choice.overlapTiles.empty())
     options.overlapTiles = isOn("--overlap-tiles", choice.overlapTiles);
+  if (!choice.turns.empty())
+    options.turns = isOn("--turns", choice.turns);
   if (!choice.dependentLaunch.empty())
     options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
   options.stable = choice.stable;

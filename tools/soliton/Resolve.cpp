@@ -259,6 +259,8 @@ Resolved resolve(const KernelChoice &choice, std::ostream &err, const GivenShape
   resolved.options.serviceWaves = choice.serviceWaves;
   if (!choice.overlapTiles.empty())
     resolved.options.overlapTiles = isOn("--overlap-tiles", choice.overlapTiles);
+  if (!choice.turns.empty())
+    resolved.options.turns = isOn("--turns", choice.turns);
   if (!choice.dependentLaunch.empty())
     resolved.options.dependentLaunch = isOn("--dependent-launch", choice.dependentLaunch);
   resolved.options.stable = choice.stable;

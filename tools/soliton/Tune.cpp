@@ -111,6 +111,7 @@ Json saidBeside(const KernelChoice &choice, const tune::Space &space) {
   add("service_waves", choice.serviceWaves.value_or(-1), int64_t{-1});
   add("workgroups_per_cluster", textOfPerCluster(choice.workgroupsPerCluster), std::string());
   add("overlap_tiles", choice.overlapTiles, plain.overlapTiles);
+  add("turns", choice.turns, plain.turns);
   add("dependent_launch", choice.dependentLaunch, plain.dependentLaunch);
   add("stable", listOf(choice.stable), listOf(plain.stable));
   add("workgroups_per_unit", choice.workgroupsPerUnit, plain.workgroupsPerUnit);

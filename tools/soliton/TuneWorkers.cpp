@@ -169,6 +169,7 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--boxed-writes", {choice.boxedWrites});
   add("--swizzle", {choice.swizzle});
   add("--overlap-tiles", {choice.overlapTiles});
+  add("--turns", {choice.turns});
   add("--short-sums", {choice.shortSums});
   if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});

@@ -20,7 +20,7 @@ namespace I = llvm::Intrinsic;
 
 LogicalResult AmdTranslator::translate(machine::BarrierOp op) {
   auto waves = static_cast<int64_t>(op.getWaves().value_or(kernel.getWaves()));
-  if (op.getId() != 0 || waves != static_cast<int64_t>(kernel.getWaves()))
+  if (op.getId() != 0 || op.getPlus() || op.getArrives() || waves != static_cast<int64_t>(kernel.getWaves()))
     return unsupported(op) << "barrier " << static_cast<int64_t>(op.getId()) << " of " << waves << " waves, "
                            << target.name << " has only one for all " << static_cast<int64_t>(kernel.getWaves())
                            << " of them";

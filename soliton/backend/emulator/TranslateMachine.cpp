@@ -363,7 +363,8 @@ LogicalResult EmulatorTranslator::machineOp(Operation *op) {
         return success();
       })
       .Case<BarrierOp>([&](BarrierOp barrier) {
-        build.barrier(static_cast<uint32_t>(barrier.getId()), static_cast<uint32_t>(barrier.getWaves().value_or(0)));
+        build.barrier(static_cast<uint32_t>(barrier.getId()), static_cast<uint32_t>(barrier.getWaves().value_or(0)),
+                      uniformOrNone(barrier.getPlus()), barrier.getArrives());
         return success();
       })
       .Case<CommitOp>([&](CommitOp commit) { return build.commit(kindOf(commit.getCounter())), success(); })

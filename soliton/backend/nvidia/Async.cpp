@@ -322,10 +322,13 @@ LogicalResult NvidiaTranslator::translate(machine::BarrierOp op) {
     return unsupported(op) << "barrier " << id << " of " << waves << " waves, expected an id below "
                            << target.namedBarriers << " and at most " << static_cast<int64_t>(kernel.getWaves())
                            << " waves";
-  if (waves == static_cast<int64_t>(kernel.getWaves()))
-    call(I::nvvm_barrier_cta_sync_aligned_all, {}, {i32(id)});
+  llvm::Value *number = op.getPlus() ? builder.CreateAdd(get(op.getPlus()), i32(id)) : i32(id);
+  if (op.getArrives())
+    call(I::nvvm_barrier_cta_arrive_aligned_count, {}, {number, i32(waves * target.waveSize)});
+  else if (waves == static_cast<int64_t>(kernel.getWaves()))
+    call(I::nvvm_barrier_cta_sync_aligned_all, {}, {number});
   else
-    call(I::nvvm_barrier_cta_sync_aligned_count, {}, {i32(id), i32(waves * target.waveSize)});
+    call(I::nvvm_barrier_cta_sync_aligned_count, {}, {number, i32(waves * target.waveSize)});
   return success();
 }
 
