@@ -35,7 +35,7 @@ def _is_filled(cell) -> bool:
 
 _OPTIONS = """
     target schedule dynamic_symbols use_global_to_shared override_schedule multi_buffer_count short_sums mma padded_rows staged_writes
-    raster cluster persistent service_waves overlap_tiles workgroups_per_cluster dependent_launch stable
+    raster cluster persistent service_waves overlap_tiles turns workgroups_per_cluster dependent_launch stable
 """.split()
 
 

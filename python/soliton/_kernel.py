@@ -89,6 +89,8 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         request["workgroups_per_cluster"] = [int(each) for each in options.workgroups_per_cluster]
     if options.overlap_tiles:
         request["overlap_tiles"] = True
+    if options.turns:
+        request["turns"] = True
     if options.dependent_launch:
         request["dependent_launch"] = True
     if options.stable:

@@ -597,6 +597,15 @@ def persistent(workgroups, overlap_tiles=False):
     _context().persistent(int(workgroups), bool(overlap_tiles), _places.here())
 
 
+def take_turns():
+    """Teams of waves that issue matrix instructions together take turns at it in each trip: one computes its softmax while another multiplies.
+    The kernel has to have several such teams.
+
+    >>> tkw.take_turns()
+    """
+    _context().take_turns()
+
+
 def _are_groups(given, *settings) -> bool:
     """Is it a list of lists? A list of single instructions looks the same, unless something is said for each group."""
     if isinstance(given, NodeList) or not given:
@@ -632,5 +641,5 @@ __all__ = [
     *["get_node_by_tag", "get_node_by_tag_and_iteration", "get_node_by_tag_and_type", "getitem", "insert_after"],
     *["insert_at_end", "insert_at_start", "insert_before", "insert_cond_barrier_after", "insert_cond_barrier_before"],
     *["has_tag", "interleave_operations", "order_by", "partition_by_address_space", "partition_by_dim", "partition_by_use"],
-    *["persistent", "pieces", "pipeline", "reorder_graph", "specialize", "stagger", "unroll"],
+    *["persistent", "pieces", "pipeline", "reorder_graph", "specialize", "stagger", "take_turns", "unroll"],
 ]

@@ -111,6 +111,8 @@ void setOption(CompileOptions &options, const std::string &name, nb::handle valu
     options.serviceWaves = nb::cast<int64_t>(value);
   else if (name == "overlap_tiles")
     options.overlapTiles = nb::cast<bool>(value);
+  else if (name == "turns")
+    options.turns = nb::cast<bool>(value);
   else if (name == "dependent_launch")
     options.dependentLaunch = nb::cast<bool>(value);
   else if (name == "stable")

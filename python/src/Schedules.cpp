@@ -233,6 +233,7 @@ void defineChanges(nb::class_<ScheduleContext> &type) {
            [](ScheduleContext &self, int64_t workgroups, bool overlapTiles, Place place) {
              self.persistent(workgroups, {.overlap_tiles = overlapTiles}, place);
            })
+      .def("take_turns", [](ScheduleContext &self) { self.take_turns(); })
       .def("unroll_part",
            [](ScheduleContext &self, Subgraph kernel, int factor, Place place) { self.unroll(kernel, factor, place); });
 }

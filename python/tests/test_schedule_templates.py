@@ -293,7 +293,7 @@ def test_casts_need_no_stage_and_tags_of_what_costs_nothing_are_empty():
 # ---- The whole workgroup -------------------------------------------------------------------------------------------------------------
 
 
-def copied_gemm(schedule, shape=(128, 64, 320), **options):
+def copied_gemm(schedule, shape=(128, 64, 320), rows=64, **options):
     """A product on Hopper whose factors are copied in boxes; the result, and what was asked for."""
     import wave_lang.kernel.lang as tkl
     import wave_lang.kernel.wave as tkw
@@ -302,7 +302,7 @@ def copied_gemm(schedule, shape=(128, 64, 320), **options):
     from wave_lang.kernel.wave.scheduling.schedule import SchedulingType
 
     M, N, K = tkl.sym.M, tkl.sym.N, tkl.sym.K
-    constraints = [tkw.WorkgroupConstraint(M, 64, 0), tkw.WorkgroupConstraint(N, 64, 1), tkw.TilingConstraint(K, 64)]
+    constraints = [tkw.WorkgroupConstraint(M, rows, 0), tkw.WorkgroupConstraint(N, 64, 1), tkw.TilingConstraint(K, 64)]
     constraints += [tkw.WaveConstraint(M, 16), tkw.WaveConstraint(N, 64)]
     constraints += [tkw.HardwareConstraint(threads_per_wave=32, mma_type="F32_64x64x16_F16")]
 
@@ -361,6 +361,27 @@ def test_schedules_say_who_copies_and_which_workgroups_walk(shape):
     for schedule in (by_tags, by_instructions, overlapping):
         copied_gemm(schedule, shape)
     copied_gemm(by_tags, shape, service_waves=4, persistent=2)  # the same, said twice
+
+
+@pytest.mark.parametrize("shape", [(256, 64, 640), (130, 72, 520), (1, 8, 8)])
+def test_teams_take_turns(shape):
+    import wave_lang.kernel.wave as tkw
+    from wave_lang.kernel.wave import wave_schedule
+
+    @wave_schedule.wave_schedule()
+    def in_turns():
+        tkw.order_by(tkw.get_node_by_tag("k_loop"), "ring")
+        tkw.take_turns()
+
+    @wave_schedule.wave_schedule()
+    def ring():
+        tkw.order_by(tkw.get_node_by_tag("k_loop"), "ring")
+
+    copied_gemm(in_turns, shape, rows=128)
+    copied_gemm(ring, shape, rows=128, turns=True)
+    for schedule, options in ((in_turns, {}), (ring, {"turns": True})):
+        with pytest.raises(soliton.CompileError, match="turns of 4 waves that issue matrix instructions together, expected several such teams"):
+            copied_gemm(schedule, shape, **options)
 
 
 def test_what_schedules_cannot_say_of_roles():

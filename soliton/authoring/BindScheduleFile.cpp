@@ -142,6 +142,7 @@ private:
     plan.roles.workgroups = file.persistent;
     plan.roles.workgroupsPlace = at(file.persistentLine);
     plan.roles.overlapTiles = file.overlapTiles;
+    plan.roles.turns = file.takeTurns;
   }
 
   void repeated(const ScheduleFile::Line &line) {

@@ -1,10 +1,12 @@
 //===- EvaluateRoles.cpp - What a schedule says beside the order of its loop -----------------===//
 //
-// Waves of their own for copies, workgroups that walk tiles, and an order that is left to an algorithm.
+// Waves of their own for copies, workgroups that walk tiles, teams that take turns, and an order that is left to an
+// algorithm.
 //
 //   s.order_by(loop, "ring");                    the loop in the order that `ring` finds
 //   s.specialize({"read_a", "read_b"});          its copies by a wave of their own
 //   s.persistent(132);
+//   s.take_turns();
 //
 //===----------------------------------------------------------------------===//
 #include "soliton/authoring/Evaluation.h"
@@ -90,6 +92,10 @@ void Evaluation::persistent(int64_t workgroups, const WalkOptions &options, cons
   plan.roles.workgroups = static_cast<int>(workgroups);
   plan.roles.workgroupsPlace = place;
   plan.roles.overlapTiles |= options.overlap_tiles;
+}
+
+void Evaluation::takeTurns() {
+  plan.roles.turns = true;
 }
 
 } // namespace soliton::sched

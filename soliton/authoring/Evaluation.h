@@ -64,6 +64,7 @@ public:
   void specialize(const Nodes &ops, const RoleOptions &options, const Place &place);
   void specializeTags(const std::vector<std::string> &tags, const RoleOptions &options, const Place &place);
   void persistent(int64_t workgroups, const WalkOptions &options, const Place &place);
+  void takeTurns();
 
   //===- Ends (EvaluateSchedule.cpp) --------------------------------------------------===//
   LoopPlan finish();

@@ -1,10 +1,12 @@
 //===- Roles.h - Which waves issue what, and who walks tiles -----------------------===//
 //
 // Most of a schedule is about one loop. Two things that it may say are about the whole workgroup: that waves of their
-// own issue some of its ops, and that a launch has only so many workgroups, each of which walks several tiles.
+// own issue some of its ops, and that a launch has only so many workgroups, each of which walks several tiles. So is a
+// third: that teams of waves take turns at products.
 //
 //   s.specialize({"read_a", "read_b"}, {.waves = 4, .registers = 40});     four waves copy, the others compute
 //   s.persistent(132, {.overlap_tiles = true});
+//   s.take_turns();                                                        those that compute issue products in turn
 //
 // There is one role beside that of the waves that compute: one lane of it asks for copies of boxes, so that nothing but
 // those can be said of it, and all of the loop's, since who copies is counted once for the kernel. Its program, what
@@ -26,6 +28,9 @@ struct Roles {
   int workgroups = 0;
   /// Waves that are done with a tile go on to the next one while others are at theirs.
   bool overlapTiles = false;
+  /// Teams of waves issue their products in turn. Only the last passes ask for it, so that nobody has to know it
+  /// before.
+  bool turns = false;
   /// Waves that compute: what the kernel has, known once it holds.
   int computingWaves = 0;
   /// Where they are said.

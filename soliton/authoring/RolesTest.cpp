@@ -167,6 +167,7 @@ ScheduleFile fileWithRoles() {
   LoopPlan made = plan([](ScheduleContext &s) {
     s.specialize(kBoth, {.waves = 4, .registers = 40});
     s.persistent(132, {.overlap_tiles = true});
+    s.take_turns();
   });
   EXPECT_TRUE(made.ok()) << format(made.diagnostics);
   return toFile(made);
@@ -174,9 +175,10 @@ ScheduleFile fileWithRoles() {
 
 TEST(Roles, FilesHaveThem) {
   ScheduleFile file = fileWithRoles();
-  EXPECT_NE(printText(file).find(
-                "specialize waves 4 registers 40 \"read_a/0\" \"read_b/0\"\npersistent 132\noverlap_tiles\n"),
-            std::string::npos)
+  EXPECT_NE(
+      printText(file).find("specialize waves 4 registers 40 \"read_a/0\" \"read_b/0\"\npersistent 132\noverlap_tiles\n"
+                           "take_turns\n"),
+      std::string::npos)
       << printText(file);
   for (const std::string &text : {printText(file), printJson(file)}) {
     std::vector<Diagnostic> wrong;
@@ -191,6 +193,7 @@ TEST(Roles, FilesHaveThem) {
     EXPECT_EQ(bound.roles.copyingRegisters, 40);
     EXPECT_EQ(bound.roles.workgroups, 132);
     EXPECT_TRUE(bound.roles.overlapTiles);
+    EXPECT_TRUE(bound.roles.turns);
   }
 }
 
@@ -198,19 +201,21 @@ TEST(Roles, FilesThatDifferInThem) {
   ScheduleFile file = fileWithRoles(), other = file;
   other.specialized.reset();
   other.persistent = 66;
-  other.overlapTiles = false;
+  other.overlapTiles = other.takeTurns = false;
   EXPECT_EQ(diff(file, other), (std::vector<std::string>{"~ overlap_tiles on -> off", "~ persistent 132 -> 66",
                                                          "~ specialize specialize waves 4 registers 40 "
-                                                         "\"read_a/0\" \"read_b/0\" -> none"}));
+                                                         "\"read_a/0\" \"read_b/0\" -> none",
+                                                         "~ take_turns on -> off"}));
 }
 
 TEST(Roles, WavesOwnFormatHasNoneOfThem) {
   LoopPlan made = plan([](ScheduleContext &s) {
     s.specialize(kBoth);
     s.persistent(132, {.overlap_tiles = true});
+    s.take_turns();
   });
-  EXPECT_EQ(lostInWave(made),
-            (std::vector<std::string>{"waves that copy", "workgroups that walk tiles", "tiles that overlap"}));
+  EXPECT_EQ(lostInWave(made), (std::vector<std::string>{"waves that copy", "workgroups that walk tiles",
+                                                        "tiles that overlap", "teams that take turns"}));
 }
 
 TEST(Roles, FilesThatSayWhatCannotBe) {
@@ -231,6 +236,7 @@ TEST(Roles, FilesThatSayWhatCannotBe) {
                                  {"registers 40", "registers", "the line is no"},
                                  {"persistent 132", "persistent 132 6", "the line is no"},
                                  {"overlap_tiles", "overlap_tiles 2", "the line is no"},
+                                 {"take_turns", "take_turns 2", "the line is no"},
                                  {"persistent 132", "specialize waves 1 registers 0 \"read_a/0\"", "the line is no"}}) {
     std::vector<Diagnostic> wrong = mistakes(from, to);
     ASSERT_EQ(wrong.size(), 1u) << to << "\n" << format(wrong);

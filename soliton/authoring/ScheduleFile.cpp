@@ -169,6 +169,7 @@ void writeSchedule(const Problem &problem, const Schedule &schedule, ScheduleFil
 static void writeRoles(const LoopPlan &plan, ScheduleFile &file) {
   file.persistent = plan.roles.workgroups;
   file.overlapTiles = plan.roles.overlapTiles;
+  file.takeTurns = plan.roles.turns;
   std::vector<int> copies = copiesOfBoxes(plan.problem);
   if (plan.roles.copyingWaves == 0 || copies.empty())
     return;
@@ -342,6 +343,7 @@ std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
                                                  {"specialize", file.specialized ? describe(file.specialized) : "none"},
                                                  {"persistent", std::to_string(file.persistent)},
                                                  {"overlap_tiles", file.overlapTiles ? "on" : "off"},
+                                                 {"take_turns", file.takeTurns ? "on" : "off"},
                                                  {"groups", describe(file.groupStart)},
                                                  {"stagger", file.stagger.empty() ? "0" : describe(file.stagger)}};
   for (const ScheduleFile::Ordered &order : file.orders)

@@ -18,6 +18,7 @@
 //   specialize waves 4 registers 40 "read_a/0/copy"   # what waves of their own issue; 0 registers: as few as it takes
 //   persistent 132                                # workgroups that walk tiles
 //   overlap_tiles                                 # … and whose waves go on to the next one by themselves
+//   take_turns                                    # teams of waves issue their products in turn
 //   groups 0 4                                    # the first wave of each group of waves
 //   stagger 0 1                                   # barriers by which a group runs behind
 //   buffers "tile of read_a" 2
@@ -120,6 +121,7 @@ struct ScheduleFile {
   int persistent = 0;
   int persistentLine = 0;
   bool overlapTiles = false;
+  bool takeTurns = false;
   std::vector<int> groupStart = {0};
   std::vector<int> stagger;
   /// A second region of one name is called `name#2`.

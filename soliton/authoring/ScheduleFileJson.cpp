@@ -49,7 +49,7 @@ public:
                 "strict",        "groups",        "stagger",
                 "buffers",       "ops",           "insertions",
                 "orders",        "waivers",       "specialize",
-                "persistent",    "overlap_tiles"});
+                "persistent",    "overlap_tiles", "take_turns"});
     head(root);
     if (version >= 2)
       newer(root);
@@ -172,6 +172,7 @@ private:
     flag(root, "strict", file.strict);
     number(root, "persistent", file.persistent);
     flag(root, "overlap_tiles", file.overlapTiles);
+    flag(root, "take_turns", file.takeTurns);
     specialized(root);
     numbers(root, "groups", file.groupStart, kMaxGroups);
     numbers(root, "stagger", file.stagger, kMaxGroups);
@@ -319,7 +320,8 @@ std::string rolesFields(const ScheduleFile &file) {
   }
   if (file.persistent > 0)
     text += ",\n  \"persistent\": " + std::to_string(file.persistent);
-  return text + (file.overlapTiles ? ",\n  \"overlap_tiles\": true" : "");
+  text += file.overlapTiles ? ",\n  \"overlap_tiles\": true" : "";
+  return text + (file.takeTurns ? ",\n  \"take_turns\": true" : "");
 }
 
 std::string headFields(const ScheduleFile &file) {

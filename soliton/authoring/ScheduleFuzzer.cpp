@@ -28,6 +28,7 @@ groups 0 4
 stagger 0 1
 persistent 132
 overlap_tiles
+take_turns
 op "e" stage 1 cycle 0
 op "f" stage 1 cycle 0
 op "a" stage 0 cycle 0

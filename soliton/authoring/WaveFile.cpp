@@ -167,6 +167,7 @@ std::vector<std::string> lostInWave(const LoopPlan &plan) {
   add(plan.roles.copyingWaves > 0, "waves that copy");
   add(plan.roles.workgroups > 0, "workgroups that walk tiles");
   add(plan.roles.overlapTiles, "tiles that overlap");
+  add(plan.roles.turns, "teams that take turns");
   return lost;
 }
 

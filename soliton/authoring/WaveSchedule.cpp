@@ -269,6 +269,10 @@ void ScheduleContext::persistent(int64_t workgroups, const WalkOptions &options,
   owner.persistent(workgroups, options, place);
 }
 
+void ScheduleContext::take_turns() {
+  owner.takeTurns();
+}
+
 void ScheduleContext::waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason, Place place) {
   owner.waive(from, to, reason, place);
 }

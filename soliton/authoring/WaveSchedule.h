@@ -367,6 +367,9 @@ public:
   /// A launch has no more workgroups than that, each of which takes several tiles: the next one's first copies are on
   /// their way while the results of the last one leave.
   void persistent(int64_t workgroups, const WalkOptions &options = {}, Place place = std::source_location::current());
+  /// Teams of waves that issue matrix instructions together take turns at it in each trip: one computes its softmax
+  /// while another multiplies. The kernel has to have several such teams.
+  void take_turns();
 
   /// Says that hazards between these (all, if empty) which only latency protects are accepted, and why.
   void waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason,

@@ -260,12 +260,15 @@ sched::Roles rolesOf(KernelOp kernel) {
   roles.copyingRegisters = static_cast<int>(kernel.getServiceRegisters().value_or(0));
   roles.workgroups = static_cast<int>(persistentWorkgroups(kernel).value_or(0));
   roles.overlapTiles = kernel.getOverlapTiles();
+  roles.turns = kernel.getTurns();
   return roles;
 }
 
 /// What the schedule says of the whole workgroup. Passes in front of this one had to know it: where the kernel does not
 /// have it yet, whoever compiles is told, and begins anew.
 LogicalResult LoopScheduler::settleRoles() {
+  if (plan.roles.turns)
+    kernel.setTurns(true);
   sched::Roles has = rolesOf(kernel), &said = plan.roles;
   if (has.hold(said)) {
     if (failed(checkBudget(said)))

@@ -154,6 +154,23 @@ TEST(Roles, TilesThatOverlap) {
   }
 }
 
+TEST(Roles, TeamsThatTakeTurns) {
+  for (bool isAlone : {false, true}) {
+    auto [what, order] = std::pair(attention(300, 1000, 64), ringOfAttention(isAlone ? 0 : 4, 0));
+    Body body = [&](ScheduleContext &s) {
+      if (isAlone)
+        s.order_by(s.get_node_by_tag("kv_loop"), "ring");
+      else
+        order(s);
+      s.take_turns();
+    };
+    CompileOptions asOptions = what.options();
+    asOptions.serviceWaves = isAlone ? 0 : 4;
+    asOptions.turns = true;
+    EXPECT_EQ(programOf(what.compile(what.options(body))), programOf(what.compile(asOptions)));
+  }
+}
+
 /// Rows below a causal mask are uneven: workgroups draw their tiles, which needs a counter in the workspace, and that
 /// is decided in front of the first pass.
 TEST(Roles, UnevenTilesAreDrawn) {
