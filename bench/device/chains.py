@@ -6,9 +6,10 @@ every time.
   python3 bench/device/chains.py --images images                                  # on one with the GPU
   python3 bench/device/chains.py --images images --only attention                 # kernels whose names begin so
   python3 bench/device/chains.py --images images --overlap                        # attention of few workgroups, whose tiles overlap
+  python3 bench/device/chains.py --images images --overlap --turns                # and whose teams of waves take turns
   compute-sanitizer --tool memcheck python3 bench/device/chains.py --images images --small
 
-All under `--schedule auto`, but for `--overlap`. Each element must be within what the arithmetic allows (references.py); every tensor lies between guards,
+All under `--schedule auto`, but for `--overlap` and `--turns`. Each element must be within what the arithmetic allows (references.py); every tensor lies between guards,
 NaN around what is read, so that an element that comes from beside a tensor shows, and outputs begin as NaN. The largest size of a kernel
 runs 300 times and must give the same bits every time. Prints a line for each kernel, and exits with 1 if anything is wrong.
 """
@@ -41,20 +42,20 @@ CONVOLUTIONS = [{"B": 2, "H": 28, "W": 28, "C": 64, "F": 128}, {"B": 1, "H": 9, 
                 {"B": 1, "H": 1, "W": 1, "C": 8, "F": 8, "R": 1, "S": 1, "PAD": 0}, {"B": 2, "H": 17, "W": 13, "C": 5, "F": 7, "DILATION": 2, "PAD": 2}]
 
 
-# Six workgroups walk all tiles, in order or as they draw them, and their waves go on by themselves.
-OVERLAP = ["--schedule", "ring", "--mma", "F32_64xNx16_F16", "--direct-copies", "on", "--staged-writes", "on", "--persistent", "6", "--service-waves", "4",
-           "--overlap-tiles", "on"]
+# Six workgroups walk all tiles, in order or as they draw them. Their waves go on by themselves, or teams of them take turns, or both.
+WALKING = ["--schedule", "ring", "--mma", "F32_64xNx16_F16", "--direct-copies", "on", "--staged-writes", "on", "--persistent", "6", "--service-waves", "4"]
 
 
-def overlapping(sizes):
+def walking(sizes, ways):
     # A loop over few keys becomes straight code, which large tiles have no registers for.
     rows = 192 if sizes["D"] == 64 and (sizes["Q"], sizes["KV"]) in WALKED else 128
-    return ["--set", f"BLOCK_Q={rows},BLOCK_KV=128,WAVES={rows // 16}", *OVERLAP]
+    return ["--set", f"BLOCK_Q={rows},BLOCK_KV=128,WAVES={rows // 16}", *WALKING, *ways]
 
 
-def overlaps(kernel, dtype, sizes):
-    # Two or three steps over 64 columns are straight code that spills, and is refused.
-    return kernel in ATTENTION + GROUPED and dtype == "f16" and not (sizes["D"] == 64 and sizes["KV"] in (256, 300))
+def walks(kernel, dtype, sizes, ways):
+    # Two or three steps are straight code, of which some spills, and is refused: over 64 columns, and over 128 where waves meet between tiles.
+    straight = {64: (256, 300), 128: () if "--overlap-tiles" in ways else (300,)}
+    return kernel in ATTENTION + GROUPED and dtype == "f16" and sizes["KV"] not in straight[sizes["D"]]
 
 
 def all_cases():
@@ -86,8 +87,8 @@ def all_cases():
         yield "conv2d_nhwc", "f16", {"R": 3, "S": 3, "STRIDE": 1, "PAD": 1, "DILATION": 1} | sizes
 
 
-def words_of(kernel, dtype, sizes, overlap=False):
-    how = overlapping(sizes) if overlap else ["--schedule", "auto"]
+def words_of(kernel, dtype, sizes, ways=()):
+    how = walking(sizes, ways) if ways else ["--schedule", "auto"]
     return [kernel, "--dtype", dtype, "--size", ",".join(f"{name}={value}" for name, value in sizes.items()), *how]
 
 
@@ -96,12 +97,12 @@ def work_of(sizes):
     return math.prod(value for name, value in sizes.items() if name not in ("PAGES", "PAGE"))
 
 
-def prepare(compiler, cases, overlap=False):
+def prepare(compiler, cases, ways):
     wrong = []
 
     def one(case):
         try:
-            compiler.compile(words_of(*case, overlap))
+            compiler.compile(words_of(*case, ways))
         except RuntimeError as error:
             wrong.append(str(error))
 
@@ -173,12 +174,12 @@ def difference(found, wanted, dtype):
     return f"{int(wrong.sum())} of {len(off)} elements are wrong; element {int(worst)} is {found[worst].item()}, expected {value[worst].item()} within {bound[worst].item():.2g}"
 
 
-def check(driver, compiler, case, repeats, overlap=False):
+def check(driver, compiler, case, repeats, ways):
     """What is wrong, or None."""
     import torch
 
     kernel_name, dtype, sizes = case
-    kernel = Kernel(driver, compiler, words_of(*case, overlap))
+    kernel = Kernel(driver, compiler, words_of(*case, ways))
     guarded, given, arguments = {}, {}, []
     for spec in kernel.manifest["arguments"]:
         name = spec["name"]
@@ -223,14 +224,16 @@ def main():
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
     parser.add_argument("--only", default="", help="kernels whose names begin so, separated by commas")
     parser.add_argument("--overlap", action="store_true", help="attention of few workgroups, whose tiles overlap")
+    parser.add_argument("--turns", action="store_true", help="likewise, of teams that take turns")
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through, twice each")
     arguments = parser.parse_args()
     cases = [case for case in all_cases() if not arguments.only or case[0].startswith(tuple(arguments.only.split(",")))]
-    if arguments.overlap:
-        cases = [case for case in cases if overlaps(*case)]
+    ways = [*["--overlap-tiles", "on"] * arguments.overlap, *["--turns", "on"] * arguments.turns]
+    if ways:
+        cases = [case for case in cases if walks(*case, ways)]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare), cases, arguments.overlap)
+        return prepare(Compiler(arguments.soliton, arguments.prepare), cases, ways)
     import torch
 
     torch.manual_seed(1)
@@ -246,7 +249,7 @@ def main():
             continue
         repeats = REPEATS if work_of(sizes) == largest[kernel, dtype] and not arguments.small else 2
         try:
-            problem = check(driver, compiler, case, repeats, arguments.overlap)
+            problem = check(driver, compiler, case, repeats, ways)
         except RuntimeError as error:
             problem = str(error)
         row = rows.setdefault((kernel, dtype), [0, 0])

@@ -180,6 +180,10 @@ std::string take(CompileOptions &options, const std::string &name, const std::st
     if (options.overlapTiles && value != "on")
       return contradiction(name, "on", value);
     options.overlapTiles = value == "on";
+  } else if (name == "turns") {
+    if (options.turns && value != "on")
+      return contradiction(name, "on", value);
+    options.turns = value == "on";
   } else if (name == "workgroups_per_cluster") {
     std::optional<std::vector<int64_t>> tuned = perClusterFrom(value);
     if (!tuned || (!options.workgroupsPerCluster.empty() && options.workgroupsPerCluster != *tuned))

@@ -54,7 +54,8 @@ TEST(Attack, WhatTheVerifierAcceptsOfBrokenKernelsRunsClean) {
 /// Kernels with waves that copy; all of them come with `SolitonAttack --roles`.
 TEST(Attack, WhatIsBrokenBetweenRolesIsReported) {
   std::map<RoleHarm, RoleTally> tallies;
-  for (const RoleSetting &setting : {RoleSetting{"gemm", 4, 1, true}, RoleSetting{"attention", 4, 1, false}}) {
+  for (const RoleSetting &setting : {RoleSetting{"gemm", 4, 1, true}, RoleSetting{"attention", 4, 1, false},
+                                     RoleSetting{.serviceWaves = 4, .persistent = 1, .overlap = true, .turns = true}}) {
     std::string why;
     std::unique_ptr<RoleVictim> victim = RoleVictim::make(setting, why);
     ASSERT_TRUE(victim) << setting.text() << "\n" << why;

@@ -32,18 +32,14 @@ constexpr const char *kTarget = "sm_90a";
 /// Two tiles, or three where rows below a mask differ, and some trips more than there are buffers.
 lang::Substitutions sizesFor(const RoleSetting &setting) {
   auto at = [](const char *symbol, int64_t value) { return std::pair(Expr(sym::Expr::symbol(symbol)), Expr(value)); };
-  const int64_t teams = setting.overlap ? 2 : 1;
+  const int64_t teams = setting.overlap || setting.turns ? 2 : 1;
   if (setting.kernel == "gemm")
     return {at("M", 128 * teams), at("N", 64),       at("K", 7 * 64),          at("BLOCK_M", 64 * teams),
             at("BLOCK_N", 64),    at("BLOCK_K", 64), at("WAVES_M", 4 * teams), at("WAVES_N", 1)};
-  return {at("B", 1),
-          at("H", 1),
-          at("Q", setting.overlap ? 256 : 192),
-          at("KV", 448),
-          at("D", 64),
-          at("BLOCK_Q", 64 * teams),
-          at("BLOCK_KV", setting.kernel == "attention" ? 64 : 128),
-          at("WAVES", 4 * teams)};
+  return {at("B", 1), at("H", 1), at("Q", teams > 1 ? 256 : 192),
+          // A loop that is left has turns.
+          at("KV", setting.turns ? 1024 : 448), at("D", 64), at("BLOCK_Q", 64 * teams),
+          at("BLOCK_KV", setting.kernel == "attention" && !setting.turns ? 64 : 128), at("WAVES", 4 * teams)};
 }
 
 /// Copies two iterations ahead, and whoever copies awaits what the others are done with.
@@ -88,6 +84,7 @@ Module traced(const RoleSetting &setting, mlir::MLIRContext &context, std::strin
   if (setting.persistent > 0)
     kernel.setPersistent(setting.persistent);
   kernel.setOverlapTiles(setting.overlap);
+  kernel.setTurns(setting.turns);
   return std::move(emitted.module);
 }
 
@@ -131,7 +128,7 @@ void flip(machine::MbarrierWaitOp wait) {
 std::string RoleSetting::text() const {
   return kernel + ", " + std::to_string(serviceWaves) + (serviceWaves == 1 ? " service wave" : " service waves") +
          (persistent ? ", " + std::to_string(persistent) + " walking" : "") + (releases ? ", releases" : "") +
-         (overlap ? ", overlapping" : "");
+         (overlap ? ", overlapping" : "") + (turns ? ", in turns" : "");
 }
 
 /// A broken module: the program, of which the verifier was or will be asked, or the machine form.
@@ -286,6 +283,8 @@ void breakMachine(RoleSaboteur &saboteur, RoleHarm harm) {
   case RoleHarm::DroppedArrive:
     saboteur.each<MbarrierArriveOp>([](MbarrierArriveOp) { return true; }, [](MbarrierArriveOp op) { op.erase(); },
                                     "without arrive");
+    saboteur.each<machine::BarrierOp>([](machine::BarrierOp op) { return op.getArrives(); },
+                                      [](machine::BarrierOp op) { op.erase(); }, "without the end of turn");
     return;
   case RoleHarm::WrongParity:
     saboteur.each<machine::MbarrierWaitOp>([](machine::MbarrierWaitOp) { return true; }, flip, "other parity of wait");
@@ -308,6 +307,9 @@ void breakMachine(RoleSaboteur &saboteur, RoleHarm harm) {
     swapRoles(saboteur);
     return copyElsewhere(saboteur);
   case RoleHarm::DroppedWait:
+    saboteur.each<machine::BarrierOp>([](machine::BarrierOp op) { return op.getPlus() && !op.getArrives(); },
+                                      [](machine::BarrierOp op) { op.erase(); }, "without the wait for turn");
+    return;
   case RoleHarm::WeakerWait:
   case RoleHarm::TooFewStages:
     return;
@@ -494,8 +496,11 @@ const std::vector<RoleSetting> &roleSettings() {
         list.push_back({"attention", waves, persistent, false});
         list.push_back({"attention_causal", waves, persistent, false});
       }
-    for (const char *kernel : {"gemm", "attention", "attention_causal"})
+    for (const char *kernel : {"gemm", "attention", "attention_causal"}) {
       list.push_back({kernel, 4, 1, false, true});
+      list.push_back({kernel, 4, 0, false, false, true});
+      list.push_back({kernel, 4, 1, false, true, true});
+    }
     return list;
   }();
   return settings;

@@ -4,8 +4,8 @@
 // thing of those that the two roles tell each other is broken, in the program that is proven (form `Synchronized`) or
 // in the machine form that it became, which is said twice, once for each role:
 //
-//   dropped-arrive    a wave no longer says that it is done, or that a group of boxes is complete
-//   dropped-wait      nobody waits for boxes or products, awaits a release, or meets
+//   dropped-arrive    a wave no longer says that it is done, that a group of boxes is complete, or whose turn it is
+//   dropped-wait      nobody waits for boxes, products or a turn, awaits a release, or meets
 //   weaker-wait       a wait or an await is content with less, a barrier of all waves is one of teams
 //   wrong-parity      a wait looks for the other phase
 //   wrong-bytes       a phase expects more or fewer bytes than its boxes have
@@ -35,6 +35,8 @@ struct RoleSetting {
   bool releases = false;
   /// Waves go on to the next tile by themselves, two teams of them.
   bool overlap = false;
+  /// Two teams of waves that compute take turns at products.
+  bool turns = false;
 
   std::string text() const;
 };

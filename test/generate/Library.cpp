@@ -22,7 +22,7 @@ struct LibraryCase {
   /// On the target that copies boxes: waves that have them copied, how many workgroups walk the tiles, and in which
   /// order; the matrix instruction that reads what boxes bring.
   int64_t serviceWaves = 0, persistent = 0, raster = 0;
-  bool stagedWrites = false, overlapTiles = false;
+  bool stagedWrites = false, overlapTiles = false, turns = false;
   std::string mma;
   /// On the target that has such launches: it begins early, and knows of memories that nobody writes meanwhile.
   bool isDependent = false;
@@ -43,7 +43,8 @@ struct LibraryCase {
     text += isDependent ? ", begun early" : "";
     for (const std::string &memory : stable)
       text += ", stable " + memory;
-    return text + (stagedWrites ? ", staged writes" : "") + (overlapTiles ? ", overlapping" : "");
+    return text + (stagedWrites ? ", staged writes" : "") + (overlapTiles ? ", overlapping" : "") +
+           (turns ? ", in turns" : "");
   }
 };
 
@@ -208,6 +209,9 @@ LibraryCase chooseCase(Choose &choose) {
     chooseLaunches(choose, chosen);
     if (chosen.serviceWaves > 0 && chosen.persistent > 0 && chosen.schedule != "none")
       chosen.overlapTiles = choose.maybe("library.overlap-tiles", 50);
+    auto rows = [&](const char *tile) { return chosen.tiles.contains(tile) ? chosen.tiles.at(tile) : 0; };
+    bool hasTeams = std::max(rows("BLOCK_M"), rows("BLOCK_Q")) >= 128;
+    chosen.turns = !chosen.mma.empty() && hasTeams && choose.maybe("library.turns", 40);
   }
   return chosen;
 }
@@ -223,6 +227,7 @@ CompileOptions optionsFor(const LibraryCase &chosen, const Target &target) {
     options.raster = chosen.raster;
     options.stagedWrites = chosen.stagedWrites;
     options.overlapTiles = chosen.overlapTiles;
+    options.turns = chosen.turns;
     if (chosen.serviceWaves > 0)
       options.serviceWaves = chosen.serviceWaves;
   }

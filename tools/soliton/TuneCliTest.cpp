@@ -222,6 +222,24 @@ TEST_F(TuneCli, RolesAndWalksAreChoicesWhereTheyChangeSomething) {
   const std::vector<std::string> bands = {"-8", "-4", "-2", "0", "4", "8", "16"};
   EXPECT_EQ(derivedSpace("attention_causal", "sm_90a", {}).at("raster"), bands);
   EXPECT_EQ(derivedSpace("attention_causal", "gfx942", {}).at("raster"), space.at("raster"));
+  // Teams take turns where there is something to do between two products.
+  EXPECT_EQ(derivedSpace("attention_causal", "sm_90a", {}).at("turns"), (std::vector<std::string>{"off", "on"}));
+  EXPECT_FALSE(space.contains("turns"));
+  EXPECT_FALSE(derivedSpace("attention_causal", "gfx942", {}).contains("turns"));
+}
+
+TEST_F(TuneCli, OneTeamTakesNoTurns) {
+  TuneCommand command;
+  command.choice.kernel = "attention";
+  command.choice.target = "sm_90a";
+  std::ostringstream unheard;
+  Resolved resolved = resolve(command.choice, unheard);
+  auto turnsOf = [&](const std::string &waves, const std::string &product) {
+    return settled({{"WAVES", waves}, {"mma", product}, {"turns", "on"}}, resolved).at("turns");
+  };
+  EXPECT_EQ(turnsOf("8", "F32_64xNx16_F16"), "on");
+  EXPECT_EQ(turnsOf("4", "F32_64xNx16_F16"), "off");
+  EXPECT_EQ(turnsOf("8", "default"), "off");
 }
 
 TEST_F(TuneCli, RolesAndWalksThatChangeNothingAreNotTriedTwice) {

@@ -47,6 +47,8 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.serviceWaves = std::strtoll(value.c_str(), nullptr, 10);
     else if (name == "overlap_tiles")
       result.overlapTiles = value;
+    else if (name == "turns")
+      result.turns = value;
     else if (name == "workgroups_per_cluster")
       result.workgroupsPerCluster = perClusterFrom(value).value_or(std::vector<int64_t>{0});
     else {

@@ -30,10 +30,10 @@ std::vector<std::string> split(const std::string &text, char separator) {
   return parts;
 }
 
-bool hasProduct(const Resolved &resolved) {
+int64_t countProducts(const Resolved &resolved) {
   const std::shared_ptr<frontend::Program> program = resolved.entry->build(*resolved.variant).program();
-  return std::ranges::any_of(program->ops,
-                             [](const frontend::OpRecord &op) { return op.kind == frontend::OpKind::mma; });
+  return std::ranges::count_if(program->ops,
+                               [](const frontend::OpRecord &op) { return op.kind == frontend::OpKind::mma; });
 }
 
 /// Half, the same and double of a tile; of a number of waves, all that are near.
@@ -106,6 +106,9 @@ void deriveForBoxes(const tune::Space &space, const Resolved &resolved, const Ta
     add("persistent", {"0", std::to_string(target.computeUnits)});
   if (space.find("persistent") || resolved.options.persistent > 0)
     add("overlap_tiles", {"off", "on"});
+  // Between two products there is something to compute, under another team's.
+  if (countProducts(resolved) > 1)
+    add("turns", {"off", "on"});
   if (target.maxClusterSize > 1)
     add("workgroups_per_cluster", {"1", "2", "1x2"});
 }
@@ -122,7 +125,7 @@ void derive(tune::Space &space, const TuneCommand &command, const Resolved &reso
   add("schedule", schedulesFor(resolved));
   add("direct_copies", {"off", "on"});
   add("swizzle", {"on", "off"});
-  if (!hasProduct(resolved))
+  if (countProducts(resolved) == 0)
     return;
   add("staged_writes", {"off", "on"});
   bool hasBands = target.hasTileCopy && areUneven(*resolved.entry->build(*resolved.variant).program());
@@ -249,6 +252,22 @@ static void settleOverlap(tune::Assignment &said, const CompileOptions &options)
     overlap->second = "off";
 }
 
+/// One team has nobody to take turns with, and waves that issue products each by itself are no team.
+static void settleTurns(tune::Assignment &said, const Resolved &resolved) {
+  const Target &target = *findTarget(resolved.options.target);
+  auto turns = said.find("turns");
+  if (turns == said.end())
+    return;
+  int64_t waves = 1;
+  for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
+    if (tile.name.starts_with("WAVES"))
+      waves *= said.contains(tile.name) ? std::strtoll(said[tile.name].c_str(), nullptr, 10) : tile.value;
+  auto product = said.find("mma");
+  bool areTeams = product == said.end() || product->second != "default";
+  if (!areTeams || waves < 2 * target.simdsPerComputeUnit)
+    turns->second = "off";
+}
+
 /// What an instruction that several waves issue together decides.
 static void settleWaves(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
   const Target &target = *findTarget(resolved.options.target);
@@ -277,6 +296,7 @@ tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
     settleWaves(said, resolved, kind);
   settleRoles(said, resolved, kind);
   settleOverlap(said, resolved.options);
+  settleTurns(said, resolved);
   return said;
 }
 
@@ -290,6 +310,7 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
                             {"persistent", std::to_string(choice.persistent)},
                             {"service_waves", std::to_string(choice.serviceWaves.value_or(0))},
                             {"overlap_tiles", choice.overlapTiles.empty() ? "off" : choice.overlapTiles},
+                            {"turns", choice.turns.empty() ? "off" : choice.turns},
                             {"workgroups_per_cluster",
                              choice.workgroupsPerCluster.empty() ? "1" : textOfPerCluster(choice.workgroupsPerCluster)},
                             {"mma", "default"}};

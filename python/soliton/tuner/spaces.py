@@ -9,7 +9,7 @@
 | `direct_copies` | `off`, `on` |
 | `mma` | `default`, or a matrix instruction |
 | `padded_rows` | `auto`, `on`, `off` |
-| `staged_writes`, `overlap_tiles` | `off`, `on` |
+| `staged_writes`, `overlap_tiles`, `turns` | `off`, `on` |
 | `raster`, `cluster`, `persistent`, `service_waves` | numbers, as the command's |
 | `workgroups_per_cluster` | `1`, `2` along the first dimension of the grid, `1x2` along the second |
 """
@@ -22,7 +22,7 @@ from .._symbols import to_expr
 
 # Fields of the options by the same name: numbers, and what is on or off.
 NUMBERS = ("raster", "cluster", "persistent", "service_waves")
-SWITCHES = ("staged_writes", "overlap_tiles")
+SWITCHES = ("staged_writes", "overlap_tiles", "turns")
 OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", *NUMBERS, *SWITCHES, "workgroups_per_cluster")
 
 
