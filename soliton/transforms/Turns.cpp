@@ -44,22 +44,6 @@ static void addTurns(Block &block, SmallVector<Turn> &turns) {
   }
 }
 
-/// Where teams would not execute as many turns as others; null if nowhere.
-static Operation *whereTeamsPart(Turn turn, const Geometry &geometry) {
-  auto differs = [&](ExprAttr expr, ValueRange symbols) {
-    sym::Expr known = sym::simplify(geometry.named(expr, symbols), geometry.facts());
-    return sym::contains(known, waveSymbol()) || sym::contains(known, laneSymbol());
-  };
-  for (Operation *op = turn.first; !isa<KernelOp>(op); op = op->getParentOp()) {
-    auto loop = dyn_cast<IterateOp>(op);
-    auto branch = dyn_cast<ConditionalOp>(op);
-    if ((loop && differs(*loop.getCount(), loop.getSymbols())) ||
-        (branch && differs(branch.getCondition(), branch.getSymbols())))
-      return op;
-  }
-  return nullptr;
-}
-
 FailureOr<Turns> findTurns(KernelOp kernel, const Geometry &geometry) {
   const Target &target = geometry.target();
   MmaOp product;
@@ -85,9 +69,6 @@ FailureOr<Turns> findTurns(KernelOp kernel, const Geometry &geometry) {
     if (!loop->getParentOfType<IterateOp>())
       loop.walk([&](Block *block) { addTurns(*block, found.turns); });
   });
-  for (Turn turn : found.turns)
-    if (Operation *parts = whereTeamsPart(turn, geometry))
-      return refuse(parts, "in a loop or branch that not all teams take alike");
   return found;
 }
 

@@ -14,7 +14,8 @@
 //
 // A turn holds nothing that waits for another team, nor anything that another team waits for, as a barrier or a
 // release. So whatever a turn waits for lies in front of it in the program, and turns come in one order, by trip and
-// team: none of them is in front of itself. Nothing is proven by them, and no proof knows of them.
+// team: none of them is in front of itself. All teams execute the same turns, since loops and branches are the same for
+// the whole workgroup. Nothing is proven by turns, and no proof knows of them.
 //
 //===----------------------------------------------------------------------===//
 #pragma once
@@ -35,7 +36,7 @@ struct Turns {
   SmallVector<Turn> turns;
 };
 
-/// Those of a kernel with `turns`; refuses one in which there are no teams, or whose teams would lose count of them. A
+/// Those of a kernel with `turns`; refuses one in which there are no teams, or in which waves run behind others. A
 /// kernel has none where no loop is left around its products.
 FailureOr<Turns> findTurns(wave::KernelOp kernel, const Geometry &geometry);
 

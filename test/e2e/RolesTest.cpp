@@ -155,19 +155,26 @@ TEST(Roles, TilesThatOverlap) {
 }
 
 TEST(Roles, TeamsThatTakeTurns) {
+  Scheduled what = attention(300, 1000, 64);
   for (bool isAlone : {false, true}) {
-    auto [what, order] = std::pair(attention(300, 1000, 64), ringOfAttention(isAlone ? 0 : 4, 0));
-    Body body = [&](ScheduleContext &s) {
+    Body body = [=](ScheduleContext &s) {
       if (isAlone)
         s.order_by(s.get_node_by_tag("kv_loop"), "ring");
       else
-        order(s);
+        ringOfAttention(4, 0)(s);
       s.take_turns();
     };
     CompileOptions asOptions = what.options();
     asOptions.serviceWaves = isAlone ? 0 : 4;
     asOptions.turns = true;
-    EXPECT_EQ(programOf(what.compile(what.options(body))), programOf(what.compile(asOptions)));
+    CompileAttempt compiled = what.compile(asOptions);
+    EXPECT_EQ(programOf(what.compile(what.options(body))), programOf(compiled));
+    // A file says what options said.
+    std::string text = printText(sched::toFile(compiled.result->loops.front()));
+    EXPECT_NE(text.find("\ntake_turns\n"), std::string::npos) << text;
+    CompileOptions byFile = what.options();
+    byFile.schedule.file = text;
+    EXPECT_EQ(programOf(what.compile(byFile)), programOf(compiled));
   }
 }
 

@@ -166,9 +166,10 @@ TEST(Turns, BothProductsOfATripAreOneTurn) {
       auto isThere = [&](size_t times, const std::string &text) {
         EXPECT_EQ(count(machine, text), times) << text << "\n" << testing::PrintToString(a);
       };
-      for (std::string arrives : {"", "arrives, "}) {
-        isThere(loops + 1, " {" + arrives + id + "}");
-        isThere(1, "machine.barrier {" + arrives + id + "}");
+      for (const char *arrives : {"", "arrives, "}) {
+        std::string said = std::string(" {") + arrives + id + "}";
+        isThere(loops + 1, said);
+        isThere(1, "machine.barrier" + said);
       }
     }
 }

@@ -251,6 +251,39 @@ TEST_F(Cli, CompileHasLaunchesBeginEarly) {
       << unknown.err;
 }
 
+TEST_F(Cli, CompileHasTeamsTakeTurns) {
+  auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = {"compile",
+                                    "attention",
+                                    "--target",
+                                    "sm_90a",
+                                    "--size",
+                                    "B=1,H=1,Q=128,KV=1024,D=64",
+                                    "--set",
+                                    "BLOCK_Q=128,BLOCK_KV=128,WAVES=8",
+                                    "--mma",
+                                    "F32_64xNx16_F16",
+                                    "--direct-copies",
+                                    "on",
+                                    "--schedule",
+                                    "ring",
+                                    "--emit",
+                                    "machine",
+                                    "-o",
+                                    path("m")};
+    all.insert(all.end(), more.begin(), more.end());
+    return soliton(all);
+  };
+  for (const char *turns : {"off", "on"}) {
+    Said said = with({"--turns", turns});
+    EXPECT_EQ(said.code, 0) << said.err;
+    EXPECT_EQ(read("m").find("machine.barrier plus") != std::string::npos, turns == std::string("on"));
+  }
+  Said wrong = with({"--turns", "sometimes"});
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_NE(wrong.err.find("--turns"), std::string::npos) << wrong.err;
+}
+
 TEST_F(Cli, CompileToCubinNeedsAnAssembler) {
   Said said =
       soliton({"compile", "copy", "--target", "sm_90a", "--size", "M=64,N=64", "--emit", "cubin", "-o", path("cubin")});
