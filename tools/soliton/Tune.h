@@ -6,6 +6,7 @@
 //   TuneRecorded.cpp   or from a recording
 //   TuneRay.cpp        and on other machines
 //   TuneSpace.cpp      which choices a kernel has
+//   TuneChoices.cpp    and what somebody may say of them
 //   TuneMoves.cpp      schedules of its longest loop, by moves
 //   TunePublish.cpp    what `auto` takes of it
 //   TuneReport.cpp     the page
@@ -183,6 +184,11 @@ Judging makeRayJudges(const TuneCommand &command, const std::string &address);
 
 /// The space that the command says, or that follows from kernel and target. Throws UsageError.
 tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved);
+/// What the command says of choices: tiles and options that are not as usual.
+tune::Assignment saidOf(const KernelChoice &choice);
+/// Throws TuneError for a choice that the kernel does not have, a value that it does not take, and a list without what
+/// the command says beside it.
+void checkChoice(const tune::Choice &made, const KernelChoice &choice, const Resolved &resolved);
 /// A candidate's choices with those that follow from others: equal ones become one candidate.
 tune::Assignment settled(tune::Assignment said, const Resolved &resolved);
 /// Where a search of it starts: the kernel's own tiles, and what was said.

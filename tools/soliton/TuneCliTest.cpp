@@ -4,6 +4,7 @@
 #include "tools/soliton/Tune.h"
 
 #include <cstdlib>
+#include <set>
 
 namespace soliton::cli {
 namespace {
@@ -380,6 +381,89 @@ TEST_F(TuneCli, MistakesAreSaid) {
   write("text.db", std::string(200, 'x'));
   expect({"tune", "list", "--database", path("text.db")}, "tune-database",
          {path("text.db") + ":1:1: ", "expected a file that `soliton tune` wrote"});
+}
+
+/// What no candidate could have, or what would pass for another, is said before anything is tried.
+TEST_F(TuneCli, ASpaceHasOnlyWhatTheKernelTakes) {
+  auto expect = [&](std::vector<std::string> more, const std::string &id, const std::vector<std::string> &parts) {
+    more.insert(more.end(), {"--moves", "0", "--budget", "2"});
+    Said said = soliton(words(more));
+    EXPECT_EQ(said.code, 2) << said.out;
+    EXPECT_NE(said.err.find("[" + id + "]\n  hint: "), std::string::npos) << said.err;
+    for (const std::string &part : parts)
+      EXPECT_NE(said.err.find(part), std::string::npos) << part << " in\n" << said.err;
+  };
+  expect({"--space", "BLOK_M=32,64"}, "tune-space", {"`BLOK_M` as a choice of `gemm`", "did you mean `BLOCK_M`"});
+  expect({"--space", "M=64,128"}, "tune-space", {"it is a size of `gemm`"});
+  for (const std::string said :
+       {"BLOCK_M=abc", "BLOCK_M=0,32", "raster=abc", "raster=70000", "cluster=2x", "cluster=0", "persistent=many",
+        "service_waves=9", "direct_copies=maybe", "swizzle=perhaps", "padded_rows=x", "mma=F32_16x16x16",
+        "workgroups_per_cluster=two", "workgroups_per_cluster=1x99", "schedule=modul"})
+    expect({"--space", said}, "tune-space", {"as a value of `" + said.substr(0, said.find('=')) + "`"});
+  expect({"--space", "schedule=modul"}, "tune-space", {"did you mean `modulo`"});
+  // Both cannot hold.
+  expect({"--space", "BLOCK_M=64,128", "--set", "BLOCK_M=32"}, "tune-space", {"`BLOCK_M = 32` was said beside"});
+  expect({"--space", "schedule=none,modulo", "--schedule", "prefetch"}, "tune-space", {"`schedule = prefetch`"});
+  expect({"--space", "direct_copies=off", "--direct-copies", "on"}, "tune-space", {"`direct_copies = on`"});
+  EXPECT_FALSE(std::filesystem::exists(path("tuning.db")));
+  // A formula that has no value for one of the combinations only.
+  expect({"--space", "BLOCK_M=32,64", "--where", "64 / (BLOCK_M - 64) < 0"}, "tune-where", {"divides by 0"});
+}
+
+/// A search begins with what was said, also where the space is derived.
+TEST_F(TuneCli, ASearchStartsFromWhatWasSaid) {
+  KernelChoice choice;
+  choice.kernel = "gemm";
+  choice.target = "sm_90a";
+  choice.sizes = {"M=4096", "N=4096", "K=4096"};
+  choice.schedule = "four_stage";
+  choice.settings = {"BLOCK_K=96"};
+  choice.mma = "F32_64x24x16_F16"; // too narrow to be derived
+  choice.directCopies = "on";
+  choice.stagedWrites = "on";
+  choice.persistent = 66;
+  std::ostringstream unheard;
+  Resolved resolved = resolve(choice, unheard);
+  TuneCommand command;
+  command.choice = choice;
+  tune::Assignment start = startOf(makeSpace(command, resolved), choice, resolved);
+  const tune::Assignment wanted = {{"BLOCK_K", "96"},       {"schedule", "four_stage"}, {"mma", "F32_64x24x16_F16"},
+                                   {"direct_copies", "on"}, {"staged_writes", "on"},    {"persistent", "66"}};
+  for (const auto &[name, value] : wanted)
+    EXPECT_EQ(start[name], value) << name;
+}
+
+/// Who judges in another process is told all that decides what a candidate is.
+TEST_F(TuneCli, WorkersCompileWhatTheCommandSays) {
+  TuneCommand command;
+  KernelChoice &choice = command.choice;
+  choice.kernel = "gemm";
+  choice.dtype = "f16";
+  choice.sizes = {"M=256"};
+  choice.settings = {"BLOCK_M=64"};
+  choice.dynamic = {"N"};
+  choice.directCopies = choice.stagedWrites = choice.boxedWrites = choice.shortSums = choice.dependentLaunch =
+      choice.overlapTiles = choice.swizzle = choice.paddedRows = "off";
+  choice.raster = choice.cluster = choice.persistent = choice.workgroupsPerUnit = 2;
+  choice.serviceWaves = 0;
+  choice.workgroupsPerCluster = {1, 2};
+  choice.stable = {"b"};
+  choice.mma = "F32_64x128x16_F16";
+  choice.faithful = choice.wideOffsets = true;
+  choice.waive = "a reason";
+  std::vector<std::string> told = workerCommand(command);
+  // Every option that says how a kernel is compiled, but for what is about output, and about `auto`.
+  const std::set<std::string> beside = {"--json", "--tuned", "--emit", "--aot", "--print-after", "--explain", "--time"};
+  std::istringstream help(soliton({"compile", "--help"}).out);
+  size_t asked = 0;
+  for (std::string row; std::getline(help, row);) {
+    std::string option = row.starts_with("  --") ? row.substr(2, row.find(' ', 2) - 2) : "";
+    if (option.empty() || beside.contains(option))
+      continue;
+    ++asked;
+    EXPECT_NE(std::ranges::find(told, option), told.end()) << option;
+  }
+  EXPECT_GT(asked, 20U);
 }
 
 /// A Python without Ray, and something that is no Python.

@@ -170,6 +170,8 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--swizzle", {choice.swizzle});
   add("--overlap-tiles", {choice.overlapTiles});
   add("--short-sums", {choice.shortSums});
+  add("--dependent-launch", {choice.dependentLaunch});
+  add("--stable", choice.stable);
   if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});
   if (choice.cluster > 1)
