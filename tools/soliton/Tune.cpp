@@ -225,7 +225,7 @@ public:
     database.end(id, ended);
     if (size_t lost = database.unkept())
       err << "soliton: warning: " << lost << " results and decisions could not be kept in `" << databasePath(command)
-          << "`: its disk is full [tune-database]\n";
+          << "`: its disk is full, or another program holds it [tune-database]\n";
     if (best && resolved.entry)
       published = whyNotPublished();
     if (best && resolved.entry && published.empty())

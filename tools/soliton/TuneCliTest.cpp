@@ -376,6 +376,12 @@ TEST_F(TuneCli, MistakesAreSaid) {
   expect(workers("local:300"), "tune-workers", {"up to 256"});
   expect({"tune", "best", "nobody", "--database", path("tuning.db")}, "tune-run", {"no run `nobody`"});
   expect({"tune", "import", "--database", path("tuning.db")}, "tune-import", {"without a file"});
+  expect({"tune", "import", path("nothing"), "--database", path("tuning.db")}, "tune-import",
+         {path("nothing") + ":1:1"});
+  expect({"tune", "import", ::testing::TempDir(), "--database", path("tuning.db")}, "tune-import", {"can't be read"});
+  for (const char *action : {"list", "show", "best", "export", "verify"})
+    expect({"tune", action, "--database", path("mispelled.db")}, "tune-database", {"there is no such file"});
+  EXPECT_FALSE(std::filesystem::exists(path("mispelled.db")));
   write("lines", "{}\n");
   expect({"tune", "import", path("lines"), "--database", path("tuning.db")}, "tune-import", {path("lines") + ":1:1: "});
   write("text.db", std::string(200, 'x'));
@@ -464,6 +470,17 @@ TEST_F(TuneCli, WorkersCompileWhatTheCommandSays) {
     EXPECT_NE(std::ranges::find(told, option), told.end()) << option;
   }
   EXPECT_GT(asked, 20U);
+}
+
+/// What a worker writes may be anything.
+TEST_F(TuneCli, AnAnswerIsNoneUnlessItIsOne) {
+  const std::string right = R"({"hash":"3f","result":)" + toJson(tune::Result::refused("model", "no loop")) + "}";
+  EXPECT_TRUE(resultIn(right, "3f"));
+  EXPECT_FALSE(resultIn(right, "4f"));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string &text : {deep, R"({"hash":"3f","result":)" + deep + "}", std::string(R"({"hash":["3f"]})"),
+                                  std::string(R"({"hash":"3f"})"), std::string("\xff")})
+    EXPECT_FALSE(resultIn(text, "3f")) << text.substr(0, 40);
 }
 
 /// A Python without Ray, and something that is no Python.
