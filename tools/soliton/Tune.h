@@ -78,6 +78,9 @@ std::string databasePath(const TuneCommand &command);
 /// The choice with what a candidate says in its place.
 KernelChoice chosen(const KernelChoice &choice, const tune::Candidate &candidate);
 
+/// What is bound when it is launched: also the sizes that the compiler does not know, as the command says them.
+lang::Substitutions withSizes(const Resolved &resolved);
+
 class TuneBench;
 
 /// What a device of that name loads.

@@ -312,6 +312,22 @@ TEST_F(TuneCli, TheModelCountsTilesThatAreWalked) {
             16 * cycles({"--set", "BLOCK_M=64,BLOCK_N=64"}));
 }
 
+/// Sizes that the compiler does not know are those of the launch to the model, as `--size` says them; or one iteration
+/// would be compared with one of another length.
+TEST_F(TuneCli, SizesOfTheLaunchAreTuned) {
+  auto best = [&](std::vector<std::string> more) {
+    std::vector<std::string> list = with({"--moves", "0", "--json"});
+    list.insert(list.end(), more.begin(), more.end());
+    Said said = soliton(words(list));
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("best");
+  };
+  nlohmann::json fixed = best({}), dynamic = best({"--dynamic", "M,N,K"});
+  EXPECT_EQ(dynamic.at("choices"), fixed.at("choices"));
+  EXPECT_NEAR(dynamic.at("modelled_us").get<double>(), fixed.at("modelled_us").get<double>(),
+              fixed.at("modelled_us").get<double>() / 2);
+}
+
 /// A small launch of a candidate for a whole chip has one workgroup that walks, or nobody would have seen one walk.
 TEST_F(TuneCli, AnswersAreThoseOfWorkgroupsThatWalk) {
   KernelChoice choice;

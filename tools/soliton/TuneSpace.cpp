@@ -82,7 +82,8 @@ lang::Substitutions boundBy(const tune::Assignment &said, const Resolved &resolv
   auto isSaid = [&](const Expr &symbol) {
     return symbol.isSymbol() && said.contains(std::string(symbol.symbolName()));
   };
-  for (const lang::Substitutions *list : {&resolved.options.subs, &resolved.options.defaults})
+  const lang::Substitutions known = withSizes(resolved);
+  for (const lang::Substitutions *list : {&known, &resolved.options.defaults})
     for (const auto &[symbol, value] : *list)
       if (!isSaid(symbol))
         bound.emplace_back(symbol, value);
