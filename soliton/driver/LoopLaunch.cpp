@@ -109,6 +109,7 @@ sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, cons
   for (const rt::SymbolSpec &symbol : image.symbols)
     symbols.push_back(valueOf(sym::Expr::symbol(symbol.name), bound).value_or(0));
   sched::Launch launch;
+  int64_t inCluster = 1;
   // Behind copies of tensors comes the kernel itself, in one of its forms.
   for (const rt::LaunchStep &step : rt::launchSteps(image)) {
     int64_t workgroups = workgroupsOf(step, symbols);
@@ -117,16 +118,20 @@ sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, cons
     int64_t threads = int64_t{step.threads[0]} * step.threads[1] * step.threads[2];
     launch.workgroups = workgroups;
     launch.waves = std::max<int64_t>(threads / findTarget(image.target)->waveSize, 1);
+    inCluster = int64_t{step.cluster[0]} * step.cluster[1] * step.cluster[2];
   }
-  if (kernel && launch.workgroups > 0)
-    launch.tiles = std::max<int64_t>((tilesOf(*kernel, bound) + launch.workgroups - 1) / launch.workgroups, 1);
   if (!kernel)
     return launch;
+  const int64_t tiles = tilesOf(*kernel, bound);
+  if (launch.workgroups > 0)
+    launch.tiles = std::max<int64_t>((tiles + launch.workgroups - 1) / launch.workgroups, 1);
   // Where each workgroup has a compute unit of its own the launch takes as long as the longest of them.
   Iterations iterations = iterationsOf(*kernel, loop.problem.loop, bound);
   bool isAlone = launch.workgroups > 0 && launch.workgroups <= findTarget(image.target)->computeUnits;
-  launch.iterations =
-      (isAlone && launch.tiles == 1 ? iterations.most : iterations.mean) / std::max(loop.unrollFirst, 1);
+  // A cluster that has one tile sums it together: each of its workgroups has a part of the loop.
+  int64_t parts = tiles > 0 && launch.workgroups == tiles * inCluster ? inCluster : 1;
+  int64_t own = (isAlone && launch.tiles == 1 ? iterations.most : iterations.mean) / std::max(loop.unrollFirst, 1);
+  launch.iterations = (own + parts - 1) / parts;
   return launch;
 }
 

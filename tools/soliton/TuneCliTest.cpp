@@ -312,6 +312,41 @@ TEST_F(TuneCli, TheModelCountsTilesThatAreWalked) {
             16 * cycles({"--set", "BLOCK_M=64,BLOCK_N=64"}));
 }
 
+/// Few tiles and a long loop: two workgroups that sum a tile together take about half as long.
+TEST_F(TuneCli, TheModelCountsTheSharesOfAClusterThatSums) {
+  auto cycles = [&](const std::string &cluster) {
+    Said said = soliton({"tune",
+                         "gemm",
+                         "--target",
+                         "sm_90a",
+                         "--size",
+                         "M=128,N=128,K=2048",
+                         "--set",
+                         "BLOCK_M=64,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1",
+                         "--mma",
+                         "F32_64x128x16_F16",
+                         "--direct-copies",
+                         "on",
+                         "--staged-writes",
+                         "on",
+                         "--schedule",
+                         "ring",
+                         "--space",
+                         "cluster=" + cluster,
+                         "--moves",
+                         "0",
+                         "--workers",
+                         "0",
+                         "--database",
+                         path("cluster.db"),
+                         "--json"});
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("best").at("cycles").get<double>();
+  };
+  double alone = cycles("1");
+  EXPECT_NEAR(cycles("2"), alone / 2, alone / 8);
+}
+
 /// Sizes that the compiler does not know are those of the launch to the model, as `--size` says them; or one iteration
 /// would be compared with one of another length.
 TEST_F(TuneCli, SizesOfTheLaunchAreTuned) {
