@@ -5,9 +5,10 @@ every time.
   python3 bench/device/chains.py --prepare images --soliton build/bin/soliton     # on a machine with the compiler
   python3 bench/device/chains.py --images images                                  # on one with the GPU
   python3 bench/device/chains.py --images images --only attention                 # kernels whose names begin so
+  python3 bench/device/chains.py --images images --overlap                        # attention of few workgroups, whose tiles overlap
   compute-sanitizer --tool memcheck python3 bench/device/chains.py --images images --small
 
-All under `--schedule auto`. Each element must be within what the arithmetic allows (references.py); every tensor lies between guards,
+All under `--schedule auto`, but for `--overlap`. Each element must be within what the arithmetic allows (references.py); every tensor lies between guards,
 NaN around what is read, so that an element that comes from beside a tensor shows, and outputs begin as NaN. The largest size of a kernel
 runs 300 times and must give the same bits every time. Prints a line for each kernel, and exits with 1 if anything is wrong.
 """
@@ -40,6 +41,22 @@ CONVOLUTIONS = [{"B": 2, "H": 28, "W": 28, "C": 64, "F": 128}, {"B": 1, "H": 9, 
                 {"B": 1, "H": 1, "W": 1, "C": 8, "F": 8, "R": 1, "S": 1, "PAD": 0}, {"B": 2, "H": 17, "W": 13, "C": 5, "F": 7, "DILATION": 2, "PAD": 2}]
 
 
+# Six workgroups walk all tiles, in order or as they draw them, and their waves go on by themselves.
+OVERLAP = ["--schedule", "ring", "--mma", "F32_64xNx16_F16", "--direct-copies", "on", "--staged-writes", "on", "--persistent", "6", "--service-waves", "4",
+           "--overlap-tiles", "on"]
+
+
+def overlapping(sizes):
+    # A loop over few keys becomes straight code, which large tiles have no registers for.
+    rows = 192 if sizes["D"] == 64 and (sizes["Q"], sizes["KV"]) in WALKED else 128
+    return ["--set", f"BLOCK_Q={rows},BLOCK_KV=128,WAVES={rows // 16}", *OVERLAP]
+
+
+def overlaps(kernel, dtype, sizes):
+    # Two or three steps over 64 columns are straight code that spills, and is refused.
+    return kernel in ATTENTION + GROUPED and dtype == "f16" and not (sizes["D"] == 64 and sizes["KV"] in (256, 300))
+
+
 def all_cases():
     """(kernel, dtype, sizes)"""
     for depth in (64, 128):
@@ -69,8 +86,9 @@ def all_cases():
         yield "conv2d_nhwc", "f16", {"R": 3, "S": 3, "STRIDE": 1, "PAD": 1, "DILATION": 1} | sizes
 
 
-def words_of(kernel, dtype, sizes):
-    return [kernel, "--dtype", dtype, "--size", ",".join(f"{name}={value}" for name, value in sizes.items()), "--schedule", "auto"]
+def words_of(kernel, dtype, sizes, overlap=False):
+    how = overlapping(sizes) if overlap else ["--schedule", "auto"]
+    return [kernel, "--dtype", dtype, "--size", ",".join(f"{name}={value}" for name, value in sizes.items()), *how]
 
 
 def work_of(sizes):
@@ -78,12 +96,12 @@ def work_of(sizes):
     return math.prod(value for name, value in sizes.items() if name not in ("PAGES", "PAGE"))
 
 
-def prepare(compiler, cases):
+def prepare(compiler, cases, overlap=False):
     wrong = []
 
     def one(case):
         try:
-            compiler.compile(words_of(*case))
+            compiler.compile(words_of(*case, overlap))
         except RuntimeError as error:
             wrong.append(str(error))
 
@@ -155,12 +173,12 @@ def difference(found, wanted, dtype):
     return f"{int(wrong.sum())} of {len(off)} elements are wrong; element {int(worst)} is {found[worst].item()}, expected {value[worst].item()} within {bound[worst].item():.2g}"
 
 
-def check(driver, compiler, case, repeats):
+def check(driver, compiler, case, repeats, overlap=False):
     """What is wrong, or None."""
     import torch
 
     kernel_name, dtype, sizes = case
-    kernel = Kernel(driver, compiler, words_of(*case))
+    kernel = Kernel(driver, compiler, words_of(*case, overlap))
     guarded, given, arguments = {}, {}, []
     for spec in kernel.manifest["arguments"]:
         name = spec["name"]
@@ -204,12 +222,15 @@ def main():
     parser.add_argument("--prepare", default="", help="only compile, into this folder")
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
     parser.add_argument("--only", default="", help="kernels whose names begin so, separated by commas")
+    parser.add_argument("--overlap", action="store_true", help="attention of few workgroups, whose tiles overlap")
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through, twice each")
     arguments = parser.parse_args()
     cases = [case for case in all_cases() if not arguments.only or case[0].startswith(tuple(arguments.only.split(",")))]
+    if arguments.overlap:
+        cases = [case for case in cases if overlaps(*case)]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare), cases)
+        return prepare(Compiler(arguments.soliton, arguments.prepare), cases, arguments.overlap)
     import torch
 
     torch.manual_seed(1)
@@ -225,7 +246,7 @@ def main():
             continue
         repeats = REPEATS if work_of(sizes) == largest[kernel, dtype] and not arguments.small else 2
         try:
-            problem = check(driver, compiler, case, repeats)
+            problem = check(driver, compiler, case, repeats, arguments.overlap)
         except RuntimeError as error:
             problem = str(error)
         row = rows.setdefault((kernel, dtype), [0, 0])

@@ -39,6 +39,9 @@ for along in ("2", "1x2", "4"):
     WAYS[f"clusters {along}"] = [*WAYS["service waves"], "--workgroups-per-cluster", along]
 WAYS["clusters 2, no service waves"] = [*WAYS["ring, bands, staged"], "--workgroups-per-cluster", "2"]
 WAYS["clusters 2, persistent"] = [*WAYS["clusters 2"], "--persistent", "4"]
+# Tiles that overlap: whole waves of them, and workgroups that walk all there are.
+for workgroups in ("3", "1"):
+    WAYS[f"overlap, {workgroups} at once"] = [*WAYS["service waves"], "--persistent", workgroups, "--overlap-tiles", "on"]
 # 8-bit floats: sums that go on in f32 after every tile, and short ones.
 BYTES = ["--mma", "F32_64x128x32_F8", "--set", "BLOCK_M=128,BLOCK_N=128,BLOCK_K=128,WAVES_M=8,WAVES_N=1", "--direct-copies", "on"]
 BYTE_WAYS = {"auto": ["--schedule", "auto"], "none": ["--schedule", "none", *BYTES], "prefetch": ["--schedule", "prefetch", *BYTES],
@@ -67,8 +70,8 @@ def cases():
                     m, n, k = size
                     if declared and (m <= 128 or n <= 192):
                         continue
-                    # Neighbours along N share A, whose rows have to begin on 16 bytes.
-                    if way == "clusters 1x2" and KERNELS[kernel][0] and m % 8 != 0:
+                    # Neighbours along N share A, and tiles that overlap begin with boxes: its rows have to begin on 16 bytes.
+                    if (way == "clusters 1x2" or way.startswith("overlap")) and KERNELS[kernel][0] and m % 8 != 0:
                         continue
                     yield kernel, dtype, way, size, [kernel, "--dtype", dtype, "--size", f"M={m},N={n},K={k}", *words]
         for way, words in BYTE_WAYS.items() if kernel in BYTE_KERNELS else ():

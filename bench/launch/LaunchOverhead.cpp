@@ -110,7 +110,8 @@ int compare(Device &device, GpuDriver &driver) {
   RawKernel raw(driver);
   void *pointers[] = {a.data(), b.data(), c.data()};
   int32_t sizes[] = {512, 512, 256};
-  void *parameters[] = {&pointers[0], &pointers[1], &pointers[2], &sizes[0], &sizes[1], &sizes[2]};
+  auto at = [](auto &value) { return static_cast<void *>(&value); };
+  void *parameters[] = {at(pointers[0]), at(pointers[1]), at(pointers[2]), at(sizes[0]), at(sizes[1]), at(sizes[2])};
   std::vector<double> rawTimes, ourTimes;
   for (int batch = -10; batch < kBatches; ++batch) {
     double rawTime = batchMicroseconds(device, [&] { raw.launch(parameters, 4, 2); });

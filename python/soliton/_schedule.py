@@ -588,9 +588,13 @@ def specialize(ops, waves=1, registers=0):
         _context().specialize(_nodes(ops), int(waves), int(registers), _places.here())
 
 
-def persistent(workgroups):
-    """A launch has no more workgroups than that, each of which takes several tiles, one after the other."""
-    _context().persistent(int(workgroups), _places.here())
+def persistent(workgroups, overlap_tiles=False):
+    """A launch has no more workgroups than that, each of which takes several tiles, one after the other. With `overlap_tiles` waves that
+    are done with one go on to the next while others are at theirs; a role has to copy then (`specialize`).
+
+    >>> tkw.persistent(132, overlap_tiles=True)
+    """
+    _context().persistent(int(workgroups), bool(overlap_tiles), _places.here())
 
 
 def _are_groups(given, *settings) -> bool:

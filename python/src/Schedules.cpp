@@ -230,7 +230,9 @@ void defineChanges(nb::class_<ScheduleContext> &type) {
       .def("specialize_tags", [](ScheduleContext &self, const std::vector<std::string> &tags, int waves, int registers,
                                  Place place) { self.specialize(tags, {waves, registers}, place); })
       .def("persistent",
-           [](ScheduleContext &self, int64_t workgroups, Place place) { self.persistent(workgroups, place); })
+           [](ScheduleContext &self, int64_t workgroups, bool overlapTiles, Place place) {
+             self.persistent(workgroups, {.overlap_tiles = overlapTiles}, place);
+           })
       .def("unroll_part",
            [](ScheduleContext &self, Subgraph kernel, int factor, Place place) { self.unroll(kernel, factor, place); });
 }

@@ -352,7 +352,13 @@ def test_schedules_say_who_copies_and_which_workgroups_walk(shape):
             loop.set_stage([(tkw.get_node_by_tag("mma"),), ()])
         tkw.specialize(copies)
 
-    for schedule in (by_tags, by_instructions):
+    @wave_schedule.wave_schedule()
+    def overlapping():
+        tkw.order_by(tkw.get_node_by_tag("k_loop"), "ring")
+        tkw.specialize(["read_a", "read_b"], waves=4)
+        tkw.persistent(2, overlap_tiles=True)
+
+    for schedule in (by_tags, by_instructions, overlapping):
         copied_gemm(schedule, shape)
     copied_gemm(by_tags, shape, service_waves=4, persistent=2)  # the same, said twice
 

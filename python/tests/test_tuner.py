@@ -165,6 +165,12 @@ def test_roles_and_workgroups_that_walk_are_choices():
     assert (chosen.service_waves, chosen.persistent, chosen.raster) == (4, 2, -2)
     run = wave_compile(chosen, gemm_of_groups)
     assert run.summary["threads"][0] == 12 * 32
+    # Those of them whose tiles overlap are other programs.
+    overlapping = Space().choice("overlap_tiles", ["off", "on"])
+    both = tune(gemm_of_groups, overlapping, dataclasses.replace(chosen, raster=0), budget=2, strategy="random", database="", progress=False)
+    assert len(both.trials) == 2 and not both.rejected(), str(both)
+    on = next(each for each in both.trials if each.choices["overlap_tiles"] == "on")
+    assert Tuned.options(dataclasses.replace(both, best=on)).overlap_tiles and len({each.hash for each in both.trials}) == 2
     a, b = (np.random.default_rng(seed).integers(-2, 3, (512 if seed else 256, 256)).astype(np.float16) for seed in (1, 0))
     c = np.zeros((512, 256), np.float32)
     run(a, b, c)

@@ -141,6 +141,7 @@ private:
     }
     plan.roles.workgroups = file.persistent;
     plan.roles.workgroupsPlace = at(file.persistentLine);
+    plan.roles.overlapTiles = file.overlapTiles;
   }
 
   void repeated(const ScheduleFile::Line &line) {

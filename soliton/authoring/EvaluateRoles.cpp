@@ -79,7 +79,7 @@ void Evaluation::specializeTags(const std::vector<std::string> &tags, const Role
   adoptRole(copies, options, place);
 }
 
-void Evaluation::persistent(int64_t workgroups, const Place &place) {
+void Evaluation::persistent(int64_t workgroups, const WalkOptions &options, const Place &place) {
   if (std::optional<Diagnostic> wrong = checkWorkgroups(workgroups, place))
     return error(wrong->id, place, wrong->message, wrong->hint);
   if (plan.roles.workgroups > 0 && plan.roles.workgroups != workgroups)
@@ -89,6 +89,7 @@ void Evaluation::persistent(int64_t workgroups, const Place &place) {
                  "say one number", {{plan.roles.workgroupsPlace, "the first is said here"}});
   plan.roles.workgroups = static_cast<int>(workgroups);
   plan.roles.workgroupsPlace = place;
+  plan.roles.overlapTiles |= options.overlap_tiles;
 }
 
 } // namespace soliton::sched

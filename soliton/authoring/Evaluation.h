@@ -63,7 +63,7 @@ public:
   void orderBy(std::string_view algorithm, const Place &place);
   void specialize(const Nodes &ops, const RoleOptions &options, const Place &place);
   void specializeTags(const std::vector<std::string> &tags, const RoleOptions &options, const Place &place);
-  void persistent(int64_t workgroups, const Place &place);
+  void persistent(int64_t workgroups, const WalkOptions &options, const Place &place);
 
   //===- Ends (EvaluateSchedule.cpp) --------------------------------------------------===//
   LoopPlan finish();

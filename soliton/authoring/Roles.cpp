@@ -21,7 +21,8 @@ Note noteOf(const Operation &op) {
 bool Roles::hold(const Roles &said) const {
   bool copies = said.copyingWaves == 0 || (said.copyingWaves == copyingWaves &&
                                            (said.copyingRegisters == 0 || said.copyingRegisters == copyingRegisters));
-  return copies && (said.workgroups == 0 || said.workgroups == workgroups);
+  bool walks = said.workgroups == 0 || said.workgroups == workgroups;
+  return copies && walks && (!said.overlapTiles || overlapTiles);
 }
 
 std::vector<int> copiesOfBoxes(const Problem &problem) {

@@ -4,7 +4,7 @@
 // own issue some of its ops, and that a launch has only so many workgroups, each of which walks several tiles.
 //
 //   s.specialize({"read_a", "read_b"}, {.waves = 4, .registers = 40});     four waves copy, the others compute
-//   s.persistent(132);
+//   s.persistent(132, {.overlap_tiles = true});
 //
 // There is one role beside that of the waves that compute: one lane of it asks for copies of boxes, so that nothing but
 // those can be said of it, and all of the loop's, since who copies is counted once for the kernel. Its program, what
@@ -24,6 +24,8 @@ struct Roles {
   int copyingRegisters = 0;
   /// A launch has no more workgroups than these; 0: nothing is said.
   int workgroups = 0;
+  /// Waves that are done with a tile go on to the next one while others are at theirs.
+  bool overlapTiles = false;
   /// Waves that compute: what the kernel has, known once it holds.
   int computingWaves = 0;
   /// Where they are said.

@@ -115,6 +115,11 @@ TEST(Roles, SaidTwice) {
               s.persistent(132);
             }).roles.workgroups,
             132);
+  // Neither takes the other's words back.
+  EXPECT_TRUE(plan([](ScheduleContext &s) {
+                s.persistent(132, {.overlap_tiles = true});
+                s.persistent(132);
+              }).roles.overlapTiles);
 }
 
 /// The function runs for each loop; what it names may all be in another one.
@@ -161,7 +166,7 @@ TEST(Roles, AnAlgorithmOrders) {
 ScheduleFile fileWithRoles() {
   LoopPlan made = plan([](ScheduleContext &s) {
     s.specialize(kBoth, {.waves = 4, .registers = 40});
-    s.persistent(132);
+    s.persistent(132, {.overlap_tiles = true});
   });
   EXPECT_TRUE(made.ok()) << format(made.diagnostics);
   return toFile(made);
@@ -169,7 +174,8 @@ ScheduleFile fileWithRoles() {
 
 TEST(Roles, FilesHaveThem) {
   ScheduleFile file = fileWithRoles();
-  EXPECT_NE(printText(file).find("specialize waves 4 registers 40 \"read_a/0\" \"read_b/0\"\npersistent 132\n"),
+  EXPECT_NE(printText(file).find(
+                "specialize waves 4 registers 40 \"read_a/0\" \"read_b/0\"\npersistent 132\noverlap_tiles\n"),
             std::string::npos)
       << printText(file);
   for (const std::string &text : {printText(file), printJson(file)}) {
@@ -184,6 +190,7 @@ TEST(Roles, FilesHaveThem) {
     EXPECT_EQ(bound.roles.copyingWaves, 4);
     EXPECT_EQ(bound.roles.copyingRegisters, 40);
     EXPECT_EQ(bound.roles.workgroups, 132);
+    EXPECT_TRUE(bound.roles.overlapTiles);
   }
 }
 
@@ -191,17 +198,19 @@ TEST(Roles, FilesThatDifferInThem) {
   ScheduleFile file = fileWithRoles(), other = file;
   other.specialized.reset();
   other.persistent = 66;
-  EXPECT_EQ(diff(file, other),
-            (std::vector<std::string>{"~ persistent 132 -> 66", "~ specialize specialize waves 4 registers 40 "
-                                                                "\"read_a/0\" \"read_b/0\" -> none"}));
+  other.overlapTiles = false;
+  EXPECT_EQ(diff(file, other), (std::vector<std::string>{"~ overlap_tiles on -> off", "~ persistent 132 -> 66",
+                                                         "~ specialize specialize waves 4 registers 40 "
+                                                         "\"read_a/0\" \"read_b/0\" -> none"}));
 }
 
 TEST(Roles, WavesOwnFormatHasNoneOfThem) {
   LoopPlan made = plan([](ScheduleContext &s) {
     s.specialize(kBoth);
-    s.persistent(132);
+    s.persistent(132, {.overlap_tiles = true});
   });
-  EXPECT_EQ(lostInWave(made), (std::vector<std::string>{"waves that copy", "workgroups that walk tiles"}));
+  EXPECT_EQ(lostInWave(made),
+            (std::vector<std::string>{"waves that copy", "workgroups that walk tiles", "tiles that overlap"}));
 }
 
 TEST(Roles, FilesThatSayWhatCannotBe) {
@@ -221,6 +230,7 @@ TEST(Roles, FilesThatSayWhatCannotBe) {
                                  {"registers 40", "registers 20", "keep 20 registers"},
                                  {"registers 40", "registers", "the line is no"},
                                  {"persistent 132", "persistent 132 6", "the line is no"},
+                                 {"overlap_tiles", "overlap_tiles 2", "the line is no"},
                                  {"persistent 132", "specialize waves 1 registers 0 \"read_a/0\"", "the line is no"}}) {
     std::vector<Diagnostic> wrong = mistakes(from, to);
     ASSERT_EQ(wrong.size(), 1u) << to << "\n" << format(wrong);

@@ -168,6 +168,7 @@ void writeSchedule(const Problem &problem, const Schedule &schedule, ScheduleFil
 /// A loop that copies nothing says nothing of who does.
 static void writeRoles(const LoopPlan &plan, ScheduleFile &file) {
   file.persistent = plan.roles.workgroups;
+  file.overlapTiles = plan.roles.overlapTiles;
   std::vector<int> copies = copiesOfBoxes(plan.problem);
   if (plan.roles.copyingWaves == 0 || copies.empty())
     return;
@@ -340,6 +341,7 @@ std::map<std::string, std::string> settingsOf(const ScheduleFile &file) {
                                                  {"strict", file.strict ? "on" : "off"},
                                                  {"specialize", file.specialized ? describe(file.specialized) : "none"},
                                                  {"persistent", std::to_string(file.persistent)},
+                                                 {"overlap_tiles", file.overlapTiles ? "on" : "off"},
                                                  {"groups", describe(file.groupStart)},
                                                  {"stagger", file.stagger.empty() ? "0" : describe(file.stagger)}};
   for (const ScheduleFile::Ordered &order : file.orders)

@@ -17,6 +17,7 @@
 //   strict                                        # what has to be added is an error
 //   specialize waves 4 registers 40 "read_a/0/copy"   # what waves of their own issue; 0 registers: as few as it takes
 //   persistent 132                                # workgroups that walk tiles
+//   overlap_tiles                                 # … and whose waves go on to the next one by themselves
 //   groups 0 4                                    # the first wave of each group of waves
 //   stagger 0 1                                   # barriers by which a group runs behind
 //   buffers "tile of read_a" 2
@@ -118,6 +119,7 @@ struct ScheduleFile {
   /// Workgroups that walk tiles; 0: nothing is said.
   int persistent = 0;
   int persistentLine = 0;
+  bool overlapTiles = false;
   std::vector<int> groupStart = {0};
   std::vector<int> stagger;
   /// A second region of one name is called `name#2`.

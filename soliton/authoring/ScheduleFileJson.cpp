@@ -49,7 +49,7 @@ public:
                 "strict",        "groups",        "stagger",
                 "buffers",       "ops",           "insertions",
                 "orders",        "waivers",       "specialize",
-                "persistent"});
+                "persistent",    "overlap_tiles"});
     head(root);
     if (version >= 2)
       newer(root);
@@ -171,6 +171,7 @@ private:
     flag(root, "direct_copies", file.directCopies);
     flag(root, "strict", file.strict);
     number(root, "persistent", file.persistent);
+    flag(root, "overlap_tiles", file.overlapTiles);
     specialized(root);
     numbers(root, "groups", file.groupStart, kMaxGroups);
     numbers(root, "stagger", file.stagger, kMaxGroups);
@@ -316,7 +317,9 @@ std::string rolesFields(const ScheduleFile &file) {
       text += (&key == file.specialized->keys.data() ? "" : ", ") + quoted(key);
     text += "]}";
   }
-  return file.persistent > 0 ? text + ",\n  \"persistent\": " + std::to_string(file.persistent) : text;
+  if (file.persistent > 0)
+    text += ",\n  \"persistent\": " + std::to_string(file.persistent);
+  return text + (file.overlapTiles ? ",\n  \"overlap_tiles\": true" : "");
 }
 
 std::string headFields(const ScheduleFile &file) {

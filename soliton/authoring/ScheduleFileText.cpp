@@ -151,6 +151,8 @@ private:
       file.persistentLine = line;
       return reader.number(file.persistent);
     }
+    if (head == "overlap_tiles")
+      return file.overlapTiles = true;
     if (head == "groups")
       return reader.numbers(file.groupStart, kMaxGroups);
     if (head == "stagger")
@@ -250,7 +252,8 @@ private:
 constexpr std::string_view kStatements = "`loop`, `algorithm`, `interval`, `timing`, `buffers` or `op`";
 constexpr std::string_view kNewerStatements =
     "`loop`, `algorithm`, `interval`, `timing`, `unrolled`, `kernel_copies`, `eliminate_epilogue`, `direct_copies`, "
-    "`strict`, `specialize`, `persistent`, `groups`, `stagger`, `buffers`, `op`, `added`, `insert`, `order` or `waive`";
+    "`strict`, `specialize`, `persistent`, `overlap_tiles`, `groups`, `stagger`, `buffers`, `op`, `added`, `insert`, "
+    "`order` or `waive`";
 } // namespace
 
 std::vector<ScheduleFile> files::parseText(std::string_view text, Diagnostics &diagnostics, const std::string &name) {
@@ -300,6 +303,7 @@ std::string printText(const ScheduleFile &file) {
     text += describe(file.specialized) + "\n";
   if (file.persistent > 0)
     text += "persistent " + std::to_string(file.persistent) + "\n";
+  text += file.overlapTiles ? "overlap_tiles\n" : "";
   if (file.groupStart.size() > 1)
     text += "groups " + describe(file.groupStart) + "\n";
   if (!file.stagger.empty())

@@ -27,6 +27,7 @@ kernel_copies 2
 groups 0 4
 stagger 0 1
 persistent 132
+overlap_tiles
 op "e" stage 1 cycle 0
 op "f" stage 1 cycle 0
 op "a" stage 0 cycle 0

@@ -166,6 +166,7 @@ std::vector<std::string> lostInWave(const LoopPlan &plan) {
   add(!plan.waivers.empty(), "waivers");
   add(plan.roles.copyingWaves > 0, "waves that copy");
   add(plan.roles.workgroups > 0, "workgroups that walk tiles");
+  add(plan.roles.overlapTiles, "tiles that overlap");
   return lost;
 }
 

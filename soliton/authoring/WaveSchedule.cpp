@@ -265,8 +265,8 @@ void ScheduleContext::specialize(const std::vector<std::string> &tags, const Rol
   owner.specializeTags(tags, options, place);
 }
 
-void ScheduleContext::persistent(int64_t workgroups, Place place) {
-  owner.persistent(workgroups, place);
+void ScheduleContext::persistent(int64_t workgroups, const WalkOptions &options, Place place) {
+  owner.persistent(workgroups, options, place);
 }
 
 void ScheduleContext::waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason, Place place) {

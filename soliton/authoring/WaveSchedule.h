@@ -240,6 +240,12 @@ struct RoleOptions {
   int registers = 0;
 };
 
+/// Workgroups that take several tiles, one after the other.
+struct WalkOptions {
+  /// Waves that are done with a tile go on to the next one while others are at theirs. Copies need a role of their own.
+  bool overlap_tiles = false;
+};
+
 /// What `pipeline` returns. The stages hold once anything after them is said, or at the end of the schedule.
 class PipelinedLoop {
 public:
@@ -360,7 +366,7 @@ public:
                   Place place = std::source_location::current());
   /// A launch has no more workgroups than that, each of which takes several tiles: the next one's first copies are on
   /// their way while the results of the last one leave.
-  void persistent(int64_t workgroups, Place place = std::source_location::current());
+  void persistent(int64_t workgroups, const WalkOptions &options = {}, Place place = std::source_location::current());
 
   /// Says that hazards between these (all, if empty) which only latency protects are accepted, and why.
   void waive_latency_only(const Nodes &from, const Nodes &to, std::string_view reason,

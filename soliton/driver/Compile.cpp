@@ -288,6 +288,8 @@ mlir::LogicalResult Compilation::takeRoles(wave::KernelOp kernel) {
     if (said->copyingRegisters > 0)
       kernel.setServiceRegisters(said->copyingRegisters);
   }
+  if (said->overlapTiles)
+    kernel.setOverlapTiles(true);
   if (said->workgroups == 0)
     return mlir::success();
   if (options.persistent > 0 && options.persistent != said->workgroups)

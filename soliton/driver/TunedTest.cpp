@@ -163,9 +163,10 @@ TEST_F(Tuned, RolesAndWalksAreTakenAndWhatWasSaidOfThemIsKept) {
   asked.target = "sm_90a";
   TunedResult result;
   result.origin = "run 9 of today, 4.00 us measured";
-  result.choices = {{"BM", "128"},           {"BN", "128"},       {"mma", "F32_64x128x16_F16"}, {"direct_copies", "on"},
-                    {"staged_writes", "on"}, {"persistent", "1"}, {"service_waves", "4"},       {"raster", "-8"},
-                    {"cluster", "1"},        {"schedule", "ring"}};
+  result.choices = {{"BM", "128"},           {"BN", "128"},           {"mma", "F32_64x128x16_F16"},
+                    {"direct_copies", "on"}, {"staged_writes", "on"}, {"persistent", "1"},
+                    {"service_waves", "4"},  {"raster", "-8"},        {"cluster", "1"},
+                    {"schedule", "ring"},    {"overlap_tiles", "on"}};
   auto [M, N, K, BM, BN] = symbols<"M N K BM BN">();
   Kernel kernel{"walked",
                 {WorkgroupConstraint(M, BM, 0), WorkgroupConstraint(N, BN, 1), TilingConstraint(K, 64),
@@ -179,6 +180,7 @@ TEST_F(Tuned, RolesAndWalksAreTakenAndWhatWasSaidOfThemIsKept) {
   EXPECT_EQ(first.options.serviceWaves, 4);
   EXPECT_EQ(first.options.persistent, 1);
   EXPECT_EQ(first.options.raster, -8);
+  EXPECT_TRUE(first.options.overlapTiles);
   CompileAttempt attempt = compileImage(kernel, asked, rt::ImageKind::emulator);
   ASSERT_TRUE(attempt) << format(attempt.diagnostics);
   EXPECT_NE(format(attempt.result->warnings).find("took a tuned result: run 9"), std::string::npos);
@@ -197,6 +199,9 @@ TEST_F(Tuned, RolesAndWalksAreTakenAndWhatWasSaidOfThemIsKept) {
             "`persistent = 132` was said, and it has `1`");
   EXPECT_EQ(passedOver([](CompileOptions &said) { said.raster = 8; }), "`raster = 8` was said, and it has `-8`");
   EXPECT_EQ(passedOver([](CompileOptions &said) { said.serviceWaves = 4, said.persistent = 1; }), "");
+  result.choices["overlap_tiles"] = "off";
+  asked.overlapTiles = true;
+  EXPECT_EQ(std::get<std::string>(withTuned(asked, result)), "`overlap_tiles = on` was said, and it has `off`");
 }
 
 /// What was taken is part of what is compiled, and so of the key by which it is kept.

@@ -36,16 +36,33 @@ void closeGroups(Block &block) {
   }
 }
 
-/// Both bounds hold: of what was waited for since the last barriers, and since the last release that was awaited.
+/// All bounds hold: of what was waited for since the last barriers, and since the last release that was awaited.
 int64_t CopyRing::State::unseen() const {
-  return std::min(std::accumulate(sinceBarrier.begin(), sinceBarrier.end(), int64_t{0}), sinceRelease.back());
+  int64_t ofBarriers = std::accumulate(sinceBarrier.begin(), sinceBarrier.end(), int64_t{0});
+  // Waves that run behind have met the others one barrier later.
+  if (sinceBarrier.size() == 1)
+    ofBarriers = std::min(ofBarriers, heldSinceBarrier - outstanding);
+  return std::min({ofBarriers, sinceRelease.back(), heldSinceRelease.back() - outstanding});
+}
+
+/// `tells`: who has waited for the group knows what the first wave has awaited before it.
+void CopyRing::State::commit(bool tells) {
+  ++outstanding;
+  // More than there is room for, whatever is under way, is the same.
+  auto add = [](int64_t &held) { held = std::min(held + 1, 2 * kMostBarriers + 2); };
+  add(heldSinceBarrier);
+  llvm::for_each(heldSinceRelease, add);
+  unknownBy.push_back(tells ? unawaited : kMostBarriers + 1);
 }
 
 void CopyRing::State::release() {
   sinceRelease.insert(sinceRelease.begin(), 0);
+  heldSinceRelease.insert(heldSinceRelease.begin(), outstanding);
   // Older ones count as if they had come later.
-  if (static_cast<int64_t>(sinceRelease.size()) > kMostBarriers)
+  if (static_cast<int64_t>(sinceRelease.size()) > kMostBarriers) {
     sinceRelease.erase(sinceRelease.end() - 2);
+    heldSinceRelease.erase(heldSinceRelease.end() - 2);
+  }
   ++unawaited;
   ++unknown;
   for (int64_t &each : unknownBy)
@@ -53,15 +70,20 @@ void CopyRing::State::release() {
 }
 
 void CopyRing::State::await(int64_t count) {
-  if (static_cast<size_t>(count) + 1 < sinceRelease.size())
+  if (static_cast<size_t>(count) + 1 < sinceRelease.size()) {
     sinceRelease.resize(static_cast<size_t>(count) + 1);
+    heldSinceRelease.resize(sinceRelease.size());
+  }
   unawaited = std::min(unawaited, count);
 }
 
 /// All waves have come to all releases, and have seen what they have waited for, those aside that run behind.
 void CopyRing::State::barrier() {
-  if (sinceBarrier.size() == 1)
+  if (sinceBarrier.size() == 1) {
     sinceRelease = {0};
+    heldSinceRelease = {outstanding};
+    heldSinceBarrier = outstanding;
+  }
   sinceBarrier.pop_back();
   sinceBarrier.insert(sinceBarrier.begin(), 0);
   if (sinceBarrier.size() > 1)
@@ -87,10 +109,16 @@ bool CopyRing::State::join(const State &other) {
     unknownBy.insert(unknownBy.begin(), 0);
   for (auto [mine, others] : llvm::zip(llvm::reverse(unknownBy), llvm::reverse(other.unknownBy)))
     grows |= raise(mine, others);
-  while (sinceRelease.size() < other.sinceRelease.size())
+  grows |= raise(heldSinceBarrier, other.heldSinceBarrier);
+  while (sinceRelease.size() < other.sinceRelease.size()) {
     sinceRelease.push_back(sinceRelease.back());
-  for (size_t i = 0; i < sinceRelease.size(); ++i)
-    grows |= raise(sinceRelease[i], other.sinceRelease[std::min(i, other.sinceRelease.size() - 1)]);
+    heldSinceRelease.push_back(heldSinceRelease.back());
+  }
+  for (size_t i = 0; i < sinceRelease.size(); ++i) {
+    size_t theirs = std::min(i, other.sinceRelease.size() - 1);
+    grows |= raise(sinceRelease[i], other.sinceRelease[theirs]);
+    grows |= raise(heldSinceRelease[i], other.heldSinceRelease[theirs]);
+  }
   for (auto [mine, others] : llvm::zip_equal(sinceBarrier, other.sinceBarrier)) {
     grows |= others > mine;
     mine = std::max(mine, others);
@@ -172,10 +200,9 @@ static size_t mostBarriersBehind(KernelOp kernel) {
 bool CopyRing::run(Block &block, State &state) {
   for (Operation &op : block) {
     if (auto commit = dyn_cast<CommitOp>(op); commit && commit.getCounter() == wave::Counter::Boxes) {
-      most = std::max(most, ++state.outstanding + state.unseen());
       // That of one workgroup alone tells nothing of what another has awaited.
-      bool tells = !state.isCluster || std::exchange(state.isShared, false);
-      state.unknownBy.push_back(tells ? state.unawaited : kMostBarriers + 1);
+      state.commit(!state.isCluster || std::exchange(state.isShared, false));
+      most = std::max(most, state.outstanding + state.unseen());
     } else if (auto copy = dyn_cast<CopyOp>(op)) {
       state.isShared |= copy.getMulticast();
     } else if (auto waiting = dyn_cast<WaitOp>(op); waiting && waiting.getCounter() == wave::Counter::Boxes) {

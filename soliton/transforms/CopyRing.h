@@ -74,12 +74,17 @@ private:
     SmallVector<int64_t> sinceBarrier;
     /// Groups waited for with at most 0, 1, … releases since; all that no await covers with the last number.
     SmallVector<int64_t> sinceRelease = {0};
+    /// What was under way at that barrier, or at those releases, and was committed since: no more can have been waited
+    /// for, however often a loop waits.
+    int64_t heldSinceBarrier = 0;
+    SmallVector<int64_t> heldSinceRelease = {0};
     /// Releases of which the first wave does not know that all waves have come to them, and a late one likewise.
     int64_t unawaited = 0, unknown = 0;
     /// By group under way, the oldest first: of how many releases a wave knows nothing that has just waited for it.
     SmallVector<int64_t> unknownBy;
 
     int64_t unseen() const;
+    void commit(bool tells);
     void release();
     void await(int64_t count);
     void barrier();

@@ -259,6 +259,7 @@ sched::Roles rolesOf(KernelOp kernel) {
   roles.copyingWaves = static_cast<int>(kernel.getServiceWaves().value_or(0));
   roles.copyingRegisters = static_cast<int>(kernel.getServiceRegisters().value_or(0));
   roles.workgroups = static_cast<int>(persistentWorkgroups(kernel).value_or(0));
+  roles.overlapTiles = kernel.getOverlapTiles();
   return roles;
 }
 
@@ -297,6 +298,7 @@ LogicalResult LoopScheduler::settleRoles() {
     known.workgroups = said.workgroups;
     known.workgroupsPlace = said.workgroupsPlace;
   }
+  known.overlapTiles |= said.overlapTiles;
   return failure();
 }
 

@@ -70,9 +70,10 @@ static bool isWaitForProducts(Operation &op) {
 static void releaseFactors(Block &block) {
   Operation *last = nullptr;
   for (Operation &op : block) {
-    auto loop = dyn_cast<IterateOp>(op);
-    bool multiplies = loop && loop.walk([](MmaOp) { return mlir::WalkResult::interrupt(); }).wasInterrupted();
-    if (multiplies || !inPlaceFactors(&op).empty() || isWaitForProducts(op))
+    auto multiplies = [](Operation *inner) {
+      return inPlaceFactors(inner).empty() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+    };
+    if (isWaitForProducts(op) || op.walk(multiplies).wasInterrupted())
       last = &op;
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&block);

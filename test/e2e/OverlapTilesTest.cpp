@@ -138,6 +138,13 @@ TEST(OverlapTiles, AttentionOfFewRowsAndKeys) {
       }
 }
 
+/// A loop whose trips a workgroup's place decides, and whose products nobody has waited for.
+TEST(OverlapTiles, ProductsInBranches) {
+  Attended a = overlapping(attended(400, 8, 64, "attention_window"), 5);
+  a.rows = a.keys = 64;
+  expectRight(a);
+}
+
 TEST(OverlapTiles, EveryPassIsRight) {
   Product p = ofTeams(overlapping(130, 72, 200));
   expectEveryPassRight(build(p), optionsOf(p), p.instruction());

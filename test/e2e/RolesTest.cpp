@@ -122,7 +122,7 @@ TEST(Roles, SaidInAScheduleOrAsOptions) {
   for (int waves : {1, 4})
     for (int64_t workgroups : {0, 2}) {
       Scheduled product, chain = attention(300, 520, 64);
-      for (auto [what, body] :
+      for (const auto &[what, body] :
            {std::pair(product, ringOfProducts(waves, workgroups)), {chain, ringOfAttention(waves, workgroups)}}) {
         CompileOptions asOptions = what.options();
         asOptions.serviceWaves = waves;
@@ -138,6 +138,22 @@ TEST(Roles, SaidInAScheduleOrAsOptions) {
     }
 }
 
+TEST(Roles, TilesThatOverlap) {
+  for (const auto &[what, order] :
+       {std::pair(Scheduled{}, ringOfProducts(4, 0)), {attention(300, 520, 64), ringOfAttention(4, 0)}}) {
+    Body body = [&](ScheduleContext &s) {
+      order(s);
+      s.persistent(2, {.overlap_tiles = true});
+    };
+    CompileOptions asOptions = what.options();
+    asOptions.serviceWaves = 4;
+    asOptions.persistent = 2;
+    asOptions.overlapTiles = true;
+    EXPECT_EQ(programOf(what.compile(what.options(body))), programOf(what.compile(asOptions)));
+    expectRight(what, body);
+  }
+}
+
 /// Rows below a causal mask are uneven: workgroups draw their tiles, which needs a counter in the workspace, and that
 /// is decided in front of the first pass.
 TEST(Roles, UnevenTilesAreDrawn) {
@@ -149,7 +165,7 @@ TEST(Roles, UnevenTilesAreDrawn) {
 }
 
 TEST(Roles, FilesSayThem) {
-  for (auto [what, body] :
+  for (const auto &[what, body] :
        {std::pair(Scheduled(), ringOfProducts(4, 2, 56)), {attention(300, 520, 64), ringOfAttention(4, 0)}}) {
     CompileAttempt written = what.compile(what.options(body));
     ASSERT_TRUE(written) << format(written.diagnostics);
@@ -174,11 +190,12 @@ TEST(Roles, FilesSayWhatOptionsSaid) {
   CompileOptions options = what.options();
   options.serviceWaves = 2;
   options.persistent = 3;
+  options.overlapTiles = true;
   CompileAttempt asOptions = what.compile(options);
   ASSERT_TRUE(asOptions) << format(asOptions.diagnostics);
   std::string text = printText(sched::toFile(asOptions.result->loops.front()));
   EXPECT_NE(text.find("specialize waves 2 registers 0 \"read_a/"), std::string::npos) << text;
-  EXPECT_NE(text.find("persistent 3\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("persistent 3\noverlap_tiles\n"), std::string::npos) << text;
   CompileOptions byFile = what.options();
   byFile.schedule.file = text;
   EXPECT_EQ(programOf(what.compile(byFile)), programOf(asOptions));
@@ -201,10 +218,10 @@ TEST(Roles, LanesKeepTheRegistersThatAreSaid) {
 
 /// Whole tiles, odd ones, fewer than one, and more stages than iterations.
 TEST(Roles, ProductsAreRight) {
-  for (Sizes sizes : {Sizes{{"M", 256}, {"N", 256}, {"K", 512}},
-                      {{"M", 130}, {"N", 72}, {"K", 200}},
-                      {{"M", 1}, {"N", 8}, {"K", 8}},
-                      {{"M", 200}, {"N", 136}, {"K", 128}}})
+  for (const Sizes &sizes : {Sizes{{"M", 256}, {"N", 256}, {"K", 512}},
+                             {{"M", 130}, {"N", 72}, {"K", 200}},
+                             {{"M", 1}, {"N", 8}, {"K", 8}},
+                             {{"M", 200}, {"N", 136}, {"K", 128}}})
     for (const Body &body :
          {ringOfProducts(4, 0), ringOfProducts(1, 2), pipelineOfProducts(4, 2, false), pipelineOfProducts(1, 0, false),
           pipelineOfProducts(4, 0, true), pipelineOfProducts(4, 2, true)}) {

@@ -162,6 +162,7 @@ void expectChoiceOfAuto(const std::string &dtype, const std::string &serviceWave
                              {"cluster", std::to_string(taken.cluster)},
                              {"persistent", std::to_string(taken.persistent)},
                              {"service_waves", std::to_string(taken.serviceWaves.value_or(0))},
+                             {"overlap_tiles", taken.overlapTiles ? "on" : "off"},
                              {"workgroups_per_cluster", "1"},
                              {"mma", taken.mma}};
   EXPECT_TRUE(taken.workgroupsPerCluster.empty());
@@ -211,10 +212,12 @@ TEST_F(TuneCli, RolesAndWalksAreChoicesWhereTheyChangeSomething) {
   EXPECT_EQ(space.at("service_waves"), (std::vector<std::string>{"0", "4"}));
   EXPECT_EQ(space.at("persistent"), (std::vector<std::string>{"0", "132"}));
   EXPECT_EQ(space.at("workgroups_per_cluster"), (std::vector<std::string>{"1", "2", "1x2"}));
+  EXPECT_EQ(space.at("overlap_tiles"), (std::vector<std::string>{"off", "on"}));
   EXPECT_EQ(space.at("raster"), (std::vector<std::string>{"0", "4", "8", "16"}));
   // No more tiles than compute units: nobody walks. No boxes: nobody serves.
-  EXPECT_FALSE(derivedSpace("gemm", "sm_90a", small).contains("persistent"));
-  for (const char *name : {"service_waves", "persistent", "workgroups_per_cluster"})
+  for (const char *name : {"persistent", "overlap_tiles"})
+    EXPECT_FALSE(derivedSpace("gemm", "sm_90a", small).contains(name)) << name;
+  for (const char *name : {"service_waves", "persistent", "overlap_tiles", "workgroups_per_cluster"})
     EXPECT_FALSE(derivedSpace("gemm", "gfx942", large).contains(name)) << name;
   // Rows of different length: bands along the heads.
   const std::vector<std::string> bands = {"-8", "-4", "-2", "0", "4", "8", "16"};
@@ -230,21 +233,22 @@ TEST_F(TuneCli, RolesAndWalksThatChangeNothingAreNotTriedTwice) {
   std::ostringstream unheard;
   Resolved resolved = resolve(command.choice, unheard);
   tune::Assignment point = {
-      {"BLOCK_M", "128"},     {"BLOCK_N", "128"},          {"WAVES_M", "1"}, {"WAVES_N", "1"},
-      {"schedule", "ring"},   {"direct_copies", "off"},    {"cluster", "1"}, {"persistent", "100"},
-      {"service_waves", "4"}, {"mma", "F32_64x128x16_F16"}};
+      {"BLOCK_M", "128"},     {"BLOCK_N", "128"},           {"WAVES_M", "1"},       {"WAVES_N", "1"},
+      {"schedule", "ring"},   {"direct_copies", "off"},     {"cluster", "1"},       {"persistent", "100"},
+      {"service_waves", "4"}, {"mma", "F32_64x128x16_F16"}, {"overlap_tiles", "on"}};
   auto with = [&](const std::string &name, const std::string &value) {
     tune::Assignment other = point;
     other[name] = value;
     tune::Assignment made = settled(other, resolved);
-    return made["service_waves"] + " " + made["persistent"];
+    return made["service_waves"] + " " + made["persistent"] + " " + made["overlap_tiles"];
   };
-  EXPECT_EQ(with("cluster", "1"), "4 100"); // 128 tiles
-  EXPECT_EQ(with("persistent", "132"), "4 0");
-  EXPECT_EQ(with("BLOCK_N", "256"), "4 0");
-  EXPECT_EQ(with("cluster", "2"), "0 0");
-  EXPECT_EQ(with("mma", "default"), "0 100");
-  EXPECT_EQ(with("schedule", "prefetch"), "0 100"); // without direct copies
+  EXPECT_EQ(with("cluster", "1"), "4 100 on"); // 128 tiles
+  EXPECT_EQ(with("persistent", "132"), "4 0 off");
+  EXPECT_EQ(with("BLOCK_N", "256"), "4 0 off");
+  EXPECT_EQ(with("cluster", "2"), "0 0 off");
+  EXPECT_EQ(with("mma", "default"), "0 100 off");
+  EXPECT_EQ(with("schedule", "prefetch"), "0 100 off"); // without direct copies
+  EXPECT_EQ(with("workgroups_per_cluster", "2"), "4 100 off");
   point["workgroups_per_cluster"] = "1x2";
   EXPECT_EQ(settled(point, resolved).at("workgroups_per_cluster"), "1x2");
   point["cluster"] = "2";

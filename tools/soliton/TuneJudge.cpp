@@ -45,6 +45,8 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
       result.persistent = std::strtoll(value.c_str(), nullptr, 10);
     else if (name == "service_waves")
       result.serviceWaves = std::strtoll(value.c_str(), nullptr, 10);
+    else if (name == "overlap_tiles")
+      result.overlapTiles = value;
     else if (name == "workgroups_per_cluster")
       result.workgroupsPerCluster = perClusterFrom(value).value_or(std::vector<int64_t>{0});
     else {

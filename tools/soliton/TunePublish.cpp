@@ -49,6 +49,8 @@ TunedResult resultOf(const Publication &publication) {
   result.choices["persistent"] = std::to_string(options.persistent);
   if (findTarget(options.target)->hasTileCopy)
     result.choices["service_waves"] = std::to_string(serviceWavesOf(made));
+  if (options.overlapTiles)
+    result.choices["overlap_tiles"] = "on";
   if (!options.workgroupsPerCluster.empty())
     result.choices["workgroups_per_cluster"] = textOfPerCluster(options.workgroupsPerCluster);
   result.choices["swizzle"] = options.schedule.placement.swizzle ? "on" : "off";
@@ -104,6 +106,8 @@ std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice) {
   candidate.choices["persistent"] = std::to_string(options.persistent);
   if (options.serviceWaves)
     candidate.choices["service_waves"] = std::to_string(*options.serviceWaves);
+  if (options.overlapTiles)
+    candidate.choices["overlap_tiles"] = "on";
   if (!options.workgroupsPerCluster.empty())
     candidate.choices["workgroups_per_cluster"] = textOfPerCluster(options.workgroupsPerCluster);
   candidate.choices["mma"] = options.mma.empty() ? "default" : options.mma;

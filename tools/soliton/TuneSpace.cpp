@@ -105,6 +105,8 @@ void deriveForBoxes(const tune::Space &space, const Resolved &resolved, const Ta
   int64_t tiles = tilesOf(kernel, boundBy(smallest, resolved));
   if (tiles == 0 || tiles > target.computeUnits)
     add("persistent", {"0", std::to_string(target.computeUnits)});
+  if (space.find("persistent") || resolved.options.persistent > 0)
+    add("overlap_tiles", {"off", "on"});
   if (target.maxClusterSize > 1)
     add("workgroups_per_cluster", {"1", "2", "1x2"});
 }
@@ -239,6 +241,20 @@ static void settleRoles(tune::Assignment &said, const Resolved &resolved, const 
     said["persistent"] = "0";
 }
 
+/// Who does not walk, or copies for itself or for neighbours, has no tiles that overlap.
+static void settleOverlap(tune::Assignment &said, const CompileOptions &options) {
+  auto overlap = said.find("overlap_tiles");
+  auto number = [&](const std::string &name, int64_t usual) {
+    auto found = said.find(name);
+    return found == said.end() ? usual : std::strtoll(found->second.c_str(), nullptr, 10);
+  };
+  auto shares = said.find("workgroups_per_cluster");
+  bool isAlone = shares == said.end() ? options.workgroupsPerCluster.empty() : shares->second == "1";
+  bool isServed = number("service_waves", options.serviceWaves.value_or(0)) > 0;
+  if (overlap != said.end() && !(isAlone && isServed && number("persistent", options.persistent) > 0))
+    overlap->second = "off";
+}
+
 /// What an instruction that several waves issue together decides.
 static void settleWaves(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
   const Target &target = *findTarget(resolved.options.target);
@@ -266,6 +282,7 @@ tune::Assignment settled(tune::Assignment said, const Resolved &resolved) {
   if (kind)
     settleWaves(said, resolved, kind);
   settleRoles(said, resolved, kind);
+  settleOverlap(said, resolved.options);
   return said;
 }
 
@@ -278,6 +295,7 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
                             {"cluster", std::to_string(std::max<int64_t>(choice.cluster, 1))},
                             {"persistent", std::to_string(choice.persistent)},
                             {"service_waves", std::to_string(choice.serviceWaves.value_or(0))},
+                            {"overlap_tiles", choice.overlapTiles.empty() ? "off" : choice.overlapTiles},
                             {"workgroups_per_cluster",
                              choice.workgroupsPerCluster.empty() ? "1" : textOfPerCluster(choice.workgroupsPerCluster)},
                             {"mma", "default"}};

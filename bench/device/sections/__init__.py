@@ -5,9 +5,9 @@
 
 and a name here, which `--only` takes.
 """
-from sections import attention, clusters, conv, decode, dependent, eight_bit, gemm, moves, rows, stores
+from sections import attention, clusters, conv, decode, dependent, eight_bit, gemm, moves, overlap, rows, stores
 
 SECTIONS = {"auto": gemm.Auto, "few": gemm.FewRows, "f8": eight_bit.EightBit, "transpose": moves.Transpose, "unaligned": gemm.Unaligned,
             "square": gemm.Square, "pipelines": gemm.Pipelines, "attention": attention.Attention, "decode": decode.Decode, "rows": rows.Rows,
             "conv": conv.Convolution, "stores": stores.Stores, "clusters": clusters.Clusters,
-            "dependent": dependent.Dependent}
+            "dependent": dependent.Dependent, "overlap": overlap.Overlap}

@@ -33,7 +33,7 @@ class EightBit:
         return [table(bench, size, mode, out) for size in SIZES for mode in MODES for out in OUTPUTS]
 
 
-def table(bench, size, mode, out):
+def table(bench, size, mode, out, ways=None):
     import torch
 
     m, n, k = size
@@ -52,7 +52,7 @@ def table(bench, size, mode, out):
     name = f"cuBLASLt, {'fast' if fast else 'slow'} accumulation"
     arms = {name: [lambda a=a, b=b, c=c: theirs(a, b, c) for a, b, c in sets]}
     reference = sets[0][0].float() @ sets[0][1].float().T
-    for choice, words in choices(mode):
+    for choice, words in ways or choices(mode):
         sets[0][2].fill_(float("nan"))
         bench.arm(arms, choice, [(words_of(*size, words, out), sets)], lambda: difference(sets[0][2], reference, bounds[out]))
     return Table(f"f8 (e4m3) GEMM {m}x{n}x{k} ({out} out), {mode}", (name,), 2.0 * m * n * k, "TFLOP/s", bench.measure(arms))

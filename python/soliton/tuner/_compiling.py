@@ -18,7 +18,7 @@ from .._kernel import WaveKernel, _made, _requested
 from .._options import ALGORITHMS, SchedulingType, WaveCompileOptions
 from .._symbols import to_expr
 from ._launching import Launching, drawn
-from .spaces import NUMBERS
+from .spaces import NUMBERS, SWITCHES
 
 RAGGED = 13
 
@@ -61,8 +61,8 @@ class Subject:
             options.mma = "" if value == "default" else value
         elif name == "padded_rows":
             options.padded_rows = value
-        elif name == "staged_writes":
-            options.staged_writes = value == "on"
+        elif name in SWITCHES:
+            setattr(options, name, value == "on")
         elif name == "workgroups_per_cluster":
             options.workgroups_per_cluster = tuple(int(each) for each in value.split("x"))
         elif name in NUMBERS:

@@ -21,7 +21,7 @@ from .._options import ALGORITHMS
 from ._compiling import Subject, median
 from ._device import Device, Lost, Refused
 from ._workers import Here, Reply, Workers
-from .spaces import NUMBERS, Space
+from .spaces import NUMBERS, SWITCHES, Space
 
 SAMPLES, WARMUPS = 21, 5
 
@@ -246,7 +246,7 @@ def _start(space: Space, subject: Subject) -> dict:
     options = subject.options
     said = {str(symbol): str(value) for symbol, value in options.subs.items()}
     said |= {"schedule": ALGORITHMS.get(options.schedule, ""), "direct_copies": "on" if options.use_global_to_shared else "off", "mma": options.mma or "default"}
-    said |= {"padded_rows": options.padded_rows, "staged_writes": "on" if options.staged_writes else "off"}
+    said |= {"padded_rows": options.padded_rows} | {name: "on" if getattr(options, name) else "off" for name in SWITCHES}
     said |= {name: str(getattr(options, name) or 0) for name in NUMBERS}
     said["workgroups_per_cluster"] = "x".join(map(str, options.workgroups_per_cluster or (1,)))
     return {name: said[name] for name, values in space._native.choices if said.get(name) in values}

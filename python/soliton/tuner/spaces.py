@@ -9,7 +9,7 @@
 | `direct_copies` | `off`, `on` |
 | `mma` | `default`, or a matrix instruction |
 | `padded_rows` | `auto`, `on`, `off` |
-| `staged_writes` | `off`, `on` |
+| `staged_writes`, `overlap_tiles` | `off`, `on` |
 | `raster`, `cluster`, `persistent`, `service_waves` | numbers, as the command's |
 | `workgroups_per_cluster` | `1`, `2` along the first dimension of the grid, `1x2` along the second |
 """
@@ -20,9 +20,10 @@ from .. import _native
 from .._errors import error
 from .._symbols import to_expr
 
-OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", "staged_writes", "raster", "cluster", "persistent", "service_waves", "workgroups_per_cluster")
-# Which of them are numbers: fields of the options by the same name.
+# Fields of the options by the same name: numbers, and what is on or off.
 NUMBERS = ("raster", "cluster", "persistent", "service_waves")
+SWITCHES = ("staged_writes", "overlap_tiles")
+OPTIONS = ("schedule", "direct_copies", "mma", "padded_rows", *NUMBERS, *SWITCHES, "workgroups_per_cluster")
 
 
 def _name(symbol) -> str:
