@@ -283,6 +283,17 @@ def test_symbols_that_only_the_kernel_knows_may_be_chosen():
     assert len(tuned.trials) == 2
 
 
+def test_what_a_database_does_not_keep_is_said(monkeypatch, tmp_path):
+    from soliton import _native
+
+    class Full(_native.Tuning):
+        unkept = 3
+
+    monkeypatch.setattr(_native, "Tuning", Full)
+    with pytest.warns(RuntimeWarning, match=r"3 results .* \[tune-database\]"):
+        tune(gemm, Space(), options(64), budget=1, database=tmp_path / "t.db", workers=0, progress=False)
+
+
 def test_a_schedule_that_is_none_is_refused_like_a_candidate():
     tuned = tune(gemm, Space().choice("schedule", ["modulo", "wishful"]), options(), budget=2, database="", progress=False)
     assert tuned.rejected() == {"verifier": 1} and "wishful" in next(each.why for each in tuned.trials if each.refused_by)

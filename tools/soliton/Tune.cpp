@@ -401,9 +401,16 @@ private:
           << "\n";
     if (!published.empty() && isMeasured())
       out << "  auto   " << published << "\n";
-    for (const std::string &path : {command.output, command.html})
-      if (!path.empty())
-        out << "wrote " << path << "\n";
+    if (!command.output.empty())
+      out << "wrote " << command.output << forWhat(winner.candidate) << "\n";
+    if (!command.html.empty())
+      out << "wrote " << command.html << "\n";
+  }
+
+  /// A schedule has no tiles: what is to be said beside it. Nothing where nothing was chosen.
+  std::string forWhat(const tune::Candidate &winner) const {
+    std::string words = wordsOf(winner);
+    return words.empty() ? "" : ", for `" + words + " --schedule " + command.output + "`";
   }
 
   const TuneCommand &command;

@@ -189,6 +189,8 @@ Judging makeRayJudges(const TuneCommand &command, const std::string &address);
 tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved);
 /// What the command says of choices: tiles and options that are not as usual.
 tune::Assignment saidOf(const KernelChoice &choice);
+/// How a command says what a candidate chooses, but for its schedule: `--set BLOCK_M=64 --direct-copies on`.
+std::string wordsOf(const tune::Candidate &candidate);
 /// Throws TuneError for a choice that the kernel does not have, a value that it does not take, and a list without what
 /// the command says beside it.
 void checkChoice(const tune::Choice &made, const KernelChoice &choice, const Resolved &resolved);

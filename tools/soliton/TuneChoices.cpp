@@ -54,8 +54,8 @@ bool isPerCluster(const std::string &value) {
   return along && std::ranges::all_of(*along, [](int64_t each) { return each >= 1 && each <= kMost; });
 }
 
-/// What the command's options of these names take.
-std::map<std::string, Legal> legalOptions(const Resolved &resolved) {
+/// What the command's options of these names take; instructions are those of the target.
+std::map<std::string, Legal> legalOptions(const std::vector<std::string> &instructions) {
   constexpr int64_t kMostTiles = 65535, kMostTogether = 16, kMostServing = 4;
   const Legal isOn = words({"off", "on"});
   return {{"direct_copies", isOn},
@@ -63,7 +63,7 @@ std::map<std::string, Legal> legalOptions(const Resolved &resolved) {
           {"swizzle", isOn},
           {"overlap_tiles", isOn},
           {"padded_rows", words({"auto", "on", "off"})},
-          {"mma", words(instructionsOf(resolved))},
+          {"mma", words(instructions)},
           {"raster", numbers(-kMostTiles, kMostTiles)},
           {"persistent", numbers(0, kMostTiles)},
           {"cluster", numbers(1, kMostTogether)},
@@ -142,9 +142,29 @@ tune::Assignment saidOf(const KernelChoice &choice) {
   return said;
 }
 
+std::string wordsOf(const tune::Candidate &candidate) {
+  const std::map<std::string, Legal> known = legalOptions({});
+  std::string symbols, options;
+  for (const auto &[name, value] : candidate.choices) {
+    // As it is where nothing is said; of a number that says nothing the command takes none.
+    bool isUsual = (name == "mma" && value == "default") || (name == "cluster" && value == "1") ||
+                   (name == "persistent" && value == "0") || (name == "raster" && value == "0") ||
+                   (name == "swizzle" && value == "on") || (name == "workgroups_per_cluster" && value == "1");
+    if (isUsual || name == "schedule")
+      continue;
+    std::string option = name;
+    std::ranges::replace(option, '_', '-');
+    if (!known.contains(name))
+      symbols += (symbols.empty() ? "" : ",") + name + "=" + value;
+    else
+      options += " --" + option + " " + value;
+  }
+  return symbols.empty() ? options.substr(std::min<size_t>(options.size(), 1)) : "--set " + symbols + options;
+}
+
 void checkChoice(const tune::Choice &made, const KernelChoice &choice, const Resolved &resolved) {
   std::map<std::string, Legal> legal = legalSymbols(resolved);
-  legal.merge(legalOptions(resolved));
+  legal.merge(legalOptions(instructionsOf(resolved)));
   std::vector<std::string> known = {"schedule"};
   for (const auto &[name, values] : legal)
     known.push_back(name);

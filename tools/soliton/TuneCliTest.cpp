@@ -62,6 +62,28 @@ TEST_F(TuneCli, FindsSomethingBetterAndSaysThatItIsModelled) {
   EXPECT_EQ(run.code, 0) << run.out << run.err;
 }
 
+/// A schedule is for the winner's tiles: with the words that stand beside it, it runs.
+TEST_F(TuneCli, AScheduleIsWrittenWithWhatItIsFor) {
+  Said said = soliton(words({"--space", "BLOCK_M=32,128", "--space", "direct_copies=off,on", "--space", "raster=0,4",
+                             "--space", "mma=default,F32_32x32x8_F16", "--space", "schedule=none,modulo", "--moves",
+                             "100", "--budget", "12", "-o", path("best.schedule")}));
+  ASSERT_EQ(said.code, 0) << said.err;
+  size_t at = said.out.find("wrote " + path("best.schedule") + ", for `--set BLOCK_M=");
+  ASSERT_NE(at, std::string::npos) << said.out;
+  at = said.out.find('`', at) + 1;
+  std::vector<std::string> run = {"run", "gemm", "--target", "gfx942", "--size", "M=256,N=256,K=256"};
+  std::istringstream line(said.out.substr(at, said.out.find('`', at) - at));
+  for (std::string word; line >> word;)
+    run.push_back(word);
+  EXPECT_EQ(run.back(), path("best.schedule"));
+  Said ran = soliton(run);
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(wordsOf({{{"BLOCK_M", "64"}, {"schedule", "none"}, {"cluster", "1"}, {"persistent", "0"}}, ""}),
+            "--set BLOCK_M=64");
+  EXPECT_EQ(wordsOf({{{"service_waves", "0"}, {"raster", "4"}}, ""}), "--raster 4 --service-waves 0");
+  EXPECT_EQ(wordsOf({}), "");
+}
+
 TEST_F(TuneCli, ASecondRunKnowsEverythingAndDecidesTheSame) {
   ASSERT_EQ(soliton(words(with({"--moves", "0"}))).code, 0);
   nlohmann::json first = manage({"show", "--json"}).parsed();

@@ -347,6 +347,6 @@ def tune(
     tuning.end(found["ended"])
     line.end()
     if tuning.unkept:
-        warnings.warn(f"{tuning.unkept} results and decisions could not be kept in `{path}`: its disk is full, or another program holds it [tune-database]", stacklevel=2)
+        warnings.warn(f"{tuning.unkept} results and decisions could not be kept in `{path}`: its disk is full, or another program holds it [tune-database]", RuntimeWarning, stacklevel=2)
     every = [Trial._of(each) for each in trials]
     return Tuned(subject.kernel._name, subject.options.target, times, every, None if best is None else every[best], found["ended"], tuning.run, path, moved, subject)
