@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <unistd.h>
 
@@ -210,6 +211,10 @@ public:
     if (resolved.options.dynamic.size() > 0 && !resolved.entry)
       throw tune::TuneError(DiagId::NotSupportedHere, "a module whose sizes are known only at launch is not tuned yet",
                             "bind them", {command.choice.kernel, 1, 1});
+    // Not behind hours of measuring.
+    for (const std::string &path : {command.output, command.html})
+      if (!path.empty() && !std::ofstream(path, std::ios::app))
+        throw UsageError("cannot write `" + path + "`");
   }
 
   int run() {

@@ -549,6 +549,16 @@ TEST_F(TuneCli, WorkersCompileWhatTheCommandSays) {
   EXPECT_GT(asked, 20U);
 }
 
+/// A folder that is not there is said before the search, not behind it.
+TEST_F(TuneCli, WhereNothingCanBeWrittenNothingIsTried) {
+  for (const char *option : {"-o", "--html"}) {
+    Said said = soliton(words(with({option, path("missing/file")})));
+    EXPECT_EQ(said.code, 2);
+    EXPECT_NE(said.err.find("cannot write `" + path("missing/file") + "`"), std::string::npos) << said.err;
+    EXPECT_EQ(said.err.find("candidates"), std::string::npos) << said.err;
+  }
+}
+
 /// What a worker writes may be anything.
 TEST_F(TuneCli, AnAnswerIsNoneUnlessItIsOne) {
   const std::string right = R"({"hash":"3f","result":)" + toJson(tune::Result::refused("model", "no loop")) + "}";
