@@ -150,6 +150,16 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, co
   return {kernel.dump(), device.name + " " + choice.target, device.driver, tune::compilerBuild()};
 }
 
+/// ` at M=1024,N=1024` where only the launch knows sizes: `auto` takes the result for all of them.
+std::string sizesOf(const Resolved &resolved) {
+  std::string text;
+  for (const sym::Expr &size : resolved.options.dynamic) {
+    std::string name(size.symbolName());
+    text += (text.empty() ? " at " : ",") + name + "=" + std::to_string(resolved.sizes.at(name));
+  }
+  return text;
+}
+
 /// What decides the run, in one line; who judges it does not.
 std::string settingsOf(const TuneCommand &command, const tune::Space &space, const Resolved &resolved) {
   return Json{{"space", space.text()},
@@ -234,7 +244,7 @@ public:
     if (best && resolved.entry)
       published = whyNotPublished();
     if (best && resolved.entry && published.empty())
-      published = publish({command, judge, trials[*best], deviceOfResults(), origin()});
+      published = publish({command, judge, trials[*best], deviceOfResults(), origin(), sizesOf(resolved)});
     writeFiles();
     return report();
   }
@@ -322,7 +332,8 @@ private:
     for (const tune::Run &run : database.runs())
       if (run.id == id)
         text << "run " << id << " of " << run.begun << ", ";
-    text << shown(trials[*best].cost, howMeasured(command)) << (isMeasured() ? " on " + deviceOfResults() : "");
+    text << shown(trials[*best].cost, howMeasured(command)) << sizesOf(resolved)
+         << (isMeasured() ? " on " + deviceOfResults() : "");
     if (!trials.front().result.isRefused() && trials[*best].cost > 0)
       text << ", " << std::fixed << std::setprecision(2) << trials.front().cost / trials[*best].cost
            << " times as fast as its start";

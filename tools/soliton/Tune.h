@@ -219,6 +219,8 @@ struct Publication {
   std::string device;
   /// Run, date, time, by how much it is faster.
   std::string origin;
+  /// As `origin` has them, where only the launch knows sizes: times at others say nothing of these.
+  std::string sizes = {};
 };
 /// Leaves it for `auto` (driver/Tuned.h); says what became of that in one sentence.
 std::string publish(const Publication &publication);

@@ -389,6 +389,26 @@ TEST_F(TuneCli, SizesOfTheLaunchAreTuned) {
               fixed.at("modelled_us").get<double>() / 2);
 }
 
+/// `auto` takes a result for all sizes of a launch, and says at which it was found; at others times are others.
+TEST_F(TuneCli, AResultForSizesOfTheLaunchSaysWhichItWasFoundAt) {
+  unsetenv("SOLITON_TUNED");
+  auto tuned = [&](const std::string &sizes) {
+    Said said = soliton({"tune", "gemm", "--target", "gfx942", "--size", sizes, "--dynamic", "M,N,K", "--workers", "0",
+                         "--database", path("dynamic.db"), "--space", "schedule=modulo", "--moves", "0", "--json"});
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("auto").get<std::string>();
+  };
+  auto taken = [&] {
+    return soliton({"compile", "gemm", "--target", "gfx942", "--dynamic", "M,N,K", "--tuned", "modelled", "--explain",
+                    "auto", "--emit", "wave", "-o", path("gemm.mlir")})
+        .err;
+  };
+  tuned("M=128,N=128,K=128");
+  EXPECT_NE(taken().find(" us modelled at M=128,N=128,K=128, "), std::string::npos) << taken();
+  EXPECT_EQ(tuned("M=1024,N=1024,K=1024").find("keeps"), std::string::npos);
+  EXPECT_NE(taken().find(" us modelled at M=1024,N=1024,K=1024, "), std::string::npos) << taken();
+}
+
 /// A small launch of a candidate for a whole chip has one workgroup that walks, or nobody would have seen one walk.
 TEST_F(TuneCli, AnswersAreThoseOfWorkgroupsThatWalk) {
   KernelChoice choice;
