@@ -86,7 +86,8 @@ private:
 };
 
 std::string Subject::key() const {
-  return hashOf(Json({kernel, device, driver, build}).dump());
+  // Of a file that was damaged it may be no UTF-8.
+  return hashOf(Json({kernel, device, driver, build}).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 /// No room, a disk that takes nothing for another reason, or somebody who holds the file: what waits may be written
@@ -341,12 +342,13 @@ std::vector<Decision> Database::decisions(int64_t run) {
 //===- Elsewhere and back ------------------------------------------------------------===//
 
 std::string Database::exported() {
-  Statement statement(*this, "SELECT s.kernel, s.device, s.driver, s.build, c.text, r.stage, r.result FROM results r "
-                             "JOIN subjects s ON s.key = r.subject JOIN candidates c ON c.hash = r.hash "
-                             "ORDER BY r.subject, r.hash, r.stage");
+  Statement statement(*this,
+                      "SELECT s.kernel, s.device, s.driver, s.build, c.text, r.stage, r.result, r.hash FROM results r "
+                      "JOIN subjects s ON s.key = r.subject JOIN candidates c ON c.hash = r.hash "
+                      "ORDER BY r.subject, r.hash, r.stage");
   std::string lines;
   while (statement.step()) {
-    if (!isWhole(statement.text(5), statement.text(6)))
+    if (!isWhole(statement.text(5), statement.text(6)) || hashOf(statement.text(4)) != statement.text(7))
       continue; // `verify` says which
     Json line = {{"kernel", statement.text(0)},           {"device", statement.text(1)},
                  {"driver", statement.text(2)},           {"build", statement.text(3)},

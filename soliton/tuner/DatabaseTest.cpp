@@ -194,23 +194,27 @@ TEST_F(DatabaseFile, WhatNobodyExportedIsNotImported) {
 
 /// Who goes on with a database that was damaged has whole rows again, and can export what is whole meanwhile.
 TEST_F(DatabaseFile, WhatCannotBeReadIsFoundOutAgainAndKept) {
-  const Candidate second{{{"BLOCK_M", "32"}}, ""};
+  const Candidate second{{{"BLOCK_M", "32"}}, ""}, third{{{"BLOCK_M", "16"}}, ""};
   {
     Database database(path());
     database.store(subject, candidate, Stage::Model, modelled(1));
     database.store(subject, second, Stage::Model, modelled(2));
+    database.store(subject, third, Stage::Model, modelled(3));
   }
+  damage(path(), ("UPDATE candidates SET text = text || '3' WHERE hash = '" + third.hash() + "'").c_str());
   damage(path(), ("UPDATE results SET result = 'torn' WHERE hash = '" + candidate.hash() + "'").c_str());
   damage(path(), ("UPDATE candidates SET text = 'torn' WHERE hash = '" + candidate.hash() + "'").c_str());
   Database database(path()), other(path("other.db"));
-  EXPECT_EQ(database.flaws().size(), 2U);
+  EXPECT_EQ(database.flaws().size(), 3U);
   EXPECT_EQ(imported(other, database.exported()), 1);
   EXPECT_FALSE(database.find(subject, candidate.hash(), Stage::Model));
   EXPECT_TRUE(database.store(subject, candidate, Stage::Model, modelled(1)));
   EXPECT_FALSE(database.store(subject, candidate, Stage::Model, modelled(9)));
+  EXPECT_FALSE(database.store(subject, third, Stage::Model, modelled(3))); // whose text is whole again
   EXPECT_TRUE(database.flaws().empty());
   EXPECT_EQ(database.find(subject, candidate.hash(), Stage::Model)->cost(), 1);
-  EXPECT_EQ(imported(other, database.exported()), 1);
+  EXPECT_EQ(imported(other, database.exported()), 2);
+  EXPECT_FALSE(database.find({"ge\xffm", "", "", ""}, candidate.hash(), Stage::Model));
 }
 
 /// Processes that begin at the same moment make one file, and each finds what the others wrote.
