@@ -29,11 +29,19 @@ constexpr int64_t kDepthStep = 32;
 
 //===- The kernel -----------------------------------------------------------------------===//
 
+/// Where the queries of a workgroup begin. Below a causal mask the last ones see the most keys, so that the tile which
+/// is not whole is the first: of 4,096 queries by 192 that has the first 64, which see one tile of keys, not the
+/// last 64.
+Expr firstQuery(const AttentionOptions &options, Expr workgroup) {
+  auto [Q, BQ] = symbols<"Q BLOCK_Q">();
+  return options.causal && !options.packed ? Q - BQ * (sym::ceildiv(Q, BQ) - workgroup) : BQ * workgroup;
+}
+
 /// BLOCK_Q queries of one head a workgroup, shared by WAVES waves; a loop walks the keys that any of them sees.
 std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
   auto [B, H, Q, KV, D, BQ, BKV, waves, W] = symbols<"B H Q KV D BLOCK_Q BLOCK_KV WAVES WINDOW">();
   TilingOptions tiles;
-  Expr first = workgroup_id(0) * BQ;
+  Expr first = firstQuery(options, workgroup_id(0));
   if (options.masks() && !options.packed) {
     Expr start = options.window ? sym::floordiv(sym::max(first - W + 1, 0), BKV) : Expr(0);
     tiles.iters = sym::max(sym::min(sym::ceildiv(KV, BKV), sym::ceildiv(first + BQ, BKV)) - start, 0);
@@ -42,7 +50,8 @@ std::vector<Constraint> constraintsOf(const AttentionOptions &options) {
   }
   // All of D in one tile, padded to what every matrix instruction takes.
   Expr depth = kDepthStep * sym::ceildiv(D, kDepthStep);
-  std::vector<Constraint> list{WorkgroupConstraint(Q, BQ, 0),
+  WorkgroupOptions queries{.apply_fn = [options](Expr workgroup) { return firstQuery(options, workgroup); }};
+  std::vector<Constraint> list{WorkgroupConstraint(Q, BQ, 0, queries),
                                WorkgroupConstraint(H, 1, 1),
                                WorkgroupConstraint(B, 1, 2),
                                WorkgroupConstraint(D, depth, 3, {.iters = 1}),

@@ -51,6 +51,26 @@ TEST(Kernels, EveryVariantIsRightOnEveryTarget) {
     }
 }
 
+/// Tiles of keys that 4,096 causal queries by 192 see: the tile with the fewest queries is the one that sees one.
+TEST(Kernels, CausalTilesEndWithTheQueries) {
+  const KernelEntry &entry = *findKernel("attention_causal");
+  Kernel kernel = entry.build(*entry.findVariant("f16"));
+  auto [Q, KV, BQ, BKV] = symbols<"Q KV BLOCK_Q BLOCK_KV">();
+  const auto *queries = kernel.program()->findFor<WorkgroupConstraint>(Q);
+  const auto *keys = kernel.program()->findFor<TilingConstraint>(KV);
+  auto at = [Q = Q, KV = KV, BQ = BQ, BKV = BKV](Expr expr, int64_t workgroup) {
+    return sym::evaluate(expr, {{Q, 4096}, {KV, 4096}, {BQ, 192}, {BKV, 128}, {workgroup_id(0), workgroup}});
+  };
+  EXPECT_EQ(at(queries->options.apply_fn(workgroup_id(0)), 0), 64 - 192);
+  EXPECT_EQ(at(queries->options.apply_fn(workgroup_id(0)), 21), 4096 - 192);
+  int64_t steps = 0;
+  for (int64_t workgroup = 0; workgroup < 22; ++workgroup)
+    steps += at(*keys->options.iters, workgroup);
+  EXPECT_EQ(at(*keys->options.iters, 0), 1);
+  EXPECT_EQ(at(*keys->options.iters, 21), 32);
+  EXPECT_EQ(steps, 363);
+}
+
 TEST(Kernels, ParametersAreWhatTheEntrySays) {
   for (const KernelEntry *entry : allKernels())
     for (const Variant &variant : entry->variants) {

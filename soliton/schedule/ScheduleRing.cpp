@@ -42,6 +42,10 @@ namespace {
 constexpr int kTiles = 4, kMostTiles = 8, kMostTilesAlone = 12;
 constexpr int64_t kBytes = 96 * 1024, kBytesAlone = 192 * 1024;
 
+/// Tiles of a loop whose copies come one by one are groups of their own, and what is under way can be waited for once
+/// more before anybody hears of it: of 32 barriers in memory (transforms/CopyRing.h) half.
+constexpr int kMostGroups = 16;
+
 bool isWrittenByCopy(const Problem &problem, int region) {
   return std::any_of(problem.operations.begin(), problem.operations.end(), [&](const Operation &op) {
     return op.kind == OpKind::CopyAsync && std::any_of(op.accesses.begin(), op.accesses.end(), [&](const Access &each) {
@@ -363,15 +367,18 @@ Scheduled scheduleRing(const Problem &problem) {
   std::vector<int> rings = ringsOf(problem);
   std::vector<bool> first = comesFirst(problem, dependences);
   int tiles = tilesThatFit(problem, rings);
+  std::vector<bool> later = comesLater(problem, dependences), last = comesLast(problem, dependences);
+  bool isOverlapped = std::ranges::find(later, true) != later.end();
+  if (isOverlapped && !rings.empty())
+    tiles = std::min(tiles, kMostGroups / static_cast<int>(rings.size()));
   if (rings.empty() || tiles < 2 || std::find(first.begin(), first.end(), false) == first.end())
     return schedulePrefetch(problem);
-  std::vector<bool> later = comesLater(problem, dependences), last = comesLast(problem, dependences);
   Pieces pieces = piecesOf(problem, dependences, last);
   Schedule schedule = emptySchedule(problem, "ring", 1, Timing::Order);
   schedule.buffers.assign(problem.regions.size(), 0);
   for (int region : rings)
     schedule.buffers[region] = tiles;
-  if (std::ranges::find(later, true) != later.end())
+  if (isOverlapped)
     placeOverlapped(problem, dependences, first, later, tiles, schedule);
   else if (pieces.count > 1)
     placeInTurn(problem, dependences, first, last, pieces, tiles, schedule);

@@ -138,6 +138,17 @@ TEST(OverlapTiles, AttentionOfFewRowsAndKeys) {
       }
 }
 
+/// More small tiles would fit than barriers in memory can tell apart.
+TEST(OverlapTiles, RingsOfManySmallTiles) {
+  for (const char *kernel : {"attention", "attention_causal"}) {
+    Attended a = overlapping(attended(200, 704, 64, kernel));
+    a.keys = 64;
+    expectRight(a);
+    a.overlapTiles = false;
+    expectRight(a);
+  }
+}
+
 /// A loop whose trips a workgroup's place decides, and whose products nobody has waited for.
 TEST(OverlapTiles, ProductsInBranches) {
   Attended a = overlapping(attended(400, 8, 64, "attention_window"), 5);
