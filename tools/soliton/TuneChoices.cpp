@@ -40,11 +40,14 @@ Legal numbers(int64_t least, int64_t most) {
   return {"numbers from " + std::to_string(least) + " to " + std::to_string(most), takes, {}};
 }
 
+/// Of the target, or of any where the text of a module says which it is for.
 std::vector<std::string> instructionsOf(const Resolved &resolved) {
   std::vector<std::string> names = {"default"};
-  for (const MmaKind &kind : findTarget(resolved.options.target)->mmas)
-    if (std::ranges::find(names, kind.name) == names.end())
-      names.push_back(kind.name);
+  for (const std::string &target : targetNames())
+    if (resolved.options.target.empty() || target == resolved.options.target)
+      for (const MmaKind &kind : findTarget(target)->mmas)
+        if (std::ranges::find(names, kind.name) == names.end())
+          names.push_back(kind.name);
   return names;
 }
 

@@ -513,6 +513,39 @@ TEST_F(TuneCli, ASpaceHasOnlyWhatTheKernelTakes) {
   expect({"--space", "BLOCK_M=32,64", "--where", "64 / (BLOCK_M - 64) < 0"}, "tune-where", {"divides by 0"});
 }
 
+/// The text of a module has no symbols to choose, and says its target itself; options of the compiler are choices.
+TEST_F(TuneCli, AModuleIsTunedByOptions) {
+  const std::string module = write("gemm.mlir", R"mlir(wave.kernel @gemm attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"32">, workgroupDim = 0>,
+                   #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>, #wave.tiling<dim = "K", tile = <"32">>,
+                   #wave.wave<dim = "M", tile = <"16">>, #wave.hardware<>],
+    subs = {M = 64 : i64, N = 64 : i64, K = 128 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "K"], f16, shared>, %b: !wave.memory<["N", "K"], f16, shared>,
+     %c: !wave.memory<["M", "N"], f32, global>):
+  %0 = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %1 = wave.iterate "K" (%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb0(%acc: !wave.tile<[M, N], f32>):
+    %2 = wave.read %a : !wave.memory<["M", "K"], f16, shared> -> !wave.tile<[M, K], f16>
+    %3 = wave.read %b : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
+    %4 = wave.mma %2, %3, %acc : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
+    wave.yield %4 : !wave.tile<[M, N], f32>
+  }
+  wave.write %1, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}
+)mlir");
+  auto tuned = [&](const std::string &space) {
+    return soliton({"tune", module, "--workers", "0", "--database", path("module.db"), "--moves", "0", "--space", space,
+                    "--json"});
+  };
+  Said said = tuned("schedule=none,modulo");
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.parsed().at("tried"), 2);
+  EXPECT_TRUE(said.parsed().at("rejected").empty()) << said.out;
+  EXPECT_EQ(tuned("mma=default,F32_32x32x8_F16").code, 0);
+  for (const char *space : {"BLOCK_M=32,64", "raster=abc", "mma=nonsense"})
+    EXPECT_NE(tuned(space).err.find("[tune-space]"), std::string::npos) << space;
+}
+
 /// A search begins with what was said, also where the space is derived.
 TEST_F(TuneCli, ASearchStartsFromWhatWasSaid) {
   KernelChoice choice;
