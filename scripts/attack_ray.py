@@ -132,7 +132,7 @@ class Attack:
         lost, done = 0, threading.Event()
         threading.Thread(target=lambda: (process.wait(), done.set()), daemon=True).start()
         self.nodes.append(self.join())
-        while not done.wait(self.random.uniform(0.5, 1.5)) and lost < 4:
+        while not done.wait(self.random.uniform(0.2, 0.6)) and lost < 4:
             victim = self.nodes.pop(self.random.randrange(len(self.nodes)))
             self.cluster.remove_node(victim, allow_graceful=False)
             lost += 1

@@ -56,6 +56,7 @@ class Diagnostic:
 
 # Hints that show how something is written, in C++ and in Python.
 _SPELLINGS = [(r"add `\{(.+?), …\}` to `subs`", r"add `\1: …` to `subs`"), (r", or (\S+) to `dynamic`", r", or \1 to `dynamic_symbols`")]
+_SPELLINGS += [(r"`--(database|seed)`", r"`\1=`"), (r"`--space NAME=VALUE,VALUE`", r"`choice(NAME, [VALUE, VALUE])`"), (r"`(\w+)=64,128`", r"`choice(\1, [64, 128])`")]
 
 
 def _in_python(hint: str) -> str:

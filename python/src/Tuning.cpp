@@ -20,23 +20,13 @@ namespace soliton::python {
 
 namespace {
 
-/// What is wrong with a space, as an error with an id.
-template <typename Function>
-auto checked(Function function) {
-  try {
-    return function();
-  } catch (const tune::TuneError &error) {
-    throw CompileError({{Severity::error, DiagId::SubstitutionInvalid, Place("", 0, 0), error.what(), {}, {}}});
-  }
-}
-
 void bindSpace(nb::module_ &module) {
   nb::class_<tune::Space>(module, "Space")
       .def(nb::init<>())
       .def(
           "choice",
           [](tune::Space &self, const std::string &name, const std::vector<std::string> &values) {
-            checked([&]() -> tune::Space & { return self.choice(name, values); });
+            self.choice(name, values);
           },
           nb::arg("name"), nb::arg("values"))
       .def(
@@ -120,23 +110,16 @@ public:
       : subject{std::get<0>(about), std::get<1>(about), std::get<2>(about), tune::compilerBuild()} {
     if (path.empty())
       return;
-    try {
-      database = std::make_unique<tune::Database>(path);
-      run = database->begin(subject, settings);
-    } catch (const tune::TuneError &error) {
-      PyErr_SetString(PyExc_OSError, error.what());
-      throw nb::python_error();
-    }
+    database = std::make_unique<tune::Database>(path);
+    run = database->begin(subject, settings);
   }
 
   nb::dict search(const tune::Space &space, const tune::Assignment &start, const nb::dict &given, nb::callable judge,
                   nb::callable progress) {
     tune::TuneOptions options = optionsOf(given);
-    return checked([&] {
-      tune::SpaceDomain domain(space, start);
-      auto candidateOf = [&](const tune::Point &point) { return tune::Candidate{domain.assignmentOf(point), ""}; };
-      return take(tune::tune(domain, candidateOf, options, contextOf(judge, progress)));
-    });
+    tune::SpaceDomain domain(space, start);
+    auto candidateOf = [&](const tune::Point &point) { return tune::Candidate{domain.assignmentOf(point), ""}; };
+    return take(tune::tune(domain, candidateOf, options, contextOf(judge, progress)));
   }
 
   /// Candidates that somebody lists, against the best so far.
@@ -149,7 +132,7 @@ public:
     for (const std::string &text : texts)
       candidates.push_back(tune::parseCandidate(text));
     options.search.budget = static_cast<int64_t>(candidates.size());
-    return checked([&] { return take(tune::tuneAll(candidates, options, contextOf(judge, progress))); });
+    return take(tune::tuneAll(candidates, options, contextOf(judge, progress)));
   }
 
   void end(const std::string &how) {
@@ -157,6 +140,8 @@ public:
       database->end(run, how);
   }
   int64_t id() const { return run; }
+  /// Results and decisions that the database has not taken.
+  size_t unkept() const { return database ? database->unkept() : 0; }
 
 private:
   tune::TuneContext contextOf(nb::callable judge, nb::callable progress) {
@@ -189,6 +174,7 @@ void bindTuning(nb::module_ &module) {
       .def("search_all", &Tuning::searchAll, nb::arg("candidates"), nb::arg("options"), nb::arg("judge"),
            nb::arg("progress"))
       .def("end", &Tuning::end, nb::arg("how"))
+      .def_prop_ro("unkept", &Tuning::unkept)
       .def_prop_ro("run", &Tuning::id);
   module.def("strategies", [] { return tune::strategyNames(); });
   module.def("candidate_text", [](const tune::Assignment &choices, const std::string &schedule) {

@@ -26,6 +26,7 @@ from soliton.tuner import (  # noqa: E402
     ScheduleValidator,
     Space,
     Tuned,
+    TuningLogger,
     calculate_average_latency,
     dump_schedule,
     tune,
@@ -74,11 +75,34 @@ def test_a_space_has_choices_and_conditions():
     assert not made.allows(BLOCK_M=64, BLOCK_N=32, schedule="none")
 
 
-@pytest.mark.parametrize("make", [lambda: Space().choice("M", []), lambda: Space().choice("M", [1]).choice(M, [2]), lambda: Space().choice(M + 1, [2])])
-def test_a_space_that_is_none_is_refused(make):
+def refused(call) -> soliton.CompileError:
     with pytest.raises(soliton.CompileError) as caught:
-        make()
-    assert caught.value.id == "substitution-invalid"
+        call()
+    assert f"[{caught.value.id}]" in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("make", [lambda: Space().choice("M", []), lambda: Space().choice("M", [1]).choice(M, [2]), lambda: Space().choice(BLOCK_M, 64), lambda: Space().choice("schedule", "modulo")])
+def test_a_space_that_is_none_is_refused(make):
+    assert refused(make).id == "tune-space"
+
+
+def test_a_choice_is_a_symbol():
+    assert refused(lambda: Space().choice(M + 1, [2])).id == "substitution-invalid"
+
+
+WRONG_VALUES = {BLOCK_M: ["many", 0, 1.5, None], "raster": ["abc", 70000], "cluster": [-1], "persistent": ["all"], "service_waves": [9]}
+WRONG_VALUES |= {"staged_writes": ["maybe", 1], "direct_copies": ["yes"], "overlap_tiles": [2], "padded_rows": ["x"], "workgroups_per_cluster": ["two", "1x99", 0]}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG_VALUES.items() for value in values])
+def test_a_value_that_an_option_does_not_take_is_refused(name, value):
+    assert refused(lambda: Space().choice(name, [value])).id == "tune-space"
+
+
+def test_values_are_said_as_python_says_them():
+    made = Space().choice("direct_copies", [False, True]).choice("workgroups_per_cluster", [1, (1, 2)]).choice("mma", [tkw.MMAType.F32_16x16x16_F16])
+    assert made.choices == {"direct_copies": ["off", "on"], "workgroups_per_cluster": [1, "1x2"], "mma": ["F32_16x16x16_F16"]}
 
 
 def test_a_kernel_of_python_is_tuned_and_its_result_compiles(tmp_path):
@@ -220,6 +244,15 @@ def test_the_progress_line_has_rate_best_bound_and_time_left(capsys):
         (lambda: tune("gemm", space(), options()), "undefined-value"),
         (lambda: tune(gemm, space(), options(), strategy="luck", database=""), "schedule-argument"),
         (lambda: tune(gemm, space(), options(), device="cuda:7", database=""), "no-device"),
+        (lambda: tune(gemm, {"BLOCK_M": [32]}, options(), database=""), "schedule-argument"),
+        (lambda: tune(gemm, space(), {BLOCK_M: 32}, database=""), "schedule-argument"),
+        (lambda: tune(gemm, Space().choice("BLOK_M", [32, 64]), options(), database=""), "tune-space"),
+        (lambda: tune(gemm, Space().choice("swizzle", [1]), options(), database=""), "tune-space"),
+        (lambda: tune(gemm, space().where(lambda found: False), options(), database=""), "tune-space"),
+        (lambda: tune(gemm, space(), options(), sizes={M: 512}, database=""), "schedule-argument"),
+        (lambda: tune(gemm, space(), options(dynamic=[M]), sizes={"M": "many"}, database=""), "schedule-argument"),
+        (lambda: tune(gemm, space(), options(), database="/"), "tune-database"),
+        (lambda: tune(gemm, space(), options(), database=__file__), "tune-database"),
         (lambda: tune(gemm, Space().choice("schedule", ["prefetch"]).where(M <= 3), options(), database=""), "substitution-invalid"),
     ],
 )
@@ -227,6 +260,38 @@ def test_what_cannot_be_tuned_is_refused(call, id):
     with pytest.raises(soliton.CompileError) as caught:
         call()
     assert caught.value.id == id
+
+
+WRONG_NUMBERS = {"budget": [0, -1, 2.5, "3"], "moves": [-1], "seed": [-1, 2**64], "generation": [0], "patience": [-1], "workers": [-1, 1.5, 999], "timeout": [0, -1, "x", math.inf]}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, value) for name, values in WRONG_NUMBERS.items() for value in values])
+def test_numbers_that_say_nothing_are_refused(name, value):
+    found = refused(lambda: tune(gemm, space(), options(), database="", **{name: value}))
+    assert found.id == "schedule-argument" and f"`{name}={value!r}`" in str(found)
+
+
+def test_symbols_that_only_the_kernel_knows_may_be_chosen():
+    size = tkl.sym.SIZE_OF_A_COPY
+
+    @tkw.wave([tkw.WorkgroupConstraint(M, BLOCK_M, 0), tkw.HardwareConstraint(vector_shapes={M: 64})])
+    def copy(a: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16], b: tkl.Memory[M, GLOBAL_ADDRESS_SPACE, tkl.f16]):
+        tkw.write(tkw.read(a, elements_per_thread=size), b, elements_per_thread=size)
+
+    chosen = Space().choice(size, [1, 2]).choice("BLOCK_M", [64])
+    tuned = tune(copy, chosen, WaveCompileOptions(subs={M: 128, BLOCK_M: 64}, target="gfx942"), budget=2, database="", progress=False)
+    assert len(tuned.trials) == 2
+
+
+def test_what_a_database_does_not_keep_is_said(monkeypatch, tmp_path):
+    from soliton import _native
+
+    class Full(_native.Tuning):
+        unkept = 3
+
+    monkeypatch.setattr(_native, "Tuning", Full)
+    with pytest.warns(RuntimeWarning, match=r"3 results .* \[tune-database\]"):
+        tune(gemm, Space(), options(64), budget=1, database=tmp_path / "t.db", workers=0, progress=False)
 
 
 def test_a_schedule_that_is_none_is_refused_like_a_candidate():
@@ -321,6 +386,56 @@ def test_patience_counts_iterations_without_an_improvement_only(loop):
     assert len(result.improvement_history) > 2 and result.ended == "iterations"
 
 
+def test_a_measurement_that_is_no_number_is_no_improvement(loop):
+    numbers = iter([2e-6, math.nan, 1e-6, math.nan, *[3e-6] * 40])
+    result = ScheduleOptimizer(loop.validator(), lambda schedule: next(numbers), random_seed=1).optimize(20, 10, verbose=False)
+    assert result.latency == 1e-6 and result.improvement_history == [2e-6, 1e-6]
+
+
+WRONG_CALLS = {
+    "interval": lambda loop, made: made(T=0),
+    "interval of words": lambda loop, made: made(T="x"),
+    "table": lambda loop, made: made(node_rrt_getter=lambda node: None),
+    "edge": lambda loop, made: made(raw_edges_list=[(1, 2)]),
+    "cycle before the first": lambda loop, made: made(initial_schedule={**loop.schedule, loop.nodes[0]: -5}),
+    "cycle too late": lambda loop, made: made(initial_schedule={**loop.schedule, loop.nodes[0]: 10**12}),
+    "move too late": lambda loop, made: made().attempt_move(loop.nodes[0], 10**12),
+    "move to a word": lambda loop, made: made().attempt_move(loop.nodes[0], "x"),
+    "no validator": lambda loop, made: ScheduleOptimizer(None, lambda schedule: 1.0),
+    "algorithm": lambda loop, made: ScheduleOptimizer(made(), lambda schedule: 1.0, algorithm="luck"),
+    "seed": lambda loop, made: ScheduleOptimizer(made(), lambda schedule: 1.0, random_seed=-1),
+    "iterations": lambda loop, made: ScheduleOptimizer(made(), lambda schedule: 1.0).optimize(-1),
+    "no seconds": lambda loop, made: ScheduleOptimizer(made(), lambda schedule: None).optimize(2),
+    "file's interval": lambda loop, made: dump_schedule(loop.schedule, 0, None, "s.txt"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG_CALLS)
+def test_what_a_validator_cannot_take_is_refused(loop, what):
+    def made(**other):
+        said = {"initial_schedule": loop.schedule, "T": loop.initiation_interval, "nodes": loop.nodes, "resource_limits": loop.resource_limits}
+        said |= {"node_rrt_getter": lambda node: node.rrt, "raw_edges_list": loop.edges, "num_resource_types": len(loop.resource_names)}
+        return ScheduleValidator(**{**said, **other})
+
+    assert refused(lambda: WRONG_CALLS[what](loop, made)).id == "schedule-argument"
+
+
+def test_schedules_of_other_nodes_are_refused(loop):
+    for call in (loop.rrt, loop.modelled, loop.num_stages, loop.file):
+        assert refused(lambda: call({})).id == "schedule-missing-op"
+        assert refused(lambda: call({"load": 3})).id == "schedule-unknown-op"
+
+
+def test_a_log_begins_with_its_loop(loop, tmp_path):
+    step = {"iteration": 1, "node": loop.nodes[0], "cycle": 3, "latency": 1e-6, "is_improvement": True, "why": ""}
+    made = TuningLogger(tmp_path / "t", "modelled")
+    for call in (lambda: TuningLogger(tmp_path, times="guessed"), lambda: made.log_iteration(step, loop.schedule), lambda: made.log_iteration({"iteration": 1}, loop.schedule)):
+        assert refused(call).id == "schedule-argument"
+    made.log_initial(loop, 2e-6)
+    made.log_iteration(step, loop.schedule)
+    assert len(list(made.schedules.glob("*.txt"))) == 2
+
+
 def test_what_a_measurement_raises_reaches_its_caller(loop):
     with pytest.raises(ZeroDivisionError):
         ScheduleOptimizer(loop.validator(), lambda schedule: 1 / 0).optimize()
@@ -349,6 +464,23 @@ def test_a_kernel_without_a_loop_is_refused():
 # ---- Attention ----------------------------------------------------------------------------------------------------------------
 
 SMALL = {"num_heads": 2, "seq_len_q": 128, "seq_len_k": 256, "num_iterations": 3, "num_warmup": 1}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("head_dim", 0), ("seq_len_q", -1), ("batch_size", 1.5), ("num_iterations", 0), ("num_warmup", -1), ("random_seed", -1)]
+)
+def test_a_configuration_that_is_none_is_refused(tmp_path, field, value):
+    found = refused(lambda: tune_attention(AttentionConfig(**{**SMALL, field: value}), tmp_path, target="gfx942"))
+    assert found.id == "schedule-argument" and field in str(found) and not list(tmp_path.iterdir())
+
+
+def test_attention_is_not_tuned_where_it_cannot_be(tmp_path):
+    config = AttentionConfig(**SMALL)
+    assert refused(lambda: tune_attention({"head_dim": 64}, tmp_path)).id == "schedule-argument"
+    assert refused(lambda: tune_attention(config, tmp_path, target="gfx942", timeout=0)).id == "schedule-argument"
+    assert refused(lambda: tune_attention(config, tmp_path, target="gfx942", max_iterations=-1)).id == "schedule-argument"
+    assert refused(lambda: tune_attention(config, tmp_path, target="gfx942", device="cuda:9")).id == "no-device"
+    assert not list(tmp_path.iterdir())
 
 
 def outcome(folder):
@@ -464,7 +596,7 @@ def test_a_trace_has_every_launch_and_every_view(tmp_path):
 
 def test_what_no_trace_has_is_refused(tmp_path):
     write_trace(tmp_path / "t.rpd", "gemm", [2e-6], times="measured", device="cuda:0")
-    for call in (lambda: calculate_average_latency(tmp_path / "t.rpd", "other"), lambda: write_trace(tmp_path / "u.rpd", "x", [1.0], times="guessed", device="")):
+    for call in (lambda: calculate_average_latency(tmp_path / "none.rpd"), lambda: calculate_average_latency(__file__), lambda: calculate_average_latency(tmp_path / "t.rpd", "other"), lambda: write_trace(tmp_path / "u.rpd", "x", [1.0], times="guessed", device="")):
         with pytest.raises(soliton.CompileError) as caught:
             call()
         assert caught.value.id == "schedule-argument"

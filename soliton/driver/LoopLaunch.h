@@ -16,7 +16,7 @@
 
 namespace soliton {
 
-/// How a loop of the compiled kernel would be launched; 0 where only data or a workgroup's number decide. Without the
+/// How a loop of the compiled kernel would be launched; 0 where that is not known now. Without the
 /// kernel (a module's text) nobody knows its iterations.
 sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, const sched::LoopReport &loop,
                        const lang::Substitutions &bound);
@@ -25,8 +25,16 @@ sched::Launch launchOf(const Kernel *kernel, const CompileResult &compiled, cons
 /// walks them.
 int64_t tilesOf(const Kernel &kernel, const lang::Substitutions &bound);
 
-/// Iterations of the loop along the dimension of that name; 0 where that is not known now.
-int64_t iterationsOf(const Kernel &kernel, std::string_view loop, const lang::Substitutions &bound);
+/// Of the workgroups of a launch; equal unless a workgroup's number decides.
+struct Iterations {
+  /// Rounded up.
+  int64_t mean = 0;
+  int64_t most = 0;
+};
+
+/// Iterations of the loop along the dimension of that name: where data decide, as many as the whole dimension has; 0
+/// where that is not known now.
+Iterations iterationsOf(const Kernel &kernel, std::string_view loop, const lang::Substitutions &bound);
 
 /// The number that an expression comes to, if symbols that are bound give one.
 std::optional<int64_t> valueOf(sym::Expr formula, const lang::Substitutions &bound);

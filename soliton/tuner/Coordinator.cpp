@@ -1,8 +1,7 @@
 #include "soliton/tuner/Coordinator.h"
 
 #include "soliton/tuner/Candidate.h"
-
-#include <nlohmann/json.hpp>
+#include "soliton/tuner/Lines.h"
 
 #include <cerrno>
 #include <csignal>
@@ -29,7 +28,7 @@ Coordinator::Coordinator(std::vector<std::string> command, const std::string &fi
   process = Process::start(std::move(command));
   process.write(firstLine + "\n");
   std::string line = nextLine();
-  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  Json answer = parseLine(line);
   if (answer.is_object() && answer.contains("ready")) {
     said = answer.value("identity", Json::object()).dump();
     return;
@@ -75,7 +74,7 @@ std::vector<Answer> Coordinator::run(const std::vector<std::string> &requests,
   std::vector<Answer> answers(requests.size());
   for (size_t open = requests.size(); open > 0;) {
     std::string line = nextLine();
-    Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+    Json answer = parseLine(line);
     int64_t number = answer.is_object() ? answer.value("id", int64_t{-1}) - first : -1;
     if (number < 0 || number >= static_cast<int64_t>(requests.size()))
       continue; // late, or none

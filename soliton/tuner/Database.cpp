@@ -1,9 +1,11 @@
 #include "soliton/tuner/Database.h"
 
-#include <nlohmann/json.hpp>
+#include "soliton/tuner/Lines.h"
+
 #include <sqlite3.h>
 
 #include <cmath>
+#include <istream>
 #include <map>
 
 namespace soliton::tune {
@@ -13,7 +15,10 @@ namespace {
 /// By which SQLite's own header tells our files from others: "SlTn".
 constexpr int kApplication = 0x536c546e;
 constexpr int kVersion = 1;
-constexpr int kPatienceMs = 20'000;
+/// How long a write waits behind one for which the file was not free.
+constexpr int kShortMs = 100, kStepMs = 5;
+/// Of a line that is imported: a candidate with the schedules of some loops is some thousand bytes.
+constexpr std::streamsize kLongestLine = 4 << 20;
 
 constexpr const char *kTables = R"sql(
 CREATE TABLE IF NOT EXISTS subjects(key TEXT PRIMARY KEY, kernel TEXT NOT NULL, device TEXT NOT NULL,
@@ -81,10 +86,12 @@ private:
 };
 
 std::string Subject::key() const {
-  return hashOf(Json({kernel, device, driver, build}).dump());
+  // Of a file that was damaged it may be no UTF-8.
+  return hashOf(Json({kernel, device, driver, build}).dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-/// No room, or a disk that takes nothing for another reason: what waits may be written later.
+/// No room, a disk that takes nothing for another reason, or somebody who holds the file: what waits may be written
+/// later.
 class Database::Full : public TuneError {
 public:
   using TuneError::TuneError;
@@ -96,7 +103,7 @@ void Database::fail(const std::string &what) {
       what + " (" + reason + "), expected a file that `soliton tune` wrote and that can be written, or none";
   const char *hint = "name another file by `--database`";
   int code = file ? sqlite3_errcode(file) & 0xff : SQLITE_NOMEM;
-  if (code == SQLITE_FULL || code == SQLITE_IOERR)
+  if (code == SQLITE_FULL || code == SQLITE_IOERR || code == SQLITE_BUSY || code == SQLITE_LOCKED)
     throw Full(DiagId::TuneDatabase, message, hint, Place{path, 1, 1});
   throw TuneError(DiagId::TuneDatabase, message, hint, {path, 1, 1});
 }
@@ -109,8 +116,11 @@ void Database::write(std::function<void()> rows) {
       each();
     execute("COMMIT");
     waiting.clear();
+    sqlite3_busy_timeout(file, patienceMs);
   } catch (const Full &) {
     sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
+    // Who holds the file for so long will hold it at the next write too, and a run does not wait each time.
+    sqlite3_busy_timeout(file, std::min(patienceMs, kShortMs));
   } catch (...) {
     sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
     waiting.pop_back();
@@ -123,34 +133,49 @@ void Database::execute(const char *sql) {
     fail("it can't be written");
 }
 
-Database::Database(const std::string &path) : path(path) {
-  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+Database::Database(const std::string &path, int patienceMs) : path(path), patienceMs(patienceMs) {
   try {
-    if (sqlite3_open_v2(path.c_str(), &file, flags, nullptr) != SQLITE_OK)
-      fail("it can't be opened");
-    sqlite3_busy_timeout(file, kPatienceMs);
-    int64_t application = 0, version = 0, tables = 0;
-    auto ask = [&](const char *sql, int64_t &answer) {
-      Statement statement(*this, sql);
-      answer = statement.step() ? statement.number(0) : 0;
-    };
-    ask("PRAGMA application_id", application);
-    ask("PRAGMA user_version", version);
-    ask("SELECT count(*) FROM sqlite_master", tables);
-    if (tables > 0 && (application != kApplication || version != kVersion))
-      throw TuneError(DiagId::TuneDatabase,
-                      "the database is one of other tables, expected a file that `soliton tune` wrote",
-                      "name another file by `--database`", {path, 1, 1});
-    execute("PRAGMA journal_mode=WAL");
-    execute("PRAGMA synchronous=NORMAL");
-    std::string begin = "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(kApplication) +
-                        "; PRAGMA user_version=" + std::to_string(kVersion) + ";" + kTables + "COMMIT;";
-    if (tables == 0)
-      execute(begin.c_str());
+    open();
   } catch (...) {
     sqlite3_close(file);
     throw;
   }
+}
+
+/// In one transaction: another process may be making the same file.
+void Database::open() {
+  if (sqlite3_open_v2(path.c_str(), &file, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr) != SQLITE_OK)
+    fail("it can't be opened");
+  sqlite3_busy_timeout(file, patienceMs);
+  auto ask = [&](const char *sql) {
+    Statement statement(*this, sql);
+    return statement.step() ? statement.number(0) : 0;
+  };
+  auto isMade = [&] { return ask("SELECT count(*) FROM sqlite_master") > 0; };
+  auto isOurs = [&] { return ask("PRAGMA application_id") == kApplication && ask("PRAGMA user_version") == kVersion; };
+  execute("BEGIN");
+  bool isEmpty = !isMade();
+  if (!isEmpty && !isOurs())
+    throw TuneError(DiagId::TuneDatabase,
+                    "the database is one of other tables, expected a file that `soliton tune` wrote",
+                    "name another file by `--database`", {path, 1, 1});
+  execute("COMMIT");
+  // SQLite does not wait for this one itself.
+  for (int waited = 0; sqlite3_exec(file, "PRAGMA journal_mode=WAL", nullptr, nullptr, nullptr) != SQLITE_OK;
+       waited += kStepMs) {
+    if ((sqlite3_errcode(file) & 0xff) != SQLITE_BUSY || waited >= patienceMs)
+      fail("it can't be written");
+    sqlite3_sleep(kStepMs);
+  }
+  execute("PRAGMA synchronous=NORMAL");
+  if (!isEmpty)
+    return;
+  execute("BEGIN IMMEDIATE");
+  if (!isMade())
+    execute(("PRAGMA application_id=" + std::to_string(kApplication) +
+             "; PRAGMA user_version=" + std::to_string(kVersion) + ";" + kTables)
+                .c_str());
+  execute("COMMIT");
 }
 
 Database::~Database() {
@@ -164,12 +189,27 @@ static std::string rowName(Stage stage, const std::string &other) {
   return std::string(nameOf(stage)) + (other.empty() ? "" : " " + other);
 }
 
+static std::optional<Stage> stageOfRow(std::string_view row) {
+  size_t space = row.find(' ');
+  std::optional<Stage> stage = parseStage(row.substr(0, space));
+  bool hasOther = space != std::string_view::npos;
+  return stage && hasOther == (*stage == Stage::Duel) ? stage : std::nullopt;
+}
+
+/// Whether a row of that name can be believed.
+static bool isWhole(const std::string &row, const std::string &json) {
+  std::optional<Stage> stage = stageOfRow(row);
+  std::optional<Result> result = resultFromJson(json);
+  return stage && result && result->answers(*stage);
+}
+
 std::optional<Result> Database::find(const Subject &subject, const std::string &hash, Stage stage,
                                      const std::string &other) {
   Statement statement(*this, "SELECT result FROM results WHERE subject=? AND hash=? AND stage=?");
   if (!statement.bind(subject.key()).bind(hash).bind(rowName(stage, other)).step())
     return std::nullopt;
-  return resultFromJson(statement.text(0));
+  std::optional<Result> found = resultFromJson(statement.text(0));
+  return found && found->answers(stage) ? found : std::nullopt;
 }
 
 void Database::storeSubject(const Subject &subject) {
@@ -184,15 +224,22 @@ void Database::storeSubject(const Subject &subject) {
 
 bool Database::storeAs(const std::string &subject, const Candidate &candidate, std::string_view stage,
                        const std::string &json) {
-  std::string text = candidate.text(), hash = hashOf(text);
-  Statement(*this, "INSERT OR IGNORE INTO candidates VALUES(?,?)").bind(hash).bind(text).step();
-  Statement(*this, "INSERT OR IGNORE INTO results VALUES(?,?,?,?)")
+  std::string text = candidate.text(), hash = hashOf(text), row(stage);
+  Statement(*this, "INSERT INTO candidates VALUES(?,?) ON CONFLICT(hash) DO UPDATE SET text=excluded.text "
+                   "WHERE text<>excluded.text")
+      .bind(hash)
+      .bind(text)
+      .step();
+  Statement earlier(*this, "SELECT result FROM results WHERE subject=? AND hash=? AND stage=?");
+  if (earlier.bind(subject).bind(hash).bind(row).step() && isWhole(row, earlier.text(0)))
+    return false;
+  Statement(*this, "INSERT OR REPLACE INTO results VALUES(?,?,?,?)")
       .bind(subject)
       .bind(hash)
-      .bind(stage)
+      .bind(row)
       .bind(json)
       .step();
-  return sqlite3_changes(file) > 0;
+  return true;
 }
 
 bool Database::store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
@@ -230,19 +277,30 @@ int64_t Database::begin(const Subject &subject, const std::string &settings) {
 }
 
 void Database::decide(int64_t run, int64_t number, const std::string &hash, double cost) {
-  Statement made(*this, "SELECT hash, cost FROM decisions WHERE run=? AND number=?");
-  if (made.bind(run).bind(number).step()) {
+  auto isMade = [&] {
+    Statement made(*this, "SELECT hash, cost FROM decisions WHERE run=? AND number=?");
+    if (!made.bind(run).bind(number).step())
+      return false;
     if (made.text(0) != hash || made.cost(1) != cost)
       throw TuneError(DiagId::TuneDecision,
                       "decision " + std::to_string(number) + " of run " + std::to_string(run) + " is `" +
                           hash.substr(0, 12) + "`, expected `" + made.text(0).substr(0, 12) + "` as it was made before",
                       "results were changed, or are no function of their candidates; begin a run of another `--seed`",
                       {path, 1, 1});
+    return true;
+  };
+  if (isMade())
     return;
-  }
   write([this, run, number, hash, cost] {
-    Statement(*this, "INSERT INTO decisions VALUES(?,?,?,?)").bind(run).bind(number).bind(hash).bindCost(cost).step();
+    Statement(*this, "INSERT OR IGNORE INTO decisions VALUES(?,?,?,?)")
+        .bind(run)
+        .bind(number)
+        .bind(hash)
+        .bindCost(cost)
+        .step();
   });
+  // Another process may have been first.
+  isMade();
 }
 
 void Database::end(int64_t run, const std::string &how) {
@@ -284,47 +342,64 @@ std::vector<Decision> Database::decisions(int64_t run) {
 //===- Elsewhere and back ------------------------------------------------------------===//
 
 std::string Database::exported() {
-  Statement statement(*this, "SELECT s.kernel, s.device, s.driver, s.build, c.text, r.stage, r.result FROM results r "
-                             "JOIN subjects s ON s.key = r.subject JOIN candidates c ON c.hash = r.hash "
-                             "ORDER BY r.subject, r.hash, r.stage");
+  Statement statement(*this,
+                      "SELECT s.kernel, s.device, s.driver, s.build, c.text, r.stage, r.result, r.hash FROM results r "
+                      "JOIN subjects s ON s.key = r.subject JOIN candidates c ON c.hash = r.hash "
+                      "ORDER BY r.subject, r.hash, r.stage");
   std::string lines;
   while (statement.step()) {
-    Json line = {{"kernel", statement.text(0)},
-                 {"device", statement.text(1)},
-                 {"driver", statement.text(2)},
-                 {"build", statement.text(3)},
-                 {"candidate", statement.text(4)},
-                 {"stage", statement.text(5)},
-                 {"result", Json::parse(statement.text(6), nullptr, false)}};
+    if (!isWhole(statement.text(5), statement.text(6)) || hashOf(statement.text(4)) != statement.text(7))
+      continue; // `verify` says which
+    Json line = {{"kernel", statement.text(0)},           {"device", statement.text(1)},
+                 {"driver", statement.text(2)},           {"build", statement.text(3)},
+                 {"candidate", statement.text(4)},        {"stage", statement.text(5)},
+                 {"result", parseLine(statement.text(6))}};
     lines += line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   }
   return lines;
 }
 
-int64_t Database::import(std::string_view lines, const std::string &name) {
-  execute("BEGIN IMMEDIATE");
-  int64_t taken = 0, number = 0;
-  try {
-    while (!lines.empty()) {
-      size_t end = std::min(lines.find('\n'), lines.size());
-      std::string_view text = lines.substr(0, end);
-      lines.remove_prefix(std::min(end + 1, lines.size()));
-      ++number;
-      if (text.empty())
-        continue;
-      Json line = Json::parse(text, nullptr, false);
-      auto field = [&](const char *name) {
-        return line.is_object() && line.contains(name) && line[name].is_string() ? line[name].get<std::string>() : "";
-      };
-      bool isResult = line.is_object() && line.contains("result") && resultFromJson(line["result"].dump()) &&
-                      parseStage(field("stage").substr(0, field("stage").find(' ')));
-      if (!isResult)
-        throw TuneError(DiagId::TuneImport, "the line is no result, expected what `soliton tune export` prints",
-                        "export again, and leave the lines as they are", {name, static_cast<int>(number), 1});
-      Subject subject{field("kernel"), field("device"), field("driver"), field("build")};
-      storeSubject(subject);
-      taken += storeAs(subject.key(), parseCandidate(field("candidate")), field("stage"), line["result"].dump());
+int64_t Database::importLine(std::string_view text, const Place &place) {
+  Json line = parseLine(text);
+  auto field = [&](const char *name) {
+    return line.is_object() && line.contains(name) && line[name].is_string() ? line[name].get<std::string>() : "";
+  };
+  const Subject subject{field("kernel"), field("device"), field("driver"), field("build")};
+  const std::string row = field("stage");
+  std::optional<Result> result = resultInJson(text);
+  if (!result || !isWhole(row, toJson(*result)) || subject.kernel.empty() || subject.device.empty() ||
+      subject.build.empty())
+    throw TuneError(DiagId::TuneImport, "the line is no result, expected what `soliton tune export` prints",
+                    "export again, and leave the lines as they are", place);
+  Candidate candidate = [&] {
+    try {
+      return parseCandidate(field("candidate"));
+    } catch (const TuneError &error) {
+      const Diagnostic &said = error.diagnostics().front();
+      throw TuneError(said.id, said.message, said.hint, place);
     }
+  }();
+  storeSubject(subject);
+  return storeAs(subject.key(), candidate, row, toJson(*result));
+}
+
+int64_t Database::import(std::istream &lines, const std::string &name) {
+  execute("BEGIN IMMEDIATE");
+  int64_t taken = 0;
+  int number = 1;
+  std::string text(kLongestLine, '\0');
+  try {
+    for (; lines.getline(text.data(), kLongestLine); ++number) {
+      // The end of the line was read too, where there is one.
+      std::streamsize length = lines.gcount() - (lines.eof() ? 0 : 1);
+      if (length > 0)
+        taken += importLine(std::string_view(text).substr(0, static_cast<size_t>(length)), {name, number, 1});
+    }
+    if (!lines.eof() || lines.bad())
+      throw TuneError(DiagId::TuneImport,
+                      lines.bad() ? "the file can't be read, expected what `soliton tune export` prints"
+                                  : "the line is too long, expected what `soliton tune export` prints",
+                      "name a file that `soliton tune export FILE` wrote", {name, number, 1});
     execute("COMMIT");
   } catch (...) {
     sqlite3_exec(file, "ROLLBACK", nullptr, nullptr, nullptr);
@@ -343,15 +418,18 @@ std::vector<std::string> Database::flaws() {
   while (candidates.step())
     if (hashOf(candidates.text(1)) != candidates.text(0))
       found.push_back("candidate `" + candidates.text(0).substr(0, 12) + "` is not what its hash says");
-  Statement results(*this, "SELECT r.hash, r.result, c.text IS NULL, s.key IS NULL FROM results r "
+  Statement results(*this, "SELECT r.hash, r.result, c.text IS NULL, s.key IS NULL, r.stage FROM results r "
                            "LEFT JOIN candidates c ON c.hash = r.hash LEFT JOIN subjects s ON s.key = r.subject");
   while (results.step()) {
     std::string name = "the result of `" + results.text(0).substr(0, 12) + "`";
-    if (!resultFromJson(results.text(1)))
+    if (!isWhole(results.text(4), results.text(1)))
       found.push_back(name + " can't be read");
     if (results.number(2) || results.number(3))
       found.push_back(name + " belongs to nothing");
   }
+  Statement runs(*this, "SELECT r.id FROM runs r LEFT JOIN subjects s ON s.key = r.subject WHERE s.key IS NULL");
+  while (runs.step())
+    found.push_back("run " + std::to_string(runs.number(0)) + " belongs to nothing");
   return found;
 }
 

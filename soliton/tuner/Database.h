@@ -20,6 +20,7 @@
 #include "soliton/tuner/Result.h"
 
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <vector>
 
@@ -61,8 +62,11 @@ struct Decision {
 
 class Database {
 public:
+  /// How long a write waits for other programs before it is kept for later.
+  static constexpr int kPatienceMs = 20'000;
+
   /// Makes the file where there is none. Throws TuneError where it cannot be used, or is none of ours.
-  explicit Database(const std::string &path);
+  explicit Database(const std::string &path, int patienceMs = kPatienceMs);
   ~Database();
   Database(const Database &) = delete;
   Database &operator=(const Database &) = delete;
@@ -70,7 +74,7 @@ public:
   /// `other` is the hash of whom a duel was with.
   std::optional<Result> find(const Subject &subject, const std::string &hash, Stage stage,
                              const std::string &other = {});
-  /// False if there was one already, which stays.
+  /// False if there was one already, which stays; what can't be read any more does not.
   bool store(const Subject &subject, const Candidate &candidate, Stage stage, const Result &result,
              const std::string &other = {});
   std::optional<Candidate> candidate(const std::string &hash);
@@ -89,26 +93,29 @@ public:
   std::string exported();
   /// Reads such lines of the file of this name; how many were new. Throws TuneError for a line that is none, and takes
   /// nothing then.
-  int64_t import(std::string_view lines, const std::string &name = "-");
+  int64_t import(std::istream &lines, const std::string &name = "-");
   /// What is wrong with it, one sentence each; empty if nothing.
   std::vector<std::string> flaws();
 
-  /// Writes that a full disk did not take so far. Each later one tries them again, so that a run goes on, and keeps
-  /// everything where room is made.
+  /// Writes that a full disk, or a file that another program holds, did not take so far. Each later one tries them
+  /// again, so that a run goes on, and keeps everything where room is made.
   size_t unkept() const { return waiting.size(); }
 
 private:
   class Statement;
   class Full;
+  void open();
   void execute(const char *sql);
   [[noreturn]] void fail(const std::string &what);
   /// In one transaction with all that waits; waits too where the disk is full.
   void write(std::function<void()> rows);
   void storeSubject(const Subject &subject);
   bool storeAs(const std::string &subject, const Candidate &candidate, std::string_view stage, const std::string &json);
+  int64_t importLine(std::string_view text, const Place &place);
 
   sqlite3 *file = nullptr;
   std::string path;
+  int patienceMs;
   std::vector<std::function<void()>> waiting;
 };
 

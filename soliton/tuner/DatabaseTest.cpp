@@ -8,7 +8,10 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <sstream>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 namespace soliton::tune {
@@ -44,6 +47,11 @@ Diagnostic complaintOf(Act act) {
   }
   ADD_FAILURE() << "nothing was said";
   return {Severity::remark, DiagId::AutoChoice, {}, "", "", {}};
+}
+
+int64_t imported(Database &database, const std::string &lines) {
+  std::istringstream stream(lines);
+  return database.import(stream, "lines.json");
 }
 
 void damage(const std::string &path, const char *sql) {
@@ -126,14 +134,141 @@ TEST_F(DatabaseFile, WhatIsExportedIsImportedOnce) {
   database.store(subject, candidate, Stage::Answer, Result::refused("answer", "wrong"));
   std::string lines = database.exported();
   Database other(path("other.db"));
-  EXPECT_EQ(other.import(lines), 2);
-  EXPECT_EQ(other.import(lines), 0);
+  EXPECT_EQ(imported(other, lines), 2);
+  EXPECT_EQ(imported(other, lines), 0);
   EXPECT_EQ(other.exported(), lines);
-  EXPECT_THROW(other.import(lines + "{\"result\": 1}\n"), TuneError);
-  Diagnostic complaint = complaintOf([&] { other.import("\nnonsense", "lines.json"); });
-  EXPECT_EQ(complaint.id, DiagId::TuneImport);
-  EXPECT_EQ(complaint.place, Place("lines.json", 2, 1));
   EXPECT_EQ(other.find(subject, candidate.hash(), Stage::Answer)->why, "wrong");
+}
+
+std::string with(std::string text, const std::string &part, const std::string &instead) {
+  size_t at = text.find(part);
+  EXPECT_NE(at, std::string::npos) << part;
+  return text.replace(at, part.size(), instead);
+}
+
+/// A line of a file that is somebody else's, or that somebody has changed, is taken for nothing; nor are those before
+/// it.
+TEST_F(DatabaseFile, WhatNobodyExportedIsNotImported) {
+  Database database(path());
+  database.store(subject, candidate, Stage::Model, modelled(1.5));
+  const std::string line = database.exported();
+  Result timed;
+  timed.measuredMicroseconds = 2;
+  timed.otherMicroseconds = 3;
+  const std::string duel =
+      with(with(line, "\"stage\":\"model\"", "\"stage\":\"duel 3f\""), toJson(modelled(1.5)), toJson(timed));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  Database other(path("other.db"));
+  EXPECT_EQ(imported(other, duel), 1);
+  const std::vector<std::string> wrong = {
+      "nonsense",
+      "{}",
+      "{\"result\": 1}",
+      deep,
+      with(line, toJson(modelled(1.5)), deep),
+      with(line, "\"cycles\":100", "\"cycles\":" + deep),
+      with(line, "\"modelled_us\":1.5", "\"modelled_us\":-1.5"),
+      with(line, "\"modelled_us\":1.5", "\"modelled_us\":0.0"),
+      with(line, "\"cycles\":100", "\"cycles\":-1"),
+      with(line, "\"stage\":\"model\"", "\"stage\":\"device\""), // it was not measured
+      with(line, "\"stage\":\"model\"", "\"stage\":\"model of it\""),
+      with(duel, "\"stage\":\"duel 3f\"", "\"stage\":\"duel\""),
+      with(duel, "\"other_us\":3.0", "\"other_us\":0.0"),
+      with(line, "\"kernel\":\"gemm\"", "\"kernel\":\"\""),
+      with(line, "\"build\":\"build\"", "\"built\":\"build\""),
+      with(line, "\"gemm\"", "\"ge\xffm\""),
+      std::string("\0\0", 2),
+      std::string(5 << 20, ' '),
+  };
+  for (const std::string &each : wrong) {
+    Diagnostic complaint = complaintOf([&] { imported(other, "\n" + line + each); });
+    EXPECT_EQ(complaint.id, DiagId::TuneImport) << each.substr(0, 300);
+    EXPECT_EQ(complaint.place, Place("lines.json", line.back() == '\n' ? 3 : 2, 1));
+  }
+  EXPECT_EQ(complaintOf([&] { imported(other, with(line, "soliton-candidate 1", "soliton-candidate 9")); }).id,
+            DiagId::TuneCandidate);
+  EXPECT_FALSE(other.find(subject, candidate.hash(), Stage::Model));
+  EXPECT_EQ(imported(other, line), 1);
+  EXPECT_TRUE(other.flaws().empty());
+}
+
+/// Who goes on with a database that was damaged has whole rows again, and can export what is whole meanwhile.
+TEST_F(DatabaseFile, WhatCannotBeReadIsFoundOutAgainAndKept) {
+  const Candidate second{{{"BLOCK_M", "32"}}, ""}, third{{{"BLOCK_M", "16"}}, ""};
+  {
+    Database database(path());
+    database.store(subject, candidate, Stage::Model, modelled(1));
+    database.store(subject, second, Stage::Model, modelled(2));
+    database.store(subject, third, Stage::Model, modelled(3));
+  }
+  damage(path(), ("UPDATE candidates SET text = text || '3' WHERE hash = '" + third.hash() + "'").c_str());
+  damage(path(), ("UPDATE results SET result = 'torn' WHERE hash = '" + candidate.hash() + "'").c_str());
+  damage(path(), ("UPDATE candidates SET text = 'torn' WHERE hash = '" + candidate.hash() + "'").c_str());
+  Database database(path()), other(path("other.db"));
+  EXPECT_EQ(database.flaws().size(), 3U);
+  EXPECT_EQ(imported(other, database.exported()), 1);
+  EXPECT_FALSE(database.find(subject, candidate.hash(), Stage::Model));
+  EXPECT_TRUE(database.store(subject, candidate, Stage::Model, modelled(1)));
+  EXPECT_FALSE(database.store(subject, candidate, Stage::Model, modelled(9)));
+  EXPECT_FALSE(database.store(subject, third, Stage::Model, modelled(3))); // whose text is whole again
+  EXPECT_TRUE(database.flaws().empty());
+  EXPECT_EQ(database.find(subject, candidate.hash(), Stage::Model)->cost(), 1);
+  EXPECT_EQ(imported(other, database.exported()), 2);
+  EXPECT_FALSE(database.find({"ge\xffm", "", "", ""}, candidate.hash(), Stage::Model));
+}
+
+/// Processes that begin at the same moment make one file, and each finds what the others wrote.
+TEST_F(DatabaseFile, ManyProcessesMakeAndUseOneFile) {
+  constexpr int kProcesses = 8, kRounds = 6, kResults = 20;
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string file = path("shared" + std::to_string(round));
+    std::vector<pid_t> processes;
+    for (int process = 0; process < kProcesses; ++process) {
+      processes.push_back(fork());
+      if (processes.back() != 0)
+        continue;
+      int code = 1;
+      try {
+        Database database(file);
+        int64_t run = database.begin(subject, "settings");
+        for (int i = 0; i < kResults; ++i) {
+          Candidate each{{{"i", std::to_string(i)}}, ""};
+          database.store(subject, each, Stage::Model, modelled(i + 1));
+          database.decide(run, i, each.hash(), i + 1);
+        }
+        code = database.unkept() == 0 ? 0 : 2;
+      } catch (const TuneError &error) {
+        std::cerr << error.what();
+      }
+      std::_Exit(code);
+    }
+    for (pid_t process : processes) {
+      int status = 0;
+      waitpid(process, &status, 0);
+      EXPECT_EQ(status, 0);
+    }
+    Database database(file);
+    EXPECT_EQ(database.decisions(1).size(), size_t{kResults});
+    EXPECT_TRUE(database.flaws().empty());
+  }
+}
+
+/// Somebody who looks at the file in a program of their own, and keeps it to themselves, ends no run.
+TEST_F(DatabaseFile, WhatAFileThatIsHeldDoesNotTakeIsKeptLater) {
+  Database database(path(), /*patienceMs=*/10);
+  int64_t run = database.begin(subject, "settings");
+  sqlite3 *other = nullptr;
+  ASSERT_EQ(sqlite3_open(path().c_str(), &other), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(other, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr), SQLITE_OK);
+  EXPECT_TRUE(database.store(subject, candidate, Stage::Model, modelled(2.5)));
+  database.decide(run, 0, candidate.hash(), 2.5);
+  EXPECT_EQ(database.unkept(), 2U);
+  EXPECT_EQ(complaintOf([&] { database.begin(subject, "others"); }).id, DiagId::TuneDatabase);
+  sqlite3_close(other);
+  database.end(run, "budget");
+  EXPECT_EQ(database.unkept(), 0U);
+  EXPECT_EQ(database.find(subject, candidate.hash(), Stage::Model)->cost(), 2.5);
+  EXPECT_EQ(database.decisions(run).size(), 1U);
 }
 
 TEST_F(DatabaseFile, DamageIsSaid) {

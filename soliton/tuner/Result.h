@@ -67,11 +67,15 @@ struct Result {
     return measuredMicroseconds > 0 ? measuredMicroseconds : modelledMicroseconds;
   }
   static Result refused(std::string by, std::string why);
+  /// Whether it is an answer to that question: what was not refused took time there. Who knows of none would win.
+  bool answers(Stage stage) const;
 };
 
 /// One line.
 std::string toJson(const Result &result);
-/// Nothing for what `toJson` did not write.
+/// Nothing for what `toJson` did not write, and for figures below 0.
 std::optional<Result> resultFromJson(std::string_view text);
+/// The same of what an object of JSON has under `result`.
+std::optional<Result> resultInJson(std::string_view object);
 
 } // namespace soliton::tune

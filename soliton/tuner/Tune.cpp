@@ -79,15 +79,16 @@ private:
   std::vector<Result> judgeAll(const std::vector<Candidate> &candidates, Stage stage) {
     if (candidates.empty())
       return {};
-    std::vector<char> isKept(candidates.size(), 0);
+    std::vector<std::optional<Result>> kept(candidates.size());
     auto found = [&](size_t i, const Result &result) {
-      if (!isKept[i])
-        keep(candidates[i], stage, result);
-      isKept[i] = 1;
+      if (!kept[i])
+        kept[i] = keep(candidates[i], stage, result);
     };
     std::vector<Result> results = context.judge(candidates, {stage, nullptr, found});
-    for (size_t i = 0; i < candidates.size(); ++i)
+    for (size_t i = 0; i < candidates.size(); ++i) {
       found(i, results[i]);
+      results[i] = *kept[i];
+    }
     return results;
   }
 
@@ -119,9 +120,14 @@ private:
       timed[unknown[i].hash()] = results[i];
   }
 
-  void keep(const Candidate &candidate, Stage stage, const Result &result, const std::string &other = {}) {
-    if (context.database)
-      context.database->store(context.subject, candidate, stage, result, other);
+  /// The result that is true from now on: where another process was first, its own, or the two would decide
+  /// differently by the same database.
+  Result keep(const Candidate &candidate, Stage stage, Result result, const std::string &other = {}) {
+    if (!result.answers(stage))
+      result = Result::refused("worker", "it was answered by no time");
+    if (!context.database || context.database->store(context.subject, candidate, stage, result, other))
+      return result;
+    return context.database->find(context.subject, candidate.hash(), stage, other).value_or(result);
   }
 
   /// What was found out before, or is now.
@@ -131,7 +137,7 @@ private:
         context.database ? context.database->find(context.subject, trial.hash, stage, otherHash) : std::nullopt;
     if (!found) {
       found = context.judge({trial.candidate}, {stage, other ? &other->candidate : nullptr, {}}).front();
-      keep(trial.candidate, stage, *found, otherHash);
+      found = keep(trial.candidate, stage, *found, otherHash);
     }
     return *found;
   }

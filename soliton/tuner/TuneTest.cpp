@@ -133,6 +133,82 @@ TEST(Tune, AStoppedRunGoesOnWithTheSameDecisions) {
     std::filesystem::remove(path + suffix);
 }
 
+/// Two runs of the same settings with one database, whose devices say other times each time: who writes first is right,
+/// and both decide by that.
+TEST(Tune, RunsThatShareADatabaseDecideTheSame) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / ("soliton-shared-" + std::to_string(::getpid()) + ".db")).string();
+  std::vector<Candidate> candidates;
+  for (int i = 0; i < 12; ++i)
+    candidates.push_back({{{"i", std::to_string(i)}}, ""});
+  TuneOptions options;
+  options.measures = true;
+  options.search.generation = 3;
+  {
+    Database database(path);
+    const Subject subject{"test", "device", "", "build"};
+    auto judge = [&](int more) {
+      return [=](const std::vector<Candidate> &asked, const Question &question) {
+        std::vector<Result> results;
+        for (const Candidate &candidate : asked) {
+          int number = std::stoi(candidate.choices.at("i"));
+          Result result;
+          result.modelledMicroseconds = 10;
+          if (question.stage == Stage::Device || question.stage == Stage::Duel)
+            result.measuredMicroseconds = 10 + number * (more + 5) % 7;
+          result.otherMicroseconds = question.stage == Stage::Duel ? 10 + more : 0;
+          results.push_back(result);
+        }
+        return results;
+      };
+    };
+    TuneContext first{judge(0), &database, subject, database.begin(subject, "settings"), {}};
+    TuneContext second = first;
+    // While the second one is asked, the first one answers all of it.
+    std::vector<Trial> ofFirst;
+    second.judge = [&](const std::vector<Candidate> &asked, const Question &question) {
+      if (ofFirst.empty())
+        ofFirst = tuneAll(candidates, options, first).trials;
+      return judge(1)(asked, question);
+    };
+    Tuned ofSecond = tuneAll(candidates, options, second);
+    ASSERT_EQ(ofSecond.trials.size(), ofFirst.size());
+    for (size_t i = 0; i < ofFirst.size(); ++i)
+      EXPECT_EQ(ofSecond.trials[i].cost, ofFirst[i].cost) << i;
+  }
+  for (const char *suffix : {"", "-wal", "-shm"})
+    std::filesystem::remove(path + suffix);
+}
+
+/// An answer without a time would cost nothing, and win.
+TEST(Tune, WhoAnswersWithoutATimeIsRefused) {
+  std::vector<Candidate> candidates;
+  for (const char *name : {"right", "no model", "no time", "no other"})
+    candidates.push_back({{{"name", name}}, ""});
+  TuneContext context;
+  context.judge = [&](const std::vector<Candidate> &asked, const Question &question) {
+    std::vector<Result> results;
+    for (const Candidate &candidate : asked) {
+      std::string name = candidate.choices.at("name");
+      Result result;
+      result.modelledMicroseconds = name == "no model" ? 0 : 10;
+      if (question.stage == Stage::Device)
+        result.measuredMicroseconds = name == "right" ? 10 : name == "no other" ? 9 : 0;
+      if (question.stage == Stage::Duel)
+        result.measuredMicroseconds = 9;
+      results.push_back(result);
+    }
+    return results;
+  };
+  TuneOptions options;
+  options.measures = true;
+  Tuned tuned = tuneAll(candidates, options, context);
+  ASSERT_TRUE(tuned.best);
+  EXPECT_EQ(tuned.trials[*tuned.best].candidate.choices.at("name"), "right");
+  for (size_t i = 1; i < candidates.size(); ++i)
+    EXPECT_EQ(tuned.trials[i].result.refusedBy, "worker") << i;
+}
+
 /// What alone is lucky loses the duel; what the model finds hopeless is never measured.
 TEST(Tune, WhoMeasuresBestMustWinAgain) {
   std::vector<Candidate> candidates;

@@ -58,6 +58,29 @@ TEST(LoopLaunch, SizesOfTheLaunchCountLikeThoseOfTheCompilation) {
   EXPECT_EQ(launches[1].workgroups, launches[0].workgroups);
 }
 
+/// Rows of causal attention have loops of different lengths: larger tiles of keys have fewer iterations there too, and
+/// would otherwise lose for being longer.
+TEST(LoopLaunch, IterationsThatAWorkgroupDecidesAreCounted) {
+  auto iterations = [](const std::string &name, int64_t blockQ, int64_t blockKv) {
+    const kernels::KernelEntry &entry = *kernels::findKernel(name);
+    Kernel kernel = entry.build(entry.variants.front());
+    lang::Substitutions bound = {{sym::Expr::symbol("BLOCK_Q"), blockQ}, {sym::Expr::symbol("BLOCK_KV"), blockKv}};
+    for (const kernels::DefaultSize &size : entry.sizes)
+      bound.emplace_back(sym::Expr::symbol(size.name), size.name == "Q" || size.name == "KV" ? 2048 : size.value);
+    for (const auto &derived : entry.derivedSubs())
+      bound.push_back(derived);
+    return iterationsOf(kernel, "KV", bound);
+  };
+  // 16 tiles of rows, with 2, 4, … 32 tiles of keys.
+  EXPECT_EQ(iterations("attention_causal", 128, 64).mean, 17);
+  EXPECT_EQ(iterations("attention_causal", 128, 64).most, 32);
+  EXPECT_EQ(iterations("attention_causal", 128, 32).mean, 34);
+  EXPECT_EQ(iterations("attention", 128, 64).mean, 32);
+  EXPECT_EQ(iterations("attention", 128, 64).most, 32);
+  // Where data decide it is the whole dimension.
+  EXPECT_EQ(iterations("attention_lengths", 128, 64).most, 32);
+}
+
 TEST(LoopLaunch, SmallSizesHaveSixIterationsAndARaggedRest) {
   auto subs = bindings(4096);
   auto tile = [&](const char *name) { return *valueOf(sym::Expr::symbol(name), subs); };

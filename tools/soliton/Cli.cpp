@@ -101,7 +101,8 @@ CLI::App *addTune(CLI::App &app, TuneCommand &tuning) {
   tuneApp->add_option("--budget", tuning.budget, "candidates of the space")->check(CLI::Range(1, 1000000));
   tuneApp->add_option("--moves", tuning.moves, "schedules of the best one's longest loop, by the model; 0: none")
       ->check(CLI::Range(0, 100000000));
-  tuneApp->add_option("--patience", tuning.patience, "candidates without a better one after which it ends");
+  tuneApp->add_option("--patience", tuning.patience, "candidates without a better one after which it ends; 0: never")
+      ->check(CLI::Range(int64_t{0}, int64_t{1000000}));
   tuneApp->add_option("--seed", tuning.seed, "of the search; with the same results it decides the same");
   tuneApp->add_option("--generation", tuning.generation, "candidates that are judged at once")
       ->check(CLI::Range(1, 4096));

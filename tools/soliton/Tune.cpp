@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <unistd.h>
 
@@ -150,6 +151,16 @@ tune::Subject subjectOf(const TuneCommand &command, const Resolved &resolved, co
   return {kernel.dump(), device.name + " " + choice.target, device.driver, tune::compilerBuild()};
 }
 
+/// ` at M=1024,N=1024` where only the launch knows sizes: `auto` takes the result for all of them.
+std::string sizesOf(const Resolved &resolved) {
+  std::string text;
+  for (const sym::Expr &size : resolved.options.dynamic) {
+    std::string name(size.symbolName());
+    text += (text.empty() ? " at " : ",") + name + "=" + std::to_string(resolved.sizes.at(name));
+  }
+  return text;
+}
+
 /// What decides the run, in one line; who judges it does not.
 std::string settingsOf(const TuneCommand &command, const tune::Space &space, const Resolved &resolved) {
   return Json{{"space", space.text()},
@@ -211,6 +222,10 @@ public:
     if (resolved.options.dynamic.size() > 0 && !resolved.entry)
       throw tune::TuneError(DiagId::NotSupportedHere, "a module whose sizes are known only at launch is not tuned yet",
                             "bind them", {command.choice.kernel, 1, 1});
+    // Not behind hours of measuring.
+    for (const std::string &path : {command.output, command.html})
+      if (!path.empty() && !std::ofstream(path, std::ios::app))
+        throw UsageError("cannot write `" + path + "`");
   }
 
   int run() {
@@ -226,11 +241,11 @@ public:
     database.end(id, ended);
     if (size_t lost = database.unkept())
       err << "soliton: warning: " << lost << " results and decisions could not be kept in `" << databasePath(command)
-          << "`: its disk is full [tune-database]\n";
+          << "`: its disk is full, or another program holds it [tune-database]\n";
     if (best && resolved.entry)
       published = whyNotPublished();
     if (best && resolved.entry && published.empty())
-      published = publish({command, judge, trials[*best], deviceOfResults(), origin()});
+      published = publish({command, judge, trials[*best], deviceOfResults(), origin(), sizesOf(resolved)});
     writeFiles();
     return report();
   }
@@ -318,7 +333,8 @@ private:
     for (const tune::Run &run : database.runs())
       if (run.id == id)
         text << "run " << id << " of " << run.begun << ", ";
-    text << shown(trials[*best].cost, howMeasured(command)) << (isMeasured() ? " on " + deviceOfResults() : "");
+    text << shown(trials[*best].cost, howMeasured(command)) << sizesOf(resolved)
+         << (isMeasured() ? " on " + deviceOfResults() : "");
     if (!trials.front().result.isRefused() && trials[*best].cost > 0)
       text << ", " << std::fixed << std::setprecision(2) << trials.front().cost / trials[*best].cost
            << " times as fast as its start";
@@ -402,9 +418,16 @@ private:
           << "\n";
     if (!published.empty() && isMeasured())
       out << "  auto   " << published << "\n";
-    for (const std::string &path : {command.output, command.html})
-      if (!path.empty())
-        out << "wrote " << path << "\n";
+    if (!command.output.empty())
+      out << "wrote " << command.output << forWhat(winner.candidate) << "\n";
+    if (!command.html.empty())
+      out << "wrote " << command.html << "\n";
+  }
+
+  /// A schedule has no tiles: what is to be said beside it. Nothing where nothing was chosen.
+  std::string forWhat(const tune::Candidate &winner) const {
+    std::string words = wordsOf(winner);
+    return words.empty() ? "" : ", for `" + words + " --schedule " + command.output + "`";
   }
 
   const TuneCommand &command;

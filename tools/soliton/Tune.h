@@ -6,6 +6,7 @@
 //   TuneRecorded.cpp   or from a recording
 //   TuneRay.cpp        and on other machines
 //   TuneSpace.cpp      which choices a kernel has
+//   TuneChoices.cpp    and what somebody may say of them
 //   TuneMoves.cpp      schedules of its longest loop, by moves
 //   TunePublish.cpp    what `auto` takes of it
 //   TuneReport.cpp     the page
@@ -76,6 +77,9 @@ std::string databasePath(const TuneCommand &command);
 
 /// The choice with what a candidate says in its place.
 KernelChoice chosen(const KernelChoice &choice, const tune::Candidate &candidate);
+
+/// What is bound when it is launched: also the sizes that the compiler does not know, as the command says them.
+lang::Substitutions withSizes(const Resolved &resolved);
 
 class TuneBench;
 
@@ -183,6 +187,13 @@ Judging makeRayJudges(const TuneCommand &command, const std::string &address);
 
 /// The space that the command says, or that follows from kernel and target. Throws UsageError.
 tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved);
+/// What the command says of choices: tiles and options that are not as usual.
+tune::Assignment saidOf(const KernelChoice &choice);
+/// How a command says what a candidate chooses, but for its schedule: `--set BLOCK_M=64 --direct-copies on`.
+std::string wordsOf(const tune::Candidate &candidate);
+/// Throws TuneError for a choice that the kernel does not have, a value that it does not take, and a list without what
+/// the command says beside it.
+void checkChoice(const tune::Choice &made, const KernelChoice &choice, const Resolved &resolved);
 /// A candidate's choices with those that follow from others: equal ones become one candidate.
 tune::Assignment settled(tune::Assignment said, const Resolved &resolved);
 /// Where a search of it starts: the kernel's own tiles, and what was said.
@@ -208,6 +219,8 @@ struct Publication {
   std::string device;
   /// Run, date, time, by how much it is faster.
   std::string origin;
+  /// As `origin` has them, where only the launch knows sizes: times at others say nothing of these.
+  std::string sizes = {};
 };
 /// Leaves it for `auto` (driver/Tuned.h); says what became of that in one sentence.
 std::string publish(const Publication &publication);

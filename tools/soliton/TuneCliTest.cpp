@@ -4,6 +4,7 @@
 #include "tools/soliton/Tune.h"
 
 #include <cstdlib>
+#include <set>
 
 namespace soliton::cli {
 namespace {
@@ -59,6 +60,28 @@ TEST_F(TuneCli, FindsSomethingBetterAndSaysThatItIsModelled) {
   Said run = soliton({"run", "gemm", "--target", "gfx942", "--size", "M=256,N=256,K=256", "--set", tile, "--schedule",
                       path("best.schedule")});
   EXPECT_EQ(run.code, 0) << run.out << run.err;
+}
+
+/// A schedule is for the winner's tiles: with the words that stand beside it, it runs.
+TEST_F(TuneCli, AScheduleIsWrittenWithWhatItIsFor) {
+  Said said = soliton(words({"--space", "BLOCK_M=32,128", "--space", "direct_copies=off,on", "--space", "raster=0,4",
+                             "--space", "mma=default,F32_32x32x8_F16", "--space", "schedule=none,modulo", "--moves",
+                             "100", "--budget", "12", "-o", path("best.schedule")}));
+  ASSERT_EQ(said.code, 0) << said.err;
+  size_t at = said.out.find("wrote " + path("best.schedule") + ", for `--set BLOCK_M=");
+  ASSERT_NE(at, std::string::npos) << said.out;
+  at = said.out.find('`', at) + 1;
+  std::vector<std::string> run = {"run", "gemm", "--target", "gfx942", "--size", "M=256,N=256,K=256"};
+  std::istringstream line(said.out.substr(at, said.out.find('`', at) - at));
+  for (std::string word; line >> word;)
+    run.push_back(word);
+  EXPECT_EQ(run.back(), path("best.schedule"));
+  Said ran = soliton(run);
+  EXPECT_EQ(ran.code, 0) << ran.out << ran.err;
+  EXPECT_EQ(wordsOf({{{"BLOCK_M", "64"}, {"schedule", "none"}, {"cluster", "1"}, {"persistent", "0"}}, ""}),
+            "--set BLOCK_M=64");
+  EXPECT_EQ(wordsOf({{{"service_waves", "0"}, {"raster", "4"}}, ""}), "--raster 4 --service-waves 0");
+  EXPECT_EQ(wordsOf({}), "");
 }
 
 TEST_F(TuneCli, ASecondRunKnowsEverythingAndDecidesTheSame) {
@@ -333,6 +356,77 @@ TEST_F(TuneCli, TheModelCountsTilesThatAreWalked) {
             16 * cycles({"--set", "BLOCK_M=64,BLOCK_N=64"}));
 }
 
+/// Few tiles and a long loop: two workgroups that sum a tile together take about half as long.
+TEST_F(TuneCli, TheModelCountsTheSharesOfAClusterThatSums) {
+  auto cycles = [&](const std::string &cluster) {
+    Said said = soliton({"tune",
+                         "gemm",
+                         "--target",
+                         "sm_90a",
+                         "--size",
+                         "M=128,N=128,K=2048",
+                         "--set",
+                         "BLOCK_M=64,BLOCK_N=128,BLOCK_K=64,WAVES_M=4,WAVES_N=1",
+                         "--mma",
+                         "F32_64x128x16_F16",
+                         "--direct-copies",
+                         "on",
+                         "--staged-writes",
+                         "on",
+                         "--schedule",
+                         "ring",
+                         "--space",
+                         "cluster=" + cluster,
+                         "--moves",
+                         "0",
+                         "--workers",
+                         "0",
+                         "--database",
+                         path("cluster.db"),
+                         "--json"});
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("best").at("cycles").get<double>();
+  };
+  double alone = cycles("1");
+  EXPECT_NEAR(cycles("2"), alone / 2, alone / 8);
+}
+
+/// Sizes that the compiler does not know are those of the launch to the model, as `--size` says them; or one iteration
+/// would be compared with one of another length.
+TEST_F(TuneCli, SizesOfTheLaunchAreTuned) {
+  auto best = [&](std::vector<std::string> more) {
+    std::vector<std::string> list = with({"--moves", "0", "--json"});
+    list.insert(list.end(), more.begin(), more.end());
+    Said said = soliton(words(list));
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("best");
+  };
+  nlohmann::json fixed = best({}), dynamic = best({"--dynamic", "M,N,K"});
+  EXPECT_EQ(dynamic.at("choices"), fixed.at("choices"));
+  EXPECT_NEAR(dynamic.at("modelled_us").get<double>(), fixed.at("modelled_us").get<double>(),
+              fixed.at("modelled_us").get<double>() / 2);
+}
+
+/// `auto` takes a result for all sizes of a launch, and says at which it was found; at others times are others.
+TEST_F(TuneCli, AResultForSizesOfTheLaunchSaysWhichItWasFoundAt) {
+  unsetenv("SOLITON_TUNED");
+  auto tuned = [&](const std::string &sizes) {
+    Said said = soliton({"tune", "gemm", "--target", "gfx942", "--size", sizes, "--dynamic", "M,N,K", "--workers", "0",
+                         "--database", path("dynamic.db"), "--space", "schedule=modulo", "--moves", "0", "--json"});
+    EXPECT_EQ(said.code, 0) << said.err;
+    return said.parsed().at("auto").get<std::string>();
+  };
+  auto taken = [&] {
+    return soliton({"compile", "gemm", "--target", "gfx942", "--dynamic", "M,N,K", "--tuned", "modelled", "--explain",
+                    "auto", "--emit", "wave", "-o", path("gemm.mlir")})
+        .err;
+  };
+  tuned("M=128,N=128,K=128");
+  EXPECT_NE(taken().find(" us modelled at M=128,N=128,K=128, "), std::string::npos) << taken();
+  EXPECT_EQ(tuned("M=1024,N=1024,K=1024").find("keeps"), std::string::npos);
+  EXPECT_NE(taken().find(" us modelled at M=1024,N=1024,K=1024, "), std::string::npos) << taken();
+}
+
 /// A small launch of a candidate for a whole chip has one workgroup that walks, or nobody would have seen one walk.
 TEST_F(TuneCli, AnswersAreThoseOfWorkgroupsThatWalk) {
   KernelChoice choice;
@@ -397,11 +491,154 @@ TEST_F(TuneCli, MistakesAreSaid) {
   expect(workers("local:300"), "tune-workers", {"up to 256"});
   expect({"tune", "best", "nobody", "--database", path("tuning.db")}, "tune-run", {"no run `nobody`"});
   expect({"tune", "import", "--database", path("tuning.db")}, "tune-import", {"without a file"});
+  expect({"tune", "import", path("nothing"), "--database", path("tuning.db")}, "tune-import",
+         {path("nothing") + ":1:1"});
+  expect({"tune", "import", ::testing::TempDir(), "--database", path("tuning.db")}, "tune-import", {"can't be read"});
+  for (const char *action : {"list", "show", "best", "export", "verify"})
+    expect({"tune", action, "--database", path("mispelled.db")}, "tune-database", {"there is no such file"});
+  EXPECT_FALSE(std::filesystem::exists(path("mispelled.db")));
   write("lines", "{}\n");
   expect({"tune", "import", path("lines"), "--database", path("tuning.db")}, "tune-import", {path("lines") + ":1:1: "});
   write("text.db", std::string(200, 'x'));
   expect({"tune", "list", "--database", path("text.db")}, "tune-database",
          {path("text.db") + ":1:1: ", "expected a file that `soliton tune` wrote"});
+}
+
+/// What no candidate could have, or what would pass for another, is said before anything is tried.
+TEST_F(TuneCli, ASpaceHasOnlyWhatTheKernelTakes) {
+  auto expect = [&](std::vector<std::string> more, const std::string &id, const std::vector<std::string> &parts) {
+    more.insert(more.end(), {"--moves", "0", "--budget", "2"});
+    Said said = soliton(words(more));
+    EXPECT_EQ(said.code, 2) << said.out;
+    EXPECT_NE(said.err.find("[" + id + "]\n  hint: "), std::string::npos) << said.err;
+    for (const std::string &part : parts)
+      EXPECT_NE(said.err.find(part), std::string::npos) << part << " in\n" << said.err;
+  };
+  expect({"--space", "BLOK_M=32,64"}, "tune-space", {"`BLOK_M` as a choice of `gemm`", "did you mean `BLOCK_M`"});
+  expect({"--space", "M=64,128"}, "tune-space", {"it is a size of `gemm`"});
+  for (const std::string said :
+       {"BLOCK_M=abc", "BLOCK_M=0,32", "raster=abc", "raster=70000", "cluster=2x", "cluster=0", "persistent=many",
+        "service_waves=9", "direct_copies=maybe", "swizzle=perhaps", "padded_rows=x", "mma=F32_16x16x16",
+        "workgroups_per_cluster=two", "workgroups_per_cluster=1x99", "schedule=modul"})
+    expect({"--space", said}, "tune-space", {"as a value of `" + said.substr(0, said.find('=')) + "`"});
+  expect({"--space", "schedule=modul"}, "tune-space", {"did you mean `modulo`"});
+  // Both cannot hold.
+  expect({"--space", "BLOCK_M=64,128", "--set", "BLOCK_M=32"}, "tune-space", {"`BLOCK_M = 32` was said beside"});
+  expect({"--space", "schedule=none,modulo", "--schedule", "prefetch"}, "tune-space", {"`schedule = prefetch`"});
+  expect({"--space", "direct_copies=off", "--direct-copies", "on"}, "tune-space", {"`direct_copies = on`"});
+  EXPECT_FALSE(std::filesystem::exists(path("tuning.db")));
+  // A formula that has no value for one of the combinations only.
+  expect({"--space", "BLOCK_M=32,64", "--where", "64 / (BLOCK_M - 64) < 0"}, "tune-where", {"divides by 0"});
+}
+
+/// The text of a module has no symbols to choose, and says its target itself; options of the compiler are choices.
+TEST_F(TuneCli, AModuleIsTunedByOptions) {
+  const std::string module = write("gemm.mlir", R"mlir(wave.kernel @gemm attributes {arg_names = ["a", "b", "c"],
+    constraints = [#wave.workgroup<dim = "M", tile = <"32">, workgroupDim = 0>,
+                   #wave.workgroup<dim = "N", tile = <"32">, workgroupDim = 1>, #wave.tiling<dim = "K", tile = <"32">>,
+                   #wave.wave<dim = "M", tile = <"16">>, #wave.hardware<>],
+    subs = {M = 64 : i64, N = 64 : i64, K = 128 : i64}, dynamic = [], form = 0 : i32, target = "gfx942"} {
+^bb0(%a: !wave.memory<["M", "K"], f16, shared>, %b: !wave.memory<["N", "K"], f16, shared>,
+     %c: !wave.memory<["M", "N"], f32, global>):
+  %0 = wave.fill 0.0 : f32 -> !wave.tile<[M, N], f32>
+  %1 = wave.iterate "K" (%0) : (!wave.tile<[M, N], f32>) -> !wave.tile<[M, N], f32> {
+  ^bb0(%acc: !wave.tile<[M, N], f32>):
+    %2 = wave.read %a : !wave.memory<["M", "K"], f16, shared> -> !wave.tile<[M, K], f16>
+    %3 = wave.read %b : !wave.memory<["N", "K"], f16, shared> -> !wave.tile<[N, K], f16>
+    %4 = wave.mma %2, %3, %acc : !wave.tile<[M, K], f16>, !wave.tile<[N, K], f16>, !wave.tile<[M, N], f32>
+    wave.yield %4 : !wave.tile<[M, N], f32>
+  }
+  wave.write %1, %c : !wave.tile<[M, N], f32>, !wave.memory<["M", "N"], f32, global>
+}
+)mlir");
+  auto tuned = [&](const std::string &space) {
+    return soliton({"tune", module, "--workers", "0", "--database", path("module.db"), "--moves", "0", "--space", space,
+                    "--json"});
+  };
+  Said said = tuned("schedule=none,modulo");
+  ASSERT_EQ(said.code, 0) << said.err;
+  EXPECT_EQ(said.parsed().at("tried"), 2);
+  EXPECT_TRUE(said.parsed().at("rejected").empty()) << said.out;
+  EXPECT_EQ(tuned("mma=default,F32_32x32x8_F16").code, 0);
+  for (const char *space : {"BLOCK_M=32,64", "raster=abc", "mma=nonsense"})
+    EXPECT_NE(tuned(space).err.find("[tune-space]"), std::string::npos) << space;
+}
+
+/// A search begins with what was said, also where the space is derived.
+TEST_F(TuneCli, ASearchStartsFromWhatWasSaid) {
+  KernelChoice choice;
+  choice.kernel = "gemm";
+  choice.target = "sm_90a";
+  choice.sizes = {"M=4096", "N=4096", "K=4096"};
+  choice.schedule = "four_stage";
+  choice.settings = {"BLOCK_K=96"};
+  choice.mma = "F32_64x24x16_F16"; // too narrow to be derived
+  choice.directCopies = "on";
+  choice.stagedWrites = "on";
+  choice.persistent = 66;
+  std::ostringstream unheard;
+  Resolved resolved = resolve(choice, unheard);
+  TuneCommand command;
+  command.choice = choice;
+  tune::Assignment start = startOf(makeSpace(command, resolved), choice, resolved);
+  const tune::Assignment wanted = {{"BLOCK_K", "96"},       {"schedule", "four_stage"}, {"mma", "F32_64x24x16_F16"},
+                                   {"direct_copies", "on"}, {"staged_writes", "on"},    {"persistent", "66"}};
+  for (const auto &[name, value] : wanted)
+    EXPECT_EQ(start[name], value) << name;
+}
+
+/// Who judges in another process is told all that decides what a candidate is.
+TEST_F(TuneCli, WorkersCompileWhatTheCommandSays) {
+  TuneCommand command;
+  KernelChoice &choice = command.choice;
+  choice.kernel = "gemm";
+  choice.dtype = "f16";
+  choice.sizes = {"M=256"};
+  choice.settings = {"BLOCK_M=64"};
+  choice.dynamic = {"N"};
+  choice.directCopies = choice.stagedWrites = choice.boxedWrites = choice.shortSums = choice.dependentLaunch =
+      choice.overlapTiles = choice.swizzle = choice.paddedRows = "off";
+  choice.raster = choice.cluster = choice.persistent = choice.workgroupsPerUnit = 2;
+  choice.serviceWaves = 0;
+  choice.workgroupsPerCluster = {1, 2};
+  choice.stable = {"b"};
+  choice.mma = "F32_64x128x16_F16";
+  choice.faithful = choice.wideOffsets = true;
+  choice.waive = "a reason";
+  std::vector<std::string> told = workerCommand(command);
+  // Every option that says how a kernel is compiled, but for what is about output, and about `auto`.
+  const std::set<std::string> beside = {"--json", "--tuned", "--emit", "--aot", "--print-after", "--explain", "--time"};
+  std::istringstream help(soliton({"compile", "--help"}).out);
+  size_t asked = 0;
+  for (std::string row; std::getline(help, row);) {
+    std::string option = row.starts_with("  --") ? row.substr(2, row.find(' ', 2) - 2) : "";
+    if (option.empty() || beside.contains(option))
+      continue;
+    ++asked;
+    EXPECT_NE(std::ranges::find(told, option), told.end()) << option;
+  }
+  EXPECT_GT(asked, 20U);
+}
+
+/// A folder that is not there is said before the search, not behind it.
+TEST_F(TuneCli, WhereNothingCanBeWrittenNothingIsTried) {
+  for (const char *option : {"-o", "--html"}) {
+    Said said = soliton(words(with({option, path("missing/file")})));
+    EXPECT_EQ(said.code, 2);
+    EXPECT_NE(said.err.find("cannot write `" + path("missing/file") + "`"), std::string::npos) << said.err;
+    EXPECT_EQ(said.err.find("candidates"), std::string::npos) << said.err;
+  }
+}
+
+/// What a worker writes may be anything.
+TEST_F(TuneCli, AnAnswerIsNoneUnlessItIsOne) {
+  const std::string right = R"({"hash":"3f","result":)" + toJson(tune::Result::refused("model", "no loop")) + "}";
+  EXPECT_TRUE(resultIn(right, "3f"));
+  EXPECT_FALSE(resultIn(right, "4f"));
+  const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+  for (const std::string &text : {deep, R"({"hash":"3f","result":)" + deep + "}", std::string(R"({"hash":["3f"]})"),
+                                  std::string(R"({"hash":"3f"})"), std::string("\xff")})
+    EXPECT_FALSE(resultIn(text, "3f")) << text.substr(0, 40);
 }
 
 /// A Python without Ray, and something that is no Python.

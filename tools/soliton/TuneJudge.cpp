@@ -59,6 +59,13 @@ KernelChoice chosen(const KernelChoice &choice, const Candidate &candidate) {
   return result;
 }
 
+lang::Substitutions withSizes(const Resolved &resolved) {
+  lang::Substitutions bound = resolved.options.subs;
+  for (const sym::Expr &size : resolved.options.dynamic)
+    bound.emplace_back(size, resolved.sizes.at(std::string(size.symbolName())));
+  return bound;
+}
+
 TuneJudge::TuneJudge(KernelChoice choice, std::string device, std::string cache)
     : choice(std::move(choice)), device(std::move(device)), cache(std::move(cache)) {}
 TuneJudge::~TuneJudge() = default;
@@ -122,7 +129,7 @@ sched::Launch TuneJudge::launchOf(const Candidate &candidate, const CompileResul
   if (!resolved.entry)
     return soliton::launchOf(nullptr, compiled, loop, {});
   Kernel kernel = resolved.entry->build(*resolved.variant);
-  return soliton::launchOf(&kernel, compiled, loop, resolved.options.subs);
+  return soliton::launchOf(&kernel, compiled, loop, withSizes(resolved));
 }
 
 Result TuneJudge::model(const Candidate &candidate) const {

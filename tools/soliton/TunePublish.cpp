@@ -125,7 +125,8 @@ std::string publish(const Publication &publication) {
   if (auto schedule = result.choices.find("schedule"); schedule != result.choices.end() && schedule->second == "auto")
     return "takes what it took before: the winner is its own choice";
   if (std::optional<TunedResult> before = findTuned(kernel, found.options, publication.device);
-      before && before->microseconds > 0 && before->microseconds < result.microseconds)
+      before && before->microseconds > 0 && before->microseconds < result.microseconds &&
+      before->origin.find(publication.sizes) != std::string::npos)
     return "keeps an earlier result: " + before->origin;
   std::variant<CompileOptions, std::string> taken = withTuned(found.options, result);
   if (const std::string *wrong = std::get_if<std::string>(&taken))

@@ -37,11 +37,11 @@ int64_t countProducts(const Resolved &resolved) {
 }
 
 /// Half, the same and double of a tile; of a number of waves, all that are near.
-std::vector<int64_t> around(const kernels::DefaultSize &tile) {
-  std::vector<int64_t> values;
+std::vector<std::string> around(const kernels::DefaultSize &tile) {
+  std::vector<std::string> values;
   for (int64_t value : {tile.value / 2, tile.value, tile.value * 2})
     if (value >= std::max<int64_t>(tile.least, 1))
-      values.push_back(value);
+      values.push_back(std::to_string(value));
   return values;
 }
 
@@ -82,7 +82,8 @@ lang::Substitutions boundBy(const tune::Assignment &said, const Resolved &resolv
   auto isSaid = [&](const Expr &symbol) {
     return symbol.isSymbol() && said.contains(std::string(symbol.symbolName()));
   };
-  for (const lang::Substitutions *list : {&resolved.options.subs, &resolved.options.defaults})
+  const lang::Substitutions known = withSizes(resolved);
+  for (const lang::Substitutions *list : {&known, &resolved.options.defaults})
     for (const auto &[symbol, value] : *list)
       if (!isSaid(symbol))
         bound.emplace_back(symbol, value);
@@ -115,13 +116,17 @@ void deriveForBoxes(const tune::Space &space, const Resolved &resolved, const Ta
 
 void derive(tune::Space &space, const TuneCommand &command, const Resolved &resolved) {
   const Target &target = *findTarget(command.choice.target);
-  auto add = [&](const std::string &name, const std::vector<std::string> &values) {
-    if (!space.find(name) && values.size() > 1)
-      space.choice(name, values);
+  // What was said is where the search starts, so it is one of the values.
+  const tune::Assignment said = saidOf(command.choice);
+  auto add = [&](const std::string &name, std::vector<std::string> values) {
+    if (space.find(name) || values.size() < 2)
+      return;
+    if (auto own = said.find(name); own != said.end() && std::ranges::find(values, own->second) == values.end())
+      values.push_back(own->second);
+    space.choice(name, values);
   };
   for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
-    if (std::vector<int64_t> values = around(tile); !space.find(tile.name) && values.size() > 1)
-      space.choice(tile.name, values);
+    add(tile.name, around(tile));
   add("schedule", schedulesFor(resolved));
   add("direct_copies", {"off", "on"});
   add("swizzle", {"on", "off"});
@@ -162,12 +167,16 @@ tune::Space::Condition conditionOf(const std::string &text) {
       throw noFormula(text, error);
     }
   }();
-  return [formula](const tune::Assignment &assignment) {
+  return [formula, text](const tune::Assignment &assignment) {
     sym::Environment values;
     for (const auto &[name, value] : assignment)
       if (!isOption(name))
         values.set(sym::Expr::symbol(name), std::strtoll(value.c_str(), nullptr, 10));
-    return sym::evaluate(formula, values) != 0;
+    try {
+      return sym::evaluate(formula, values) != 0;
+    } catch (const sym::ExprError &error) {
+      throw noFormula(text, error);
+    }
   };
 }
 
@@ -189,6 +198,7 @@ tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved) {
                             "found `--space " + said + "`, expected `NAME=VALUE,VALUE`, `auto` or `none`",
                             "say `--space` once for each name, as in `--space BLOCK_M=64,128`");
     space.choice(said.substr(0, equals), split(said.substr(equals + 1), ','));
+    checkChoice(space.choices().back(), command.choice, resolved);
   }
   if (isDerived && resolved.entry)
     derive(space, command, resolved);
@@ -197,11 +207,7 @@ tune::Space makeSpace(const TuneCommand &command, const Resolved &resolved) {
     tune::Assignment any;
     for (const tune::Choice &choice : space.choices())
       any[choice.name] = choice.values.front();
-    try {
-      condition(any);
-    } catch (const sym::ExprError &error) {
-      throw noFormula(text, error);
-    }
+    condition(any);
     space.where(text, std::move(condition));
   }
   return space;
@@ -317,10 +323,8 @@ tune::Assignment startOf(const tune::Space &space, const KernelChoice &choice, c
   if (resolved.entry)
     for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, *findTarget(choice.target)))
       start[tile.name] = std::to_string(tile.value);
-  for (const std::string &said : choice.settings) {
-    auto [name, value] = assignment(said);
-    start[name] = std::to_string(value);
-  }
+  for (const auto &[name, value] : saidOf(choice))
+    start[name] = value;
   // A value that the space does not hold is no place to start at: its first one then.
   for (auto it = start.begin(); it != start.end();) {
     const tune::Choice *values = space.find(it->first);

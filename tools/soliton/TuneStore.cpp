@@ -1,8 +1,11 @@
 //===- TuneStore.cpp - What the database of the tuner holds -----------------------------------------===//
 
+#include "soliton/tuner/Lines.h"
 #include "tools/soliton/Tune.h"
 
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 namespace soliton::cli {
 
@@ -17,13 +20,19 @@ Json costJson(double cost) {
   return std::isfinite(cost) ? Json(cost) : Json();
 }
 
+/// What a text says, or the text where it was damaged.
+Json objectOr(const std::string &text) {
+  Json json = tune::parseLine(text);
+  return json.is_discarded() ? Json(text) : json;
+}
+
 Json runJson(const tune::Run &run) {
   return {{"run", run.id},
-          {"kernel", Json::parse(run.subject.kernel, nullptr, false)},
+          {"kernel", objectOr(run.subject.kernel)},
           {"device", run.subject.device},
           {"driver", run.subject.driver},
           {"build", run.subject.build},
-          {"settings", Json::parse(run.settings, nullptr, false)},
+          {"settings", objectOr(run.settings)},
           {"begun", run.begun},
           {"ended", run.ended},
           {"decisions", run.decisions},
@@ -32,8 +41,9 @@ Json runJson(const tune::Run &run) {
 }
 
 std::string nameOf(const tune::Run &run) {
-  Json kernel = Json::parse(run.subject.kernel, nullptr, false);
-  return (kernel.is_object() ? kernel.value("kernel", "?") : "?") + " on " + run.subject.device;
+  Json kernel = tune::parseLine(run.subject.kernel);
+  bool hasName = kernel.is_object() && kernel.contains("kernel") && kernel["kernel"].is_string();
+  return (hasName ? kernel["kernel"].get<std::string>() : "?") + " on " + run.subject.device;
 }
 
 /// The run that `about` names: its number, a kernel's name, or none for the newest.
@@ -41,7 +51,9 @@ tune::Run findRun(tune::Database &database, const std::string &about) {
   for (const tune::Run &run : database.runs())
     if (about.empty() || std::to_string(run.id) == about || nameOf(run).starts_with(about + " on "))
       return run;
-  throw tune::TuneError(DiagId::TuneRun, "there is no run `" + about + "`, expected a number or a kernel's name",
+  throw tune::TuneError(DiagId::TuneRun,
+                        about.empty() ? "there is no run yet, expected one at least"
+                                      : "there is no run `" + about + "`, expected a number or a kernel's name",
                         "`soliton tune list` lists those there are");
 }
 
@@ -125,7 +137,14 @@ int verify(tune::Database &database, bool json, std::ostream &out) {
 int manageTuning(const TuneCommand &command, std::ostream &out) {
   const std::string &action = command.choice.kernel, &about = command.about;
   bool json = command.choice.json;
-  tune::Database database(databasePath(command));
+  const std::string path = databasePath(command);
+  // What is named and not there was misspelled; what nobody has named is there as soon as something was tuned.
+  bool isNamed = !command.database.empty() || std::getenv("SOLITON_TUNE_DB");
+  if (isNamed && action != "import" && !std::filesystem::exists(path))
+    throw tune::TuneError(DiagId::TuneDatabase, "there is no such file, expected one that `soliton tune` wrote",
+                          "`--database` names it, else SOLITON_TUNE_DB; else it is in the cache's folder",
+                          {path, 1, 1});
+  tune::Database database(path);
   if (action == "list")
     return list(database, json, out);
   if (action == "verify")
@@ -144,7 +163,11 @@ int manageTuning(const TuneCommand &command, std::ostream &out) {
   if (about.empty())
     throw tune::TuneError(DiagId::TuneImport, "found `soliton tune import` without a file, expected the name of one",
                           "`soliton tune export FILE` writes one");
-  int64_t taken = database.import(readFile(about), about);
+  std::ifstream file(about, std::ios::binary);
+  if (!file)
+    throw tune::TuneError(DiagId::TuneImport, "the file can't be read, expected what `soliton tune export` prints",
+                          "name a file that `soliton tune export FILE` wrote", {about, 1, 1});
+  int64_t taken = database.import(file, about);
   if (json)
     out << line({{"ok", true}, {"imported", taken}});
   else

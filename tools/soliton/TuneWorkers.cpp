@@ -14,6 +14,7 @@
 
 #include "soliton/driver/Tuned.h"
 #include "soliton/tuner/KernelJudge.h"
+#include "soliton/tuner/Lines.h"
 #include "soliton/tuner/Workers.h"
 #include "tools/soliton/Tune.h"
 
@@ -142,10 +143,10 @@ std::string requestOf(const tune::Candidate &candidate, const tune::Question &qu
 }
 
 std::optional<tune::Result> resultIn(const std::string &line, const std::string &hash) {
-  Json answer = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-  if (!answer.is_object() || answer.value("hash", "") != hash || !answer.contains("result"))
+  Json answer = tune::parseLine(line);
+  if (!answer.is_object() || answer.value("hash", Json()) != hash)
     return std::nullopt;
-  return tune::resultFromJson(answer["result"].dump());
+  return tune::resultInJson(line);
 }
 
 /// Which kernel, and how it is compiled.
@@ -171,6 +172,8 @@ std::vector<std::string> workerCommand(const TuneCommand &command) {
   add("--overlap-tiles", {choice.overlapTiles});
   add("--turns", {choice.turns});
   add("--short-sums", {choice.shortSums});
+  add("--dependent-launch", {choice.dependentLaunch});
+  add("--stable", choice.stable);
   if (choice.raster != 0)
     add("--raster", {std::to_string(choice.raster)});
   if (choice.cluster > 1)
@@ -312,7 +315,7 @@ static tune::Judges judgesInProcesses(const TuneCommand &command, int count) {
     options.environment = {"SOLITON_TUNE_SHARED=1"};
   options.isAnswer = [](const std::string &request, const std::string &line) {
     if (Json::parse(request).at("stage") == "build")
-      return Json::parse(line, nullptr, /*allow_exceptions=*/false).contains("built");
+      return tune::parseLine(line).contains("built");
     return resultIn(line, hashIn(request)).has_value();
   };
   auto workers = std::make_shared<tune::Workers>(options);

@@ -17,10 +17,15 @@ from .._errors import CompileError, error
 from .._kernel import WaveKernel, _made, _requested
 from .._options import ALGORITHMS, SchedulingType, WaveCompileOptions
 from .._symbols import to_expr
+from ._checks import whole
 from ._launching import Launching, drawn
 from .spaces import NUMBERS, SWITCHES
 
 RAGGED = 13
+
+
+def _size_name(symbol) -> str:
+    return symbol if isinstance(symbol, str) else to_expr(symbol).name
 
 
 class Subject:
@@ -31,8 +36,13 @@ class Subject:
             options, kernel, schedule = options or kernel.options, kernel._kernel, schedule or kernel._schedule
         if not isinstance(kernel, LaunchableWave):
             raise error("undefined-value", f"found `{kernel!r}` to be tuned, expected a kernel: a function under `@tkw.wave(…)`", "kernels of the library: `soliton tune gemm`")
+        if options is not None and not isinstance(options, WaveCompileOptions):
+            raise error("schedule-argument", f"found `{options!r}` as options, expected `WaveCompileOptions`", "`WaveCompileOptions(subs={…})`")
         self.kernel, self.options, self.schedule = kernel, options or WaveCompileOptions(), schedule
-        self.sizes = {to_expr(symbol).name: int(value) for symbol, value in (sizes or {}).items()}
+        self.sizes = {_size_name(symbol): whole(f"sizes[{symbol}]", value, 1) for symbol, value in (sizes or {}).items()}
+        dynamic = {str(symbol) for symbol in self.options.dynamic_symbols}
+        if unknown := [name for name in self.sizes if name not in dynamic]:
+            raise error("schedule-argument", f"`sizes` has `{unknown[0]}`, expected sizes of `dynamic_symbols`, which are {sorted(dynamic) or 'none'}")
         self.place = _places.here()
         self._expected: dict = {}
 

@@ -16,16 +16,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import _native
-from .._errors import CompileError
+from .._errors import CompileError, error
 from .._options import SchedulingType, WaveCompileOptions, default_target
 from . import traces
+from ._checks import seconds, whole
 from ._compiling import median
 from ._device import Device, Lost, Refused
 from ._workers import Workers
 from .logger import TuningLogger
 from .loops import Loop
 from .schedules import ScheduleOptimizer
-from .search import is_gpu
+from .search import found_device, is_gpu
 
 
 @dataclass
@@ -171,6 +172,17 @@ def _device_for(target: str, device: str | None) -> str:
     return f"{found[0]['kind']}:{found[0]['index']}" if found else ""
 
 
+def _check(config: AttentionConfig, max_iterations: int, max_no_improvement: int) -> None:
+    if not isinstance(config, AttentionConfig):
+        raise error("schedule-argument", f"found `{config!r}` as the configuration, expected an `AttentionConfig`")
+    for name in ("batch_size", "num_heads", "seq_len_q", "seq_len_k", "head_dim", "head_dim_kv", "num_iterations"):
+        whole(name, getattr(config, name), 1)
+    whole("num_warmup", config.num_warmup, 0)
+    whole("random_seed", config.random_seed or 0, 0, 2**64 - 1)
+    whole("max_iterations", max_iterations, 0)
+    whole("max_no_improvement", max_no_improvement, 0)
+
+
 def tune_attention(
     config: AttentionConfig,
     output_dir="attention_tuning",
@@ -186,8 +198,10 @@ def tune_attention(
     `device` is where it is measured: `cuda`, `hip`, `emulator`, or empty for the model; None: the GPU of this target, if there is one. A
     schedule that ends the process in which it is judged, or takes longer than `timeout` seconds, has the latency infinity.
     """
+    _check(config, max_iterations, max_no_improvement)
+    timeout = seconds("timeout", timeout)
     kernel, options, sizes = config.kernel(target)
-    device = _device_for(options.target, device)
+    device = found_device(_device_for(options.target, device))
     loop = Loop(kernel, options, sizes)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
     logger = TuningLogger(output_dir, times, verbose)

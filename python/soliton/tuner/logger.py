@@ -20,6 +20,12 @@ import pathlib
 import time
 from typing import Any
 
+from .._errors import error
+from ._checks import one_of
+from .traces import KINDS
+
+STEP = ("iteration", "node", "cycle", "latency", "is_improvement", "why")
+
 
 def _number(seconds: float):
     """JSON has no infinity."""
@@ -30,6 +36,7 @@ class TuningLogger:
     """Writes the folder, as it goes; `times` says what latencies are."""
 
     def __init__(self, output_dir="attention_tuning", times: str = "measured", verbose: bool = False):
+        one_of("times", times, KINDS)
         self.times, self.verbose, self.best, self.number = times, verbose, math.inf, -1
         self.history: list[dict] = []
         self._whys: dict[tuple, str] = {}
@@ -62,6 +69,10 @@ class TuningLogger:
 
     def log_iteration(self, step: dict, schedule: dict) -> None:
         """One move: `iteration`, `node`, `cycle`, `latency` in seconds, `is_improvement`, `why`."""
+        if missing := [name for name in STEP if name not in step]:
+            raise error("schedule-argument", f"the step has no `{missing[0]}`, expected {', '.join(f'`{each}`' for each in STEP)}")
+        if self._loop is None:
+            raise error("schedule-argument", "an iteration before the schedule that the search starts from", "`log_initial(loop, latency)` first")
         step = {**step, "why": step["why"] or self._whys.get(tuple(schedule.values()), "")}
         name = getattr(step["node"], "name", step["node"])
         came = f"refused: {step['why']}" if step["why"] else _said(step["latency"], self.times)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from .. import _native
 from .._errors import error
+from ._checks import whole
 
 
 class Node:
@@ -82,6 +83,7 @@ class Loop:
         return times_of(self.problem, schedule)
 
     def num_stages(self, schedule: dict) -> int:
+        self.times(schedule)
         return max(schedule.values()) // self.initiation_interval + 1
 
     def rrt(self, schedule: dict):
@@ -124,8 +126,12 @@ class Loop:
 
 def times_of(problem, schedule: dict) -> list[int]:
     times = [-1] * len(problem.ops)
+    if not schedule:
+        raise error("schedule-missing-op", "the schedule has no cycle for any node, expected one for each")
     for node, cycle in schedule.items():
-        times[node.index] = int(cycle)
+        if not isinstance(node, Node) or node.problem is not problem:
+            raise error("schedule-unknown-op", f"`{node}` is no node of the loop `{problem.name}`")
+        times[node.index] = whole(f"schedule[{node.name}]", cycle, -(2**31), 2**31 - 1)
     return times
 
 

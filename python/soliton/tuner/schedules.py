@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import enum
 import logging
+import math
 import pathlib
 from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple
@@ -21,6 +22,10 @@ from typing import Any, Callable, NamedTuple
 from .. import _native
 from .._errors import CompileError, error
 from . import loops
+from ._checks import one_of, whole
+
+# Cycles of C++ are as wide.
+LATEST = 2**31 - 1
 
 
 class MoveAttempt(NamedTuple):
@@ -48,7 +53,7 @@ class ScheduleValidator:
         raw_edges_list: list,
         num_resource_types: int,
     ):
-        self.T, self.nodes, self.num_resource_types = int(T), list(nodes), int(num_resource_types)
+        self.T, self.nodes, self.num_resource_types = whole("T", T, 1, 2**31 - 1), list(nodes), whole("num_resource_types", num_resource_types, 0)
         limits = [int(each) for each in resource_limits]
         if len(limits) != self.num_resource_types:
             raise error("schedule-argument", f"`resource_limits` has {len(limits)} numbers, expected {self.num_resource_types}, one for each resource")
@@ -58,7 +63,10 @@ class ScheduleValidator:
         self._check(self._validator.times)
 
     def _table_of(self, node, getter) -> list[list[int]]:
-        table = [[int(units) for units in row] for row in getter(node)]
+        found = getter(node)
+        if not hasattr(found, "__iter__"):
+            raise error("schedule-argument", f"`node_rrt_getter` gives `{found!r}` for `{node}`, expected rows of units")
+        table = [[int(units) for units in row] for row in found]
         if any(len(row) != self.num_resource_types for row in table):
             raise error("schedule-argument", f"`node_rrt_getter` gives rows of {sorted({len(row) for row in table})} numbers for `{node}`, expected {self.num_resource_types}")
         return table or [[0] * self.num_resource_types]
@@ -79,6 +87,8 @@ class ScheduleValidator:
     def _edge(self, edge) -> tuple:
         if hasattr(edge, "weight"):
             edge = (edge._from, edge._to, edge.weight.iteration_difference, edge.weight.delay)
+        if not isinstance(edge, (tuple, list)) or len(edge) != 4:
+            raise error("schedule-argument", f"found `{edge!r}` as an edge, expected an `Edge`, or (from, to, iterations, cycles)")
         source, target, distance, delay = edge
         return (self._op(source), self._op(target), int(distance), int(delay))
 
@@ -90,7 +100,7 @@ class ScheduleValidator:
     def _times(self, schedule: dict) -> list[int]:
         times = [-1] * len(self._problem.ops)
         for node, cycle in schedule.items():
-            times[self._op(node)] = int(cycle)
+            times[self._op(node)] = whole(f"schedule[{node}]", cycle, 0, LATEST)
         if missing := [node for node in self.nodes if node not in schedule]:
             raise error("schedule-missing-op", f"the schedule has no cycle for `{missing[0]}`, expected one for each of {len(self.nodes)} nodes")
         return times
@@ -106,7 +116,7 @@ class ScheduleValidator:
 
     def attempt_move(self, node, new_cycle: int) -> MoveAttempt:
         """The schedule with the node there and all that depends on it repaired; nothing changes yet."""
-        times, why = self._validator.attempt_move(self._op(node), int(new_cycle))
+        times, why = self._validator.attempt_move(self._op(node), whole("new_cycle", new_cycle, -LATEST, LATEST))
         return MoveAttempt(not why, self._schedule(times), why)
 
     def rrt_of(self, schedule: dict):
@@ -171,15 +181,26 @@ class ScheduleOptimizer:
         random_seed: int | None = None,
         bound: float = 0.0,
     ):
+        if not isinstance(validator, ScheduleValidator) or not callable(measure_fn):
+            raise error("schedule-argument", f"found `{validator!r}` and `{measure_fn!r}`, expected a `ScheduleValidator` and a function that measures")
+        if not isinstance(algorithm, OptimizationAlgorithm):
+            one_of("algorithm", algorithm, [each.value for each in OptimizationAlgorithm])
         self.validator, self.measure_fn, self.algorithm, self.bound = validator, measure_fn, OptimizationAlgorithm(algorithm), bound
         self.logger = logger or logging.getLogger("soliton.tuner")
-        self.progress_file, self.tuning_logger, self.random_seed = progress_file, tuning_logger, random_seed or 0
+        self.progress_file, self.tuning_logger, self.random_seed = progress_file, tuning_logger, whole("random_seed", random_seed or 0, 0, 2**64 - 1)
 
     def optimize(self, max_iterations: int = 100, max_no_improvement: int = 20, verbose: bool = True) -> OptimizationResult:
         """Until so many iterations, so many without an improvement one after another, or the bound."""
         validator = self.validator
         lines = ["iteration,latency_seconds,is_improvement"]
-        measure = lambda times: float(self.measure_fn(validator._schedule(times)))  # noqa: E731
+        limits = whole("max_iterations", max_iterations, 0), whole("max_no_improvement", max_no_improvement, 0)
+
+        def measure(times: list[int]) -> float:
+            found = self.measure_fn(validator._schedule(times))
+            if not hasattr(found, "__float__"):
+                raise error("schedule-argument", f"`measure_fn` gives `{found!r}`, expected seconds, infinity for what does not run")
+            # What is no number was not measured, and is no better than anything.
+            return math.inf if math.isnan(seconds := float(found)) else seconds
 
         def report(step: dict, times: list[int]) -> None:
             step["node"] = validator._node_of[step.pop("op")]
@@ -189,7 +210,7 @@ class ScheduleOptimizer:
             if self.tuning_logger is not None:
                 self.tuning_logger.log_iteration(step, validator._schedule(times))
 
-        found = validator._validator.optimize(measure, report, self.random_seed, self.bound, (int(max_iterations), int(max_no_improvement)))
+        found = validator._validator.optimize(measure, report, self.random_seed, self.bound, limits)
         if self.progress_file:
             pathlib.Path(self.progress_file).write_text("\n".join(lines) + "\n")
         schedule = validator._schedule(found.pop("times"))
@@ -211,7 +232,7 @@ def dump_schedule(schedule: dict, initiation_interval: int, num_stages: int | No
     """
     import numpy as np
 
-    interval, problem = int(initiation_interval), loops.problem_of(list(schedule))
+    interval, problem = whole("initiation_interval", initiation_interval, 1, 2**31 - 1), loops.problem_of(list(schedule))
     if problem is None:
         raise error("schedule-argument", "nodes that are not those of one loop, expected those of a `Loop`", "`dump_schedule(schedule=loop.schedule, …)`")
     times = loops.times_of(problem, schedule)

@@ -7,21 +7,24 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 import math
 import os
 import pathlib
 import time
+import warnings
 from dataclasses import dataclass, field
 
 from .. import _native, _progress
 from .._errors import CompileError, error
 from .._fingerprint import fingerprint
 from .._options import ALGORITHMS
+from ._checks import names_of, one_of, seconds, whole
 from ._compiling import Subject, median
 from ._device import Device, Lost, Refused
 from ._workers import Here, Reply, Workers
-from .spaces import NUMBERS, SWITCHES, Space
+from .spaces import NUMBERS, OPTIONS, SWITCHES, Space
 
 SAMPLES, WARMUPS = 21, 5
 
@@ -252,6 +255,30 @@ def _start(space: Space, subject: Subject) -> dict:
     return {name: said[name] for name, values in space._native.choices if said.get(name) in values}
 
 
+def _check_space(space, subject: Subject) -> None:
+    """A name that the kernel never speaks of would make candidates that differ in nothing."""
+    if not isinstance(space, Space):
+        raise error("schedule-argument", f"found `{space!r}` as the space, expected a `Space`", "`Space().choice(BLOCK_M, [64, 128])`")
+    known = {str(symbol) for symbol in [*subject.options.subs, *subject.options.dynamic_symbols]} | set(OPTIONS) | names_of(subject.kernel)
+    for name in space.choices:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "a name of `subs`, of the kernel's symbols, or an option of `Space`"
+            raise error("tune-space", f"found `{name}` as a choice of `{subject.kernel._name}`, which has no symbol of that name", hint)
+
+
+def _device_named(device: str) -> dict:
+    found = [each for each in _native.device_list()["devices"] if device in (each["kind"], f"{each['kind']}:{each['index']}")]
+    if not found:
+        raise error("no-device", f"there is no device `{device}`", "`python -m soliton.doctor` says what was found")
+    return found[0]
+
+
+def found_device(device: str) -> str:
+    """The name again, if such a device is there; empty is none."""
+    return device if not device or _device_named(device) else ""
+
+
 def _about(subject: Subject, device: str, cache: str) -> tuple[str, str, str]:
     """What results are true of: kernel, device, driver."""
     options = subject.options
@@ -260,12 +287,10 @@ def _about(subject: Subject, device: str, cache: str) -> tuple[str, str, str]:
         return json.dumps(kernel, sort_keys=True), f"modelled {options.target}", ""
     if cache != "warm":
         kernel["cache"] = cache
-    found = [each for each in _native.device_list()["devices"] if device in (each["kind"], f"{each['kind']}:{each['index']}")]
-    if not found:
-        raise error("no-device", f"there is no device `{device}`", "`python -m soliton.doctor` says what was found")
-    driver = pathlib.Path("/sys/module/nvidia/version" if found[0]["kind"] == "cuda" else "/sys/module/amdgpu/version")
-    version = driver.read_text().strip() if driver.exists() and found[0]["kind"] != "emulator" else ""
-    return json.dumps(kernel, sort_keys=True), f"{found[0]['name']} {options.target}", version
+    found = _device_named(device)
+    driver = pathlib.Path("/sys/module/nvidia/version" if found["kind"] == "cuda" else "/sys/module/amdgpu/version")
+    version = driver.read_text().strip() if driver.exists() and found["kind"] != "emulator" else ""
+    return json.dumps(kernel, sort_keys=True), f"{found['name']} {options.target}", version
 
 
 def tune(
@@ -296,12 +321,14 @@ def tune(
     by so many `workers`, processes that have `timeout` seconds for each (0: by this one); what ends such a process is refused by `worker`.
     Where a device measures, what it reads is in its caches (`cache="warm"`) or in none (`"cold"`).
     """
-    if strategy not in _native.strategies():
-        raise error("schedule-argument", f"found the strategy `{strategy}`, expected one of {', '.join(_native.strategies())}")
-    if cache not in ("warm", "cold"):
-        raise error("schedule-argument", f"found `cache={cache!r}`, expected `warm` or `cold`")
+    one_of("strategy", strategy, _native.strategies())
+    one_of("cache", cache, ("warm", "cold"))
+    how: dict = {"strategy": strategy, "seed": whole("seed", seed, 0, 2**64 - 1), "budget": whole("budget", budget, 1)}
+    how |= {"generation": whole("generation", generation, 1, 4096), "patience": whole("patience", patience, 0), "measures": bool(device)}
+    moves, workers, timeout = whole("moves", moves, 0), whole("workers", workers, 0, 256), seconds("timeout", timeout)
     subject, path = Subject(kernel, options, sizes, schedule), str(_default_database() if database is None else database)
-    how: dict = {"strategy": strategy, "seed": seed, "budget": min(budget, len(space)), "generation": generation, "patience": patience, "measures": bool(device)}
+    _check_space(space, subject)
+    how["budget"] = min(how["budget"], len(space))
     settings = json.dumps({**how, "space": space._native.text, "moves": moves, "start": _start(space, subject)}, sort_keys=True)
     tuning = _native.Tuning(path, _about(subject, device, cache), settings)
     times = "modelled" if not device else "emulated" if device == "emulator" else "measured"
@@ -319,5 +346,7 @@ def tune(
             trials = trials + later["trials"]
     tuning.end(found["ended"])
     line.end()
+    if tuning.unkept:
+        warnings.warn(f"{tuning.unkept} results and decisions could not be kept in `{path}`: its disk is full, or another program holds it [tune-database]", RuntimeWarning, stacklevel=2)
     every = [Trial._of(each) for each in trials]
     return Tuned(subject.kernel._name, subject.options.target, times, every, None if best is None else every[best], found["ended"], tuning.run, path, moved, subject)

@@ -6,15 +6,17 @@
 | --- | --- |
 | a symbol, or its name | numbers |
 | `schedule` | algorithms: `none`, `prefetch`, `modulo`, … |
-| `direct_copies` | `off`, `on` |
+| `direct_copies` | `off`, `on`; also False, True |
 | `mma` | `default`, or a matrix instruction |
 | `padded_rows` | `auto`, `on`, `off` |
-| `staged_writes`, `overlap_tiles`, `turns` | `off`, `on` |
+| `staged_writes`, `overlap_tiles`, `turns` | the same |
 | `raster`, `cluster`, `persistent`, `service_waves` | numbers, as the command's |
 | `workgroups_per_cluster` | `1`, `2` along the first dimension of the grid, `1x2` along the second |
 """
 
 from __future__ import annotations
+
+import re
 
 from .. import _native
 from .._errors import error
@@ -35,6 +37,36 @@ def _name(symbol) -> str:
     return expr.name
 
 
+# What options take: words, or numbers from the least to the most.
+ON_OFF = ("off", "on")
+WORDS = {"direct_copies": ON_OFF, "padded_rows": ("auto", "on", "off"), **dict.fromkeys(SWITCHES, ON_OFF)}
+RANGES = {"raster": (-65535, 65535), "cluster": (0, 16), "persistent": (0, 65535), "service_waves": (0, 4)}
+
+
+def _text(name: str, value) -> str:
+    """A value as a candidate has it; what the option or symbol of that name does not take is refused."""
+    if name in WORDS and isinstance(value, bool):
+        value = "on" if value else "off"
+    if name == "workgroups_per_cluster" and isinstance(value, (tuple, list)):
+        value = "x".join(map(str, value))
+    text = str(getattr(value, "name", value))
+    if name == "schedule":
+        return text.lower()
+    if name in WORDS and text not in WORDS[name]:
+        raise _none(name, value, f"one of {', '.join(f'`{each}`' for each in WORDS[name])}")
+    if name == "workgroups_per_cluster" and not re.fullmatch(r"([1-9]|1[0-6])(x([1-9]|1[0-6])){0,2}", text):
+        raise _none(name, value, "`2` or `1x2`, of 1 to 16")
+    if name not in OPTIONS or name in NUMBERS:
+        least, most = RANGES.get(name, (1, 2**31 - 1))
+        if not re.fullmatch(r"-?\d+", text) or not least <= int(text) <= most:
+            raise _none(name, value, f"a whole number from {least} to {most}")
+    return text
+
+
+def _none(name: str, value, expected: str):
+    return error("tune-space", f"found `{value!r}` as a value of `{name}`, expected {expected}")
+
+
 def _value(text: str):
     return int(text) if text.lstrip("-").isdigit() else text
 
@@ -47,8 +79,10 @@ class Space:
 
     def choice(self, name, values) -> Space:
         """One of these values. Numbers have an order, words have none."""
-        words = [getattr(each, "name", each) for each in values]
-        self._native.choice(_name(name), [str(each).lower() if _name(name) == "schedule" else str(each) for each in words])
+        name = _name(name)
+        if isinstance(values, str) or not hasattr(values, "__iter__"):
+            raise error("tune-space", f"found `{values!r}` as the values of `{name}`, expected a list of them", f'`choice("{name}", [{values!r}])` for one')
+        self._native.choice(name, [_text(name, each) for each in values])
         return self
 
     def where(self, condition, text: str = "") -> Space:

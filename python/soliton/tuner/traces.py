@@ -10,6 +10,7 @@ clock of this machine), or `modelled`, in which case nothing was launched.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import sqlite3
@@ -155,11 +156,11 @@ class rpdTracerControl:
 
 def calculate_average_latency(path, kernel: str | None = None) -> float:
     """Seconds of a launch of the kernel on average; of the one that took longest in all, where none is named."""
-    file = sqlite3.connect(f"file:{pathlib.Path(path)}?mode=ro", uri=True)
     try:
-        rows = file.execute("SELECT Name, Ave_us FROM top").fetchall()
-    finally:
-        file.close()
+        with contextlib.closing(sqlite3.connect(f"{pathlib.Path(path).absolute().as_uri()}?mode=ro", uri=True)) as file:
+            rows = file.execute("SELECT Name, Ave_us FROM top").fetchall()
+    except sqlite3.Error as failure:
+        raise error("schedule-argument", f"`{path}` is no trace ({failure}), expected a file of RPD's schema", "`write_trace(path, …)` makes one") from None
     found = [average for name, average in rows if kernel in (None, name)]
     if not found:
         raise error("schedule-argument", f"`{path}` has no launch of `{kernel}`", f"it has {', '.join(name for name, _ in rows) or 'none'}")
