@@ -597,7 +597,7 @@ TEST_F(TuneCli, WorkersCompileWhatTheCommandSays) {
   choice.settings = {"BLOCK_M=64"};
   choice.dynamic = {"N"};
   choice.directCopies = choice.stagedWrites = choice.boxedWrites = choice.shortSums = choice.dependentLaunch =
-      choice.overlapTiles = choice.swizzle = choice.paddedRows = "off";
+      choice.overlapTiles = choice.turns = choice.swizzle = choice.paddedRows = "off";
   choice.raster = choice.cluster = choice.persistent = choice.workgroupsPerUnit = 2;
   choice.serviceWaves = 0;
   choice.workgroupsPerCluster = {1, 2};
