@@ -69,6 +69,9 @@ FailureOr<Turns> findTurns(KernelOp kernel, const Geometry &geometry) {
     if (!loop->getParentOfType<IterateOp>())
       loop.walk([&](Block *block) { addTurns(*block, found.turns); });
   });
+  if (found.turns.empty())
+    reportRemark(product.getLoc(), DiagId::NoTurns)
+        << "no loop is left around these products, at which " << found.teams << " teams would take turns";
   return found;
 }
 

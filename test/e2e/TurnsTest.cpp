@@ -262,6 +262,17 @@ TEST(Turns, OneTeam) {
                 "Products.cpp");
 }
 
+/// Not refused: whether a loop is left depends on the sizes.
+TEST(Turns, NoLoop) {
+  auto said = [](int64_t k) {
+    CompileAttempt compiled = attempt(inTurns(128, 128, k));
+    return compiled ? format(compiled.result->warnings) : format(compiled.diagnostics);
+  };
+  const char *remark = "no loop is left around these products, at which 2 teams would take turns [no-turns]";
+  EXPECT_NE(said(64).find(remark), std::string::npos) << said(64);
+  EXPECT_EQ(said(1024).find("no-turns"), std::string::npos) << said(1024);
+}
+
 TEST(Turns, NoTeams) {
   Case copies{kernels::findKernel("copy"), nullptr, findTarget("sm_90a")};
   copies.variant = copies.entry->findVariant("f32");
