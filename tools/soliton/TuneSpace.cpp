@@ -220,13 +220,15 @@ static const MmaKind *groupInstruction(const tune::Assignment &said, const Targe
   return found != target.mmas.end() && found->async ? &*found : nullptr;
 }
 
+static int64_t numberOf(const tune::Assignment &said, const std::string &name, int64_t usual) {
+  auto found = said.find(name);
+  return found == said.end() ? usual : std::strtoll(found->second.c_str(), nullptr, 10);
+}
+
 /// Roles and walks: without boxes there is nothing to serve, in a cluster that sums together nobody serves, walks or
 /// copies to others, and where there are no more tiles than workgroups each has one.
 static void settleRoles(tune::Assignment &said, const Resolved &resolved, const MmaKind *kind) {
-  auto number = [&](const std::string &name) {
-    auto found = said.find(name);
-    return found == said.end() ? 0 : std::strtoll(found->second.c_str(), nullptr, 10);
-  };
+  auto number = [&](const std::string &name) { return numberOf(said, name, 0); };
   auto is = [&](const std::string &name, const std::string &value) {
     auto found = said.find(name);
     return found != said.end() && found->second == value;
@@ -247,14 +249,10 @@ static void settleRoles(tune::Assignment &said, const Resolved &resolved, const 
 /// Who does not walk, or copies for itself or for neighbours, has no tiles that overlap.
 static void settleOverlap(tune::Assignment &said, const CompileOptions &options) {
   auto overlap = said.find("overlap_tiles");
-  auto number = [&](const std::string &name, int64_t usual) {
-    auto found = said.find(name);
-    return found == said.end() ? usual : std::strtoll(found->second.c_str(), nullptr, 10);
-  };
   auto shares = said.find("workgroups_per_cluster");
   bool isAlone = shares == said.end() ? options.workgroupsPerCluster.empty() : shares->second == "1";
-  bool isServed = number("service_waves", options.serviceWaves.value_or(0)) > 0;
-  if (overlap != said.end() && !(isAlone && isServed && number("persistent", options.persistent) > 0))
+  bool isServed = numberOf(said, "service_waves", options.serviceWaves.value_or(0)) > 0;
+  if (overlap != said.end() && !(isAlone && isServed && numberOf(said, "persistent", options.persistent) > 0))
     overlap->second = "off";
 }
 
@@ -267,7 +265,7 @@ static void settleTurns(tune::Assignment &said, const Resolved &resolved) {
   int64_t waves = 1;
   for (const kernels::DefaultSize &tile : resolved.entry->tilesFor(*resolved.variant, target))
     if (tile.name.starts_with("WAVES"))
-      waves *= said.contains(tile.name) ? std::strtoll(said[tile.name].c_str(), nullptr, 10) : tile.value;
+      waves *= numberOf(said, tile.name, tile.value);
   auto product = said.find("mma");
   bool areTeams = product == said.end() || product->second != "default";
   if (!areTeams || waves < 2 * target.simdsPerComputeUnit)
