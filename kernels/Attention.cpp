@@ -31,10 +31,14 @@ constexpr int64_t kDepthStep = 32;
 
 /// Where the queries of a workgroup begin. Below a causal mask the last ones see the most keys, so that the tile which
 /// is not whole is the first: of 4,096 queries by 192 that has the first 64, which see one tile of keys, not the
-/// last 64.
+/// last 64. What is in front of the first query are whole boxes of results, which nobody writes.
 Expr firstQuery(const AttentionOptions &options, Expr workgroup) {
+  constexpr int64_t box = 64;
   auto [Q, BQ] = symbols<"Q BLOCK_Q">();
-  return options.causal && !options.packed ? Q - BQ * (sym::ceildiv(Q, BQ) - workgroup) : BQ * workgroup;
+  if (!options.causal || options.packed)
+    return BQ * workgroup;
+  Expr step = sym::select(sym::eq(sym::mod(BQ, box), 0), box, BQ);
+  return step * sym::ceildiv(Q, step) - BQ * (sym::ceildiv(Q, BQ) - workgroup);
 }
 
 /// BLOCK_Q queries of one head a workgroup, shared by WAVES waves; a loop walks the keys that any of them sees.

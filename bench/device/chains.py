@@ -7,7 +7,7 @@ every time.
   python3 bench/device/chains.py --images images --only attention                 # kernels whose names begin so
   python3 bench/device/chains.py --images images --overlap                        # attention of few workgroups, whose tiles overlap
   python3 bench/device/chains.py --images images --overlap --turns                # and whose teams of waves take turns
-  compute-sanitizer --tool memcheck python3 bench/device/chains.py --images images --small
+  compute-sanitizer --tool memcheck python3 bench/device/chains.py --images images --small --workers 0
 
 All under `--schedule auto`, but for `--overlap` and `--turns`. Each element must be within what the arithmetic allows (references.py); every tensor lies between guards,
 NaN around what is read, so that an element that comes from beside a tensor shows, and outputs begin as NaN. The largest size of a kernel
@@ -16,11 +16,13 @@ runs 300 times and must give the same bits every time. Prints a line for each ke
 import argparse
 import concurrent.futures
 import ctypes
+import functools
 import math
 import os
 import sys
 
-from launch import Compiler, Driver, Kernel, evaluate
+from isolated import WORKERS, Job, judge, report
+from launch import Compiler, Kernel, evaluate
 from references import REFERENCES
 
 REPEATS = 300
@@ -217,6 +219,27 @@ def check(driver, compiler, case, repeats, ways):
     return None
 
 
+def jobs(arguments):
+    ways = ways_of(arguments)
+    cases = [case for case in all_cases() if not arguments.only or case[0].startswith(tuple(arguments.only.split(",")))]
+    cases = [case for case in cases if not ways or walks(*case, ways)]
+    largest = {}
+    for kernel, dtype, sizes in cases:
+        largest[kernel, dtype] = max(largest.get((kernel, dtype), 0), work_of(sizes))
+    listed = []
+    for case in cases:
+        kernel, dtype, sizes = case
+        if arguments.small and work_of(sizes) > 2**23:
+            continue
+        repeats = REPEATS if work_of(sizes) == largest[kernel, dtype] and not arguments.small else 2
+        listed.append(Job(f"{kernel} {dtype} {sizes}", (kernel, dtype), functools.partial(check, case=case, repeats=repeats, ways=ways)))
+    return listed
+
+
+def ways_of(arguments):
+    return [*["--overlap-tiles", "on"] * arguments.overlap, *["--turns", "on"] * arguments.turns]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--soliton", default="build/bin/soliton")
@@ -226,43 +249,13 @@ def main():
     parser.add_argument("--overlap", action="store_true", help="attention of few workgroups, whose tiles overlap")
     parser.add_argument("--turns", action="store_true", help="likewise, of teams that take turns")
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through, twice each")
+    parser.add_argument("--workers", type=int, default=WORKERS, help="processes beside each other; 0: all in this one, for a sanitizer")
     arguments = parser.parse_args()
-    cases = [case for case in all_cases() if not arguments.only or case[0].startswith(tuple(arguments.only.split(",")))]
-    ways = [*["--overlap-tiles", "on"] * arguments.overlap, *["--turns", "on"] * arguments.turns]
-    if ways:
-        cases = [case for case in cases if walks(*case, ways)]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare), cases, ways)
-    import torch
-
-    torch.manual_seed(1)
-    torch.zeros(1, device="cuda")
-    driver, compiler = Driver(), Compiler(arguments.soliton, arguments.images)
-    largest = {}
-    for kernel, dtype, sizes in cases:
-        largest[kernel, dtype] = max(largest.get((kernel, dtype), 0), work_of(sizes))
-    rows, wrong = {}, []
-    for case in cases:
-        kernel, dtype, sizes = case
-        if arguments.small and work_of(sizes) > 2**23:
-            continue
-        repeats = REPEATS if work_of(sizes) == largest[kernel, dtype] and not arguments.small else 2
-        try:
-            problem = check(driver, compiler, case, repeats, ways)
-        except RuntimeError as error:
-            problem = str(error)
-        row = rows.setdefault((kernel, dtype), [0, 0])
-        row[problem is not None] += 1
-        if problem:
-            wrong.append(f"{kernel} {dtype} {sizes}: {problem}")
-    print("| kernel | type | right | wrong |\n| --- | --- | --- | --- |")
-    for (kernel, dtype), (good, bad) in rows.items():
-        print(f"| {kernel} | {dtype} | {good} | {bad} |")
-    print("\n".join(wrong[:20]))
-    good, bad = sum(row[0] for row in rows.values()), sum(row[1] for row in rows.values())
-    print(f"{good} passed, {bad} failed")
-    return 1 if bad else 0
+        ways = ways_of(arguments)
+        return prepare(Compiler(arguments.soliton, arguments.prepare), [case for case in all_cases() if not ways or walks(*case, ways)], ways)
+    return 0 if report(jobs(arguments), judge(jobs, arguments, arguments.workers), ("kernel", "type")) else 1
 
 
 if __name__ == "__main__":

@@ -12,10 +12,12 @@ off by more than f16 allows. Prints a line for each chain, and exits with 1 if a
 import argparse
 import concurrent.futures
 import ctypes
+import functools
 import os
 import sys
 
-from launch import Compiler, Driver, Kernel, evaluate
+from isolated import WORKERS, Job, judge, report
+from launch import Compiler, Kernel, evaluate
 
 REPEATS = 300
 LINKS = 8
@@ -152,11 +154,16 @@ def check(driver, compiler, m, n, words_of):
     return None
 
 
+def jobs(arguments):
+    return [Job(name, (name,), functools.partial(check, m=m, n=n, words_of=words_of)) for name, m, n, words_of in chains()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--soliton", default="build/bin/soliton")
     parser.add_argument("--prepare", default="", help="only compile, into this folder")
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
+    parser.add_argument("--workers", type=int, default=WORKERS, help="processes beside each other; 0: all in this one")
     arguments = parser.parse_args()
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
@@ -169,18 +176,7 @@ def main():
     except ImportError as error:
         print(f"cannot run here: {error}")
         return 77
-    torch.manual_seed(1)
-    torch.zeros(1, device="cuda")
-    driver, compiler, bad = Driver(), Compiler(arguments.soliton, arguments.images), 0
-    for name, m, n, words_of in chains():
-        try:
-            problem = check(driver, compiler, m, n, words_of)
-        except RuntimeError as error:
-            problem = str(error)
-        bad += problem is not None
-        print(f"{name}: {problem or 'right'}", flush=True)
-    print(f"{sum(1 for _ in chains()) - bad} chains right, {bad} wrong")
-    return 1 if bad else 0
+    return 0 if report(jobs(arguments), judge(jobs, arguments, arguments.workers), ("chain",)) else 1
 
 
 if __name__ == "__main__":

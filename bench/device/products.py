@@ -4,7 +4,7 @@
   python3 bench/device/products.py --prepare images --soliton build/bin/soliton     # on a machine with the compiler
   python3 bench/device/products.py --images images                                  # on one with the GPU
   python3 bench/device/products.py --images images --way auto                       # what nobody said anything about
-  compute-sanitizer --tool memcheck python3 bench/device/products.py --images images --only gemm --small
+  compute-sanitizer --tool memcheck python3 bench/device/products.py --images images --only gemm --small --workers 0
 
 Integers that are small enough to be exact must give the exact result bit for bit; the output begins as NaN and lies between guard
 rows that must stay as they are; the largest ones run 300 times and must give the same bits every time. Prints a line for each
@@ -12,10 +12,13 @@ kernel and schedule, and exits with 1 if anything is wrong.
 """
 import argparse
 import concurrent.futures
+import functools
+import math
 import os
 import sys
 
-from launch import Compiler, Driver, Kernel
+from isolated import WORKERS, Job, judge, report
+from launch import Compiler, Kernel
 
 # M, N, K: whole tiles, odd numbers of tiles, rows and columns that fill no tile, boxes larger than the tensor, one row, K of 8.
 SIZES = [(256, 512, 256), (384, 768, 320), (640, 384, 1024), (130, 272, 200), (1, 8, 8), (72, 40, 16), (129, 520, 72), (1000, 1000, 1000), (2048, 1024, 512)]
@@ -123,6 +126,15 @@ def check(driver, compiler, case):
     return None
 
 
+def chosen_by(arguments):
+    return [case for case in cases() if case[2].startswith(arguments.way) and arguments.only in ("", case[0])]
+
+
+def jobs(arguments):
+    return [Job(" ".join(map(str, case[:4])), case[:3], functools.partial(check, case=case)) for case in chosen_by(arguments)
+            if not arguments.small or math.prod(case[3]) <= 2**25]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--soliton", default="build/bin/soliton")
@@ -131,35 +143,12 @@ def main():
     parser.add_argument("--only", default="", help="one kernel: " + ", ".join(KERNELS))
     parser.add_argument("--small", action="store_true", help="only sizes that a sanitizer gets through")
     parser.add_argument("--way", default="", help="only ways whose names begin so")
+    parser.add_argument("--workers", type=int, default=WORKERS, help="processes beside each other; 0: all in this one, for a sanitizer")
     arguments = parser.parse_args()
-    chosen = [case for case in cases() if case[2].startswith(arguments.way) and arguments.only in ("", case[0])]
     if arguments.prepare:
         os.makedirs(arguments.prepare, exist_ok=True)
-        return prepare(Compiler(arguments.soliton, arguments.prepare), chosen)
-    import torch
-
-    torch.zeros(1, device="cuda")
-    driver, compiler = Driver(), Compiler(arguments.soliton, arguments.images)
-    rows, wrong = {}, []
-    for case in chosen:
-        m, n, k = case[3]
-        if arguments.small and m * n * k > 2**25:
-            continue
-        try:
-            problem = check(driver, compiler, case)
-        except RuntimeError as error:
-            problem = str(error)
-        row = rows.setdefault((case[0], case[1], case[2]), [0, 0])
-        row[problem is not None] += 1
-        if problem:
-            wrong.append(f"{case[0]} {case[1]} {case[2]} {case[3]}: {problem}")
-    print("| kernel | type | way | right | wrong |\n| --- | --- | --- | --- | --- |")
-    for (kernel, dtype, way), (good, bad) in rows.items():
-        print(f"| {kernel} | {dtype} | {way} | {good} | {bad} |")
-    print("\n".join(wrong[:20]))
-    good, bad = sum(row[0] for row in rows.values()), sum(row[1] for row in rows.values())
-    print(f"{good} passed, {bad} failed")
-    return 1 if bad else 0
+        return prepare(Compiler(arguments.soliton, arguments.prepare), chosen_by(arguments))
+    return 0 if report(jobs(arguments), judge(jobs, arguments, arguments.workers), ("kernel", "type", "way")) else 1
 
 
 if __name__ == "__main__":

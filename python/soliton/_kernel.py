@@ -87,10 +87,10 @@ def _requested(options: WaveCompileOptions, trace: Trace, schedule, place) -> di
         request["service_waves"] = int(options.service_waves)
     if options.workgroups_per_cluster is not None:
         request["workgroups_per_cluster"] = [int(each) for each in options.workgroups_per_cluster]
-    if options.overlap_tiles:
-        request["overlap_tiles"] = True
-    if options.turns:
-        request["turns"] = True
+    if options.overlap_tiles is not None:
+        request["overlap_tiles"] = bool(options.overlap_tiles)
+    if options.turns is not None:
+        request["turns"] = bool(options.turns)
     if options.dependent_launch:
         request["dependent_launch"] = True
     if options.stable:

@@ -193,10 +193,10 @@ class WaveCompileOptions:
     persistent: int = 0
     service_waves: int | None = None
     workgroups_per_cluster: tuple | None = None
-    # Ours: waves that walk tiles do not wait for each other between two of them.
-    overlap_tiles: bool = False
-    # Ours: teams of waves that issue matrix instructions together take turns at it in loops.
-    turns: bool = False
+    # Ours: waves that walk tiles do not wait for each other between two of them; None: `auto` may choose it.
+    overlap_tiles: bool | None = None
+    # Ours: teams of waves that issue matrix instructions together take turns at it in loops; None: `auto` may choose it.
+    turns: bool | None = None
     # Ours: launches begin before those ahead of them in their stream have ended, and wait for them; memories that none of those launches
     # writes, as weights, which are read before the wait.
     dependent_launch: bool = False

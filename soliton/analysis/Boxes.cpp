@@ -124,6 +124,32 @@ static std::optional<std::string> obstacle(AccessOpInterface access, int64_t per
   return std::nullopt;
 }
 
+/// Where the tile begins in its memory, by its own dimensions; nothing for one of which it has a single place.
+static SmallVector<std::optional<sym::Expr>> beginningsOf(AccessOpInterface access, const Source &source,
+                                                          const Geometry &geometry) {
+  SmallVector<sym::Expr> starts = geometry.named(access.getStartsAttr(), access.getSymbols());
+  SmallVector<std::optional<sym::Expr>> beginnings(starts.size());
+  for (const MemoryDim &dim : source.dims)
+    if (const PlaceDigit *digit = dim.index.single())
+      beginnings[digit->k] = dim.index.base + starts[digit->k];
+  return beginnings;
+}
+
+/// The most elements along a dimension, of those that divide `extent`, of which no box lies across the memory's
+/// beginning: the engine writes none that begins in front of it, not even the part that is inside. 0 where there is no
+/// such number.
+///
+///   192 rows, the first at 192*$WG0 - 128     64: boxes begin at -128, -64, 0, …; the first two are not written
+static int64_t longestBeforeBeginning(int64_t extent, sym::Expr start, const sym::Facts &facts) {
+  constexpr int64_t least = 8; // of shorter ones there are too many
+  if (sym::prove(sym::le(0, start), facts) == true)
+    return extent;
+  for (int64_t parts = 1; extent / parts >= least; ++parts)
+    if (extent % parts == 0 && sym::prove(sym::eq(sym::mod(start, extent / parts), 0), facts) == true)
+      return extent / parts;
+  return 0;
+}
+
 BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece, const Geometry &geometry) {
   constexpr int64_t longest = 256; // elements of a box along each dimension
   TileType type = access.getMovedTile();
@@ -141,9 +167,21 @@ BoxPlan planBoxes(AccessOpInterface access, int64_t span, const DimExtent &piece
     layout.wave.push_back(Digit(geometry.waveCount()));
   int64_t elements = perRow;
   Digits further;
-  for (const DimExtent &dim : llvm::reverse(llvm::drop_end(*tile))) {
+  const sym::Facts &facts = geometry.factsAt(access);
+  SmallVector<std::optional<sym::Expr>> beginnings;
+  if (access.writesIndexed())
+    beginnings = beginningsOf(access, sourceOf(access, perRow, geometry), geometry);
+  auto writable = [&](size_t k, int64_t extent) {
+    return beginnings.empty() || !beginnings[k] ? extent : longestBeforeBeginning(extent, *beginnings[k], facts);
+  };
+  constexpr const char *acrossTheBeginning = "it may begin in front of its memory, and not by whole boxes";
+  if (writable(tile->size() - 1, perRow) != perRow)
+    return {std::nullopt, 0, acrossTheBeginning};
+  for (const auto &[fromLast, dim] : llvm::enumerate(llvm::reverse(llvm::drop_end(*tile)))) {
     bool isCut = dim.dim == piece.dim && piece.extent > 0 && dim.extent % piece.extent == 0;
-    int64_t extent = isCut ? piece.extent : dim.extent;
+    int64_t extent = writable(tile->size() - 2 - fromLast, isCut ? piece.extent : dim.extent);
+    if (extent == 0)
+      return {std::nullopt, 0, acrossTheBeginning};
     if (extent > longest)
       return {std::nullopt, 0,
               "it has more than " + std::to_string(longest) + " elements along `" + dim.dim.name() + "`"};

@@ -199,6 +199,45 @@ TEST(Nvidia, Clusters) {
   EXPECT_TRUE(code->warnings.empty());
 }
 
+/// Lanes of a wave are in step: where one took a branch, or went round a loop longer, they wait for each other.
+TEST(Nvidia, LanesThatPartMeetAgain) {
+  auto meetings = [](const std::string &body) {
+    std::string start =
+        "  %c0 = arith.constant 0 : i32\n  %c1 = arith.constant 1 : i32\n  %c9 = arith.constant 9 : i32\n"
+        "  %v = arith.constant dense<1.0> : vector<1xf32>\n  %lane = machine.id lane\n"
+        "  %group = machine.id workgroup0\n  %o = arith.constant 0 : i64\n  %m = arith.constant 4096 : i64\n"
+        "  %b = machine.buffer %a[%o], %m\n"
+        "  %first = arith.cmpi eq, %lane, %c0 : i32\n  %second = arith.cmpi eq, %group, %c1 : i32\n";
+    Program program(kernelText(hopper(), "%a: !machine.ptr, %n: i32", start + body));
+    auto code = program.compile();
+    EXPECT_TRUE(succeeded(code)) << program.said();
+    if (failed(code))
+      return size_t(99);
+    return times(code->assembly, "bar.warp.sync");
+  };
+  std::string store = "machine.store %v, %b [%lane] {alignment = 4 : i64} : vector<1xf32>\n";
+  std::string first = "  scf.if %first {\n" + store + "  }\n";
+  EXPECT_EQ(meetings(store), 0u);
+  EXPECT_EQ(meetings(first), 1u);
+  EXPECT_EQ(meetings("  scf.if %second {\n" + store + "  }\n"), 0u) << "all lanes take it, or none";
+  EXPECT_EQ(meetings("  scf.if %second {\n" + first + "  }\n"), 1u);
+  EXPECT_EQ(meetings("  scf.if %first {\n" + first + first + "  }\n"), 1u) << "inside, some lanes are not there";
+  EXPECT_EQ(meetings("  scf.for %i = %c0 to %n step %c1 : i32 {\n" + first + "  }\n"), 1u);
+  EXPECT_EQ(meetings("  scf.for %i = %c0 to %lane step %c1 : i32 {\n" + first + "  }\n"), 1u);
+  // What one lane chose all may hear: then nobody parts.
+  std::string drawn =
+      "  %d = scf.if %first -> (i32) {\n    scf.yield %n : i32\n  } else {\n    scf.yield %c9 : i32\n  }\n";
+  EXPECT_EQ(meetings(drawn + "  scf.for %i = %c0 to %d step %c1 : i32 {\n" + store + "  }\n"), 2u);
+  EXPECT_EQ(meetings(drawn + "  %u = machine.uniform %d : i32\n  scf.for %i = %c0 to %u step %c1 : i32 {\n" + store +
+                     "  }\n"),
+            1u);
+  std::string counted = "  %r = scf.while (%i = %c0) : (i32) -> i32 {\n    %go = arith.cmpi slt, %i, LIMIT : i32\n"
+                        "    scf.condition(%go) %i : i32\n  } do {\n  ^bb1(%j: i32):\n" +
+                        store + "    %next = arith.addi %j, %c1 : i32\n    scf.yield %next : i32\n  }\n";
+  EXPECT_EQ(meetings(replaceAll(counted, "LIMIT", "%n")), 0u);
+  EXPECT_EQ(meetings(replaceAll(counted, "LIMIT", "%lane")), 1u);
+}
+
 TEST(Nvidia, ClustersOfMoreThanTheHardwareHas) {
   std::string text =
       replaceAll(readInput("multicast.mlir"), "cluster = array<i64: 2, 1, 1>", "cluster = array<i64: 8, 4, 1>");
@@ -421,6 +460,28 @@ TEST(Nvidia, DescriptorsOfTilesThatBeginBelowTheirConstant) {
   bool keepsSign = ptx.find("-2048") != std::string::npos || ptx.find("shr.s32") != std::string::npos;
   EXPECT_TRUE(keepsSign) << ptx;
   SOLITON_ASSEMBLE(program, *code);
+}
+
+/// In a cluster an address says in its upper bits whose it is, where a descriptor has its leading distance: workgroups
+/// but the first read other panels of tiles whose leading distance counts. Found on an H200.
+TEST(Nvidia, DescriptorsInClustersSayNothingOfTheWorkgroup) {
+  std::string body = R"(
+  %c0 = arith.constant 0 : i32
+  %zero = arith.constant dense<0.0> : vector<4xf32>
+  %d = machine.shared_tile [%c0] {leading = 16384 : i64, stride = 1024 : i64, swizzle = 128 : i64}
+  %1 = machine.mma_async "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16" lhs %d, %d, %zero : vector<4xf32>
+  machine.commit mma
+  %2 = machine.wait mma, 0 (%1) : (vector<4xf32>) -> vector<4xf32>)";
+  std::string text = kernelText(hopper(), "%p: !machine.ptr", body, 65536, 4);
+  auto mask = [](const std::string &text) {
+    Program program(text);
+    auto code = program.compile();
+    EXPECT_TRUE(succeeded(code)) << program.said();
+    // 16383 of units of 16 bytes, of which the block begins on a multiple of 64.
+    return succeeded(code) && code->assembly.find(", 16320;") != std::string::npos;
+  };
+  EXPECT_FALSE(mask(text));
+  EXPECT_TRUE(mask(replaceAll(text, "} {\n^bb0", ", cluster = array<i64: 2, 1, 1>} {\n^bb0")));
 }
 
 TEST(Nvidia, AsynchronousMatrixInstructions) {

@@ -33,6 +33,8 @@ struct ProductTile {
   bool walks = false;
   /// Waves beside those that compute have tiles copied for them.
   bool served = false;
+  /// Measured to be faster where tiles that a workgroup walks overlap.
+  bool overlaps = false;
 };
 // Speeds of the exchanged ones are their rows' share of 64, as the straight 64 by 64 has it: all of them wait for
 // memory. Those of clusters are a little below, so that they are taken where they fill more of the machine. So they
@@ -57,7 +59,8 @@ constexpr ProductTile kProductTiles[] = {
 /// two add, or two groups have them by pieces in turn, whose left factor is read once for each
 /// (docs/decisions/0048-turns-and-tiles.md).
 constexpr ProductTile kRestartedTiles[] = {
-    {128, 192, 1.01, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true, /*served=*/true},
+    {128, 192, 1.01, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true, /*served=*/true,
+     /*overlaps=*/true},
     {192, 128, 1.0, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/1, /*walks=*/true},
     {128, 192, 0.98, /*exchanged=*/false, /*panels=*/1, /*cluster=*/1, /*pieces=*/2},
     {128, 128, 0.81},
@@ -69,6 +72,9 @@ constexpr int64_t kRowBytes = 128;
 /// How much faster large tiles are where workgroups walk several of them, and up to how many: their tiles lie apart in
 /// the end, and the second cache holds less of what they share (docs/decisions/0048-turns-and-tiles.md).
 constexpr double kWalking = 1.02;
+/// How much faster small steps are where teams of waves take turns at their products, and where tiles overlap: three
+/// teams over 64 columns, where softmax takes as long as products (docs/decisions/0062-lanes-meet-again.md).
+constexpr double kTurning = 1.01, kOverlapping = 1.01;
 constexpr int64_t kMostWalked = 32;
 /// Tiles of a band: their rows and columns stay in the second cache.
 constexpr int64_t kRaster = 8;
@@ -164,8 +170,10 @@ struct ChainTile {
   int64_t rows, step, columns;
   double speed;
   bool served = false;
+  /// Measured to be faster where teams of waves take turns, and where tiles overlap if workgroups walk them.
+  bool turns = false;
 };
-constexpr ChainTile kChainTiles[] = {{192, 128, 64, 1.0, /*served=*/true},
+constexpr ChainTile kChainTiles[] = {{192, 128, 64, 1.0, /*served=*/true, /*turns=*/true},
                                      {128, 128, 256, 0.9, /*served=*/true},
                                      {128, 64, 64, 0.96},
                                      {128, 128, 256, 0.87},
@@ -263,8 +271,8 @@ double roundsFilled(const Program &program, const Product &product, const Produc
   int64_t workgroups = *tiles * tile.cluster, rounds = (workgroups + target.computeUnits - 1) / target.computeUnits;
   // Rows and columns of tiles beyond the tensor are computed for nothing.
   auto insideAlong = [&](Expr dim, int64_t each) {
-    int64_t size = *solver.sizeOf(dim);
-    return static_cast<double>(size) / static_cast<double>((size + each - 1) / each * each);
+    int64_t size = *solver.sizeOf(dim), covered = (size + each - 1) / each * each;
+    return static_cast<double>(size) / static_cast<double>(covered);
   };
   double inside = insideAlong(product.rows, tile.rows) * insideAlong(product.columns, tile.columns);
   return inside * static_cast<double>(workgroups) / static_cast<double>(rounds * target.computeUnits);
@@ -294,10 +302,35 @@ bool maySplit(const ProductTile &tile, std::optional<int64_t> contracted, int64_
   return tile.cluster == 1 || (contracted && *contracted >= kIterationsToShare * deep * tile.cluster);
 }
 
+/// A choice and what it is held to be worth.
+using Row = std::pair<double, AutoChoice>;
+
+/// The same with tiles that overlap; nothing where none follows another one, or the author said whether they do.
+std::optional<Row> overlapping(const Row &row) {
+  const CompileOptions &options = row.second.options;
+  if (options.overlapTiles || options.persistent == 0 || !options.workgroupsPerCluster.empty())
+    return std::nullopt;
+  Row faster = row;
+  faster.first *= kOverlapping;
+  faster.second.options.overlapTiles = true;
+  faster.second.why += ", tiles overlap";
+  return faster;
+}
+
+/// The same with teams that take turns; nothing where the author said whether they do.
+std::optional<Row> takingTurns(const Row &row) {
+  if (row.second.options.turns)
+    return std::nullopt;
+  Row faster = row;
+  faster.first *= kTurning;
+  faster.second.options.turns = true;
+  faster.second.why += ", turns";
+  return faster;
+}
+
 /// The product by this tile, if the constraints leave it open or say it.
-std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, const Product &product,
-                                                       const Program &program, const CompileOptions &options,
-                                                       const Target &target) {
+std::optional<Row> productBy(const ProductTile &tile, const Product &product, const Program &program,
+                             const CompileOptions &options, const Target &target) {
   auto *rows = program.findFor<WorkgroupConstraint>(product.rows),
        *columns = program.findFor<WorkgroupConstraint>(product.columns);
   auto *depth = program.findFor<TilingConstraint>(product.depth);
@@ -343,15 +376,14 @@ std::optional<std::pair<double, AutoChoice>> productBy(const ProductTile &tile, 
 
 /// The same with a workgroup for each compute unit, which walks several tiles; nothing where the author said how many,
 /// where each has one, or where they would have too many.
-std::optional<std::pair<double, AutoChoice>> persistently(const std::pair<double, AutoChoice> &row,
-                                                          const Program &program, const Product &product,
-                                                          const ProductTile &tile, const Target &target) {
+std::optional<Row> persistently(const Row &row, const Program &program, const Product &product, const ProductTile &tile,
+                                const Target &target) {
   if (row.second.options.persistent > 0 || !tile.walks)
     return std::nullopt;
   std::optional<int64_t> tiles = countTiles(program, product, tile, Solver(row.second.options));
   if (!tiles || *tiles <= target.computeUnits || *tiles > kMostWalked * target.computeUnits)
     return std::nullopt;
-  std::pair<double, AutoChoice> walking = row;
+  Row walking = row;
   walking.first *= kWalking;
   walking.second.options.persistent = target.computeUnits;
   walking.second.why += ", " + std::to_string(target.computeUnits) + " workgroups that walk them";
@@ -382,8 +414,8 @@ int64_t walkersOf(const Program &program, const CompileOptions &options, const C
 }
 
 /// The chain by this tile, if the constraints leave it open or say it.
-std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, const Chain &chain, const Program &program,
-                                                     const CompileOptions &options, const Target &target) {
+std::optional<Row> chainBy(const ChainTile &tile, const Chain &chain, const Program &program,
+                           const CompileOptions &options, const Target &target) {
   auto *rows = program.findFor<WorkgroupConstraint>(chain.rows);
   auto *walked = program.findFor<TilingConstraint>(chain.walked);
   auto *rowWaves = program.findFor<WaveConstraint>(chain.rows);
@@ -422,6 +454,14 @@ std::optional<std::pair<double, AutoChoice>> chainBy(const ChainTile &tile, cons
   return std::pair(tile.speed * inside, std::move(choice));
 }
 
+/// Whether more steps are walked than `ring` makes straight code of, which has no turns, and spills where tiles
+/// overlap.
+bool staysLoop(const ChainTile &tile, const Chain &chain, const CompileOptions &options) {
+  constexpr int64_t straight = 3;
+  std::optional<int64_t> length = valueOf(chain.walked, bindingsOf(options));
+  return !length || *length > straight * tile.step;
+}
+
 /// Matrix instructions that several waves issue together, for elements of that type.
 bool hasGroupInstructions(const Target &target, DType type) {
   return std::ranges::any_of(
@@ -449,7 +489,7 @@ bool hasLoopWithProduct(const Program &program) {
 std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileOptions &options) {
   const Program &program = *kernel.program();
   const Target *target = findTarget(options.target);
-  std::vector<std::pair<double, AutoChoice>> rows;
+  std::vector<Row> rows;
   std::optional<Product> product = findProduct(program);
   const auto *hardware = program.findAny<HardwareConstraint>();
   bool isOpen = options.mma.empty() && !(hardware && hardware->mma);
@@ -459,15 +499,24 @@ std::vector<AutoChoice> chooseAutomatically(const Kernel &kernel, const CompileO
       auto row = tile ? productBy(*tile, *product, program, options, *target) : std::nullopt;
       if (!row)
         continue;
-      if (auto walking = persistently(*row, program, *product, *tile, *target))
+      if (auto walking = persistently(*row, program, *product, *tile, *target)) {
+        if (auto faster = tile->overlaps ? overlapping(*walking) : std::nullopt)
+          rows.push_back(std::move(*faster));
         rows.push_back(std::move(*walking));
+      }
       rows.push_back(std::move(*row));
     }
   std::optional<Chain> chain = product ? std::nullopt : findChain(program);
   if (target && chain && isOpen && bits(chain->type) == 16 && hasGroupInstructions(*target, chain->type))
     for (const ChainTile &tile : kChainTiles)
-      if (auto row = chainBy(tile, *chain, program, options, *target))
+      if (auto row = chainBy(tile, *chain, program, options, *target)) {
+        bool turns = tile.turns && staysLoop(tile, *chain, row->second.options);
         rows.push_back(std::move(*row));
+        if (auto faster = turns ? takingTurns(rows.back()) : std::nullopt)
+          rows.push_back(std::move(*faster));
+        if (auto faster = turns ? overlapping(rows.back()) : std::nullopt)
+          rows.push_back(std::move(*faster));
+      }
   std::ranges::stable_sort(rows, [](const auto &a, const auto &b) { return a.first > b.first; });
   std::vector<AutoChoice> choices;
   for (auto &[score, choice] : rows)

@@ -342,9 +342,9 @@ mlir::LogicalResult Compilation::run(mlir::ModuleOp module) {
     *options.serviceWaves > 0 ? kernel.setServiceWaves(*options.serviceWaves) : kernel.setServiceWaves(std::nullopt);
   if (mlir::failed(takeRoles(kernel)))
     return mlir::failure();
-  if (options.overlapTiles)
+  if (options.overlapTiles.value_or(false))
     kernel.setOverlapTiles(true);
-  if (options.turns)
+  if (options.turns.value_or(false))
     kernel.setTurns(true);
   if (options.dependentLaunch)
     kernel.setDependent(*options.dependentLaunch);

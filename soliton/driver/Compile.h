@@ -64,11 +64,12 @@ struct CompileOptions {
   std::optional<int64_t> serviceWaves = {};
   /// Waves of workgroups that walk tiles do not wait for each other between two of them, so that results of one leave
   /// under products of the next (`soliton/transforms/OverlapTiles.h`); for kernels that are persistent and have service
-  /// waves.
-  bool overlapTiles = false;
+  /// waves. Unset: `auto` may choose it.
+  std::optional<bool> overlapTiles = {};
   /// Teams of waves, those that issue matrix instructions together, take turns at it in loops, so that one's other work
-  /// is done under another's products (`soliton/transforms/Turns.h`); for kernels with several.
-  bool turns = false;
+  /// is done under another's products (`soliton/transforms/Turns.h`); for kernels with several. Unset: `auto` may
+  /// choose it.
+  std::optional<bool> turns = {};
   /// A launch may begin before those ahead of it in its stream have ended, and waits for them before it touches what
   /// they write or read (`soliton/transforms/WaitForLaunches.cpp`); those behind it may do the same. Unset: as the text
   /// of a module says, otherwise not.

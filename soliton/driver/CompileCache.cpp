@@ -86,6 +86,11 @@ static std::string joined(const std::vector<int64_t> &numbers) {
   return text;
 }
 
+/// Unset is another choice than either: `auto` chooses then.
+static int64_t numberOf(std::optional<bool> said) {
+  return said ? int64_t{*said} : -1;
+}
+
 //===-- Keys ------------------------------------------------------------------------------===//
 
 std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOptions &options, rt::ImageKind kind) {
@@ -111,9 +116,9 @@ std::optional<rt::CacheKey> compileKey(std::string_view program, const CompileOp
       .add("raster", options.raster)
       .add("persistent", options.persistent)
       .add("service waves", options.serviceWaves.value_or(-1))
-      .add("overlap tiles", options.overlapTiles)
-      .add("turns", options.turns)
-      .add("dependent launch", static_cast<int64_t>(options.dependentLaunch ? *options.dependentLaunch : -1))
+      .add("overlap tiles", numberOf(options.overlapTiles))
+      .add("turns", numberOf(options.turns))
+      .add("dependent launch", numberOf(options.dependentLaunch))
       .add("stable", listOf(options.stable))
       .add("cluster", options.cluster)
       .add("workgroups per cluster", joined(options.workgroupsPerCluster))

@@ -176,14 +176,11 @@ std::string take(CompileOptions &options, const std::string &name, const std::st
     if (!tuned || options.serviceWaves.value_or(*tuned) != *tuned)
       return contradiction(name, std::to_string(options.serviceWaves.value_or(0)), value);
     options.serviceWaves = tuned;
-  } else if (name == "overlap_tiles") {
-    if (options.overlapTiles && value != "on")
-      return contradiction(name, "on", value);
-    options.overlapTiles = value == "on";
-  } else if (name == "turns") {
-    if (options.turns && value != "on")
-      return contradiction(name, "on", value);
-    options.turns = value == "on";
+  } else if (name == "overlap_tiles" || name == "turns") {
+    std::optional<bool> &said = name == "turns" ? options.turns : options.overlapTiles;
+    if (said && *said != (value == "on"))
+      return contradiction(name, *said ? "on" : "off", value);
+    said = value == "on";
   } else if (name == "workgroups_per_cluster") {
     std::optional<std::vector<int64_t>> tuned = perClusterFrom(value);
     if (!tuned || (!options.workgroupsPerCluster.empty() && options.workgroupsPerCluster != *tuned))

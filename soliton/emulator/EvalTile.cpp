@@ -162,6 +162,17 @@ void judgePlace(Wave &wave, const Instr &instr, const TensorMap &map, const Pend
              "pad the rows of the tensor", tile.stride[d]);
 }
 
+/// An H200 faults on a box that is written and begins in front of its tensor, whatever of it is inside; it reads zeros.
+void judgeBeginning(Wave &wave, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
+  for (uint32_t d = 0; d < map.rank; ++d)
+    if (tile.start[d] < 0)
+      wave.report(instr, FindingKind::OutOfBounds,
+                  wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
+                      wave.group.reporter.waveName(wave.index) + " begins at " + std::to_string(tile.start[d]) +
+                      " along dimension " + std::to_string(d) + ", expected 0 or more",
+                  "leave out boxes in front of the tensor: the hardware faults", Finding::kNone, tile.start[d]);
+}
+
 /// What nobody says the engine does: a first place that is no pixel of the map, an offset that its bits do not hold.
 void judgePixel(Wave &wave, const Instr &instr, const TensorMap &map, const PendingTile &tile) {
   std::string who = wave.group.reporter.nameOf(wave.instruction(instr)) + " of `" + map.name + "` in wave " +
@@ -188,6 +199,8 @@ void judgeTile(Wave &wave, const Actor &actor, const Instr &instr, const TensorM
   bool isLoad = instr.sub == uint8_t(TileOp::Load);
   judgePlace(wave, instr, map, tile);
   judgePixel(wave, instr, map, tile);
+  if (!isLoad)
+    judgeBeginning(wave, instr, map, tile);
   if (tile.shared % 128 != 0)
     wave.report(instr, FindingKind::Misaligned,
                 group.reporter.nameOf(wave.instruction(instr)) + " at shared byte " + std::to_string(tile.shared) +

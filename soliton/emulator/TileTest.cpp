@@ -227,6 +227,34 @@ TEST(Tile, StoreClipsAndAdds) {
     }
 }
 
+TEST(Tile, NothingIsWrittenInFrontOfATensor) {
+  auto storeAt = [](int64_t x, int64_t y) {
+    Builder b({.waveSize = 32, .waves = 1, .sharedBytes = 256, .rules = kRules});
+    b.buffer("out");
+    uint32_t tile = b.shared("tile", 0, 256);
+    b.store(b.constant(DType::f32, 0), {.region = tile, .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 8))});
+    b.store(b.constant(DType::f32, 0),
+            {.region = tile, .lane = b.mul(b.id(IdKind::Lane), b.constant(DType::i32, 8)), .immediate = 4});
+    b.fence(FenceOp::Proxy);
+    b.barrier();
+    b.beginIf(b.cmp(CmpOp::Eq, b.id(IdKind::Lane), b.constant(DType::i32, 0)));
+    b.copyTileStore(b.tensorMap(map2d(0, 12, 10, 8, 8, 0)), {b.constant(DType::i32, x), b.constant(DType::i32, y)},
+                    {.region = tile}, /*add=*/false);
+    b.commit(CounterKind::bulk);
+    b.endIf();
+    b.wait(CounterKind::bulk, 0);
+    static std::vector<float> output(12 * 10);
+    return run(b.finish(), {.buffers = {{output.data(), output.size() * 4}}, .checks = true});
+  };
+  EXPECT_TRUE(storeAt(0, 0).ok()) << format(storeAt(0, 0));
+  EXPECT_TRUE(storeAt(12, 10).ok()) << "all of it behind the tensor";
+  Result rows = storeAt(0, -8), columns = storeAt(-4, 0);
+  ASSERT_EQ(kindsOf(rows), (std::vector{FindingKind::OutOfBounds})) << format(rows);
+  EXPECT_NE(rows.findings[0].message.find("begins at -8 along dimension 1, expected 0 or more"), std::string::npos);
+  ASSERT_EQ(kindsOf(columns), (std::vector{FindingKind::OutOfBounds})) << format(columns);
+  EXPECT_NE(columns.findings[0].message.find("begins at -4 along dimension 0"), std::string::npos);
+}
+
 TEST(Tile, MissingFenceAndWait) {
   std::vector<float> output(120);
   auto go = [&](const Program &p) { return run(p, {.buffers = {{output.data(), 480}}, .checks = true}); };

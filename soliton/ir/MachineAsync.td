@@ -51,7 +51,7 @@ def Machine_StoreTileOp : Machine_Op<"store_tile", [MemoryEffects<[MemRead, MemW
     wave, whose counter `bulk` it ticks: after `commit bulk`, `wait bulk {read}` says that the shared block may be written again,
     `wait bulk` that the tensor is written. What lanes wrote to the block has to be made known to the copy engine by
     `fence shared_async` in each of their waves, and a barrier. `source` is a multiple of 128 bytes, and the first coordinate one of
-    16 bytes: the hardware faults otherwise.
+    16 bytes, and no coordinate is below 0, though a box may reach beyond the tensor's end: the hardware faults otherwise.
 
     Constraints:
       * (C1) `map` is a parameter of the kernel, and has as many dimensions as there are coordinates.

@@ -9,7 +9,8 @@ def Machine_Dialect : Dialect {
   let cppNamespace = "::soliton::machine";
   let summary = "one thread's program: memory, lanes, matrices and time";
   let description = [{
-    A `machine.kernel` is what one lane executes, waves running in lockstep. `arith`, `math`, `vector` (one-dimensional, static
+    A `machine.kernel` is what one lane executes, waves running in lockstep: where lanes of a wave take different ways, they meet again
+    behind them, and a back end for hardware whose lanes go on by themselves says so to it. `arith`, `math`, `vector` (one-dimensional, static
     positions) and `scf` compute; everything else is an op of this dialect that a back end maps to one instruction.
     Lane arithmetic is i32. Addresses are bytes: `lane + uniform + immediate`, relative to a buffer or to the workgroup's
     shared block; `uniform` is the same in all lanes of a wave.

@@ -10,7 +10,8 @@
 //                                      machine.commit bulk
 //                                      machine.wait bulk, 0 {read}
 //
-// A wait is for what the copies have read. Nobody in the kernel looks at what they have written.
+// A wait is for what the copies have read. Nobody in the kernel looks at what they have written. A box that may lie in
+// front of its tensor is asked for where it does not: the engine faults on it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,11 +28,21 @@ void MachineLowering::lowerCopyOut(CopyOutOp copy) {
   Box box = boxOf(copy, geometry);
   SmallVector<Value> coordinates =
       llvm::map_to_vector(box.coordinates, [&](sym::Expr place) { return exprs.emitI32(place, loc); });
+  // A box in front of its tensor is wholly there (Boxes.cpp), and none that the engine writes.
+  sym::Expr isInside = 1;
+  for (sym::Expr place : box.coordinates)
+    isInside = sym::logicalAnd(isInside, sym::le(0, place));
+  isInside = sym::simplify(isInside, geometry.factsAt(copy));
   Address from = sharedAddress(copy, copy.getSource(), sourceOffset(copy, geometry));
   Value source = from.lane;
   if (from.immediate != 0)
     source = arith::AddIOp::create(builder, loc, source, number(from.immediate, loc));
   Value map = mapOf(copy.getDestination(), copy.getSource().getType(), box, loc);
+  OpBuilder::InsertionGuard guard(builder);
+  if (!isInside.isConstant(1)) {
+    auto branch = mlir::scf::IfOp::create(builder, loc, exprs.emitI1(isInside, loc), /*withElseRegion=*/false);
+    builder.setInsertionPointToStart(branch.thenBlock());
+  }
   machine::StoreTileOp::create(builder, loc, map, coordinates, source, /*add=*/false);
 }
 

@@ -23,7 +23,8 @@
 
 #include "soliton/transforms/Passes.h"
 
-#include "llvm/ADT/SetVector.h"
+#include "soliton/analysis/Uniform.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace soliton {
@@ -60,25 +61,6 @@ static bool needsWait(Operation *around, KernelOp kernel) {
 
 static bool isArithmetic(Operation *op) {
   return op->getNumRegions() == 0 && mlir::isMemoryEffectFree(op);
-}
-
-/// Whether all lanes of a wave have one value, as far as constants, parameters and the places of waves tell.
-static bool isUniform(Value value) {
-  llvm::SetVector<Value> values;
-  values.insert(value);
-  for (size_t i = 0; i < values.size(); ++i) {
-    Value each = values[i];
-    Operation *op = each.getDefiningOp();
-    if (!op && !llvm::isa<KernelOp>(each.getParentBlock()->getParentOp()))
-      return false;
-    if (!op || llvm::isa<UniformOp>(op))
-      continue;
-    auto id = llvm::dyn_cast<IdOp>(op);
-    if (!isArithmetic(op) || (id && id.getKind() == IdKind::lane))
-      return false;
-    values.insert(op->operand_begin(), op->operand_end());
-  }
-  return true;
 }
 
 /// Whether the op does nothing but ask for boxes, or arithmetic for that: it can change places with a wait.
@@ -130,7 +112,7 @@ struct WaitForLaunchesPass final : impl::WaitForLaunchesPassBase<WaitForLaunches
     Block::iterator end = block.mightHaveTerminator() ? std::prev(block.end()) : block.end();
     Block::iterator first = std::find_if(from, end, [&](Operation &op) { return needsWait(&op, kernel); });
     auto branch = first == end ? scf::IfOp() : llvm::dyn_cast<scf::IfOp>(&*first);
-    if (branch && branch.elseBlock() && isUniform(branch.getCondition())) {
+    if (branch && branch.elseBlock() && UniformValues().isUniform(branch.getCondition())) {
       for (Block *taken : {branch.thenBlock(), branch.elseBlock()})
         sink(wait, taken->begin(), *taken);
       return;

@@ -29,6 +29,8 @@ struct Written {
   int64_t blockN = 64;
   DType out = DType::f16;
   bool twice = false, boxed = true;
+  /// Tiles are counted from the last row: the first one may begin in front of the tensor.
+  bool fromTheEnd = false;
   std::string schedule = "ring";
   std::vector<std::string> dynamic = {};
 
@@ -37,7 +39,8 @@ struct Written {
 
 std::ostream &operator<<(std::ostream &out, const Written &w) {
   return out << w.b << "x" << w.m << "x" << w.n << "x" << w.k << " as " << name(w.out) << ", " << w.schedule
-             << (w.twice ? ", twice" : "") << (w.boxed ? "" : ", lane by lane");
+             << (w.twice ? ", twice" : "") << (w.fromTheEnd ? ", from the end" : "")
+             << (w.boxed ? "" : ", lane by lane");
 }
 
 ElementType elementOf(DType type) {
@@ -46,10 +49,15 @@ ElementType elementOf(DType type) {
 
 Kernel build(const Written &w) {
   auto [B, M, N, K] = symbols<"B M N K">();
-  std::vector<Constraint> constraints = {
-      WorkgroupConstraint(M, 64, 0), WorkgroupConstraint(N, w.blockN, 1),
-      TilingConstraint(K, 64),       WaveConstraint(M, 16),
-      WaveConstraint(N, w.blockN),   HardwareConstraint{.mma = MmaType("F32_64x64x16_F16")}};
+  WorkgroupOptions rows;
+  if (w.fromTheEnd)
+    rows.apply_fn = [M = M](Expr workgroup) { return M - 64 * (sym::ceildiv(M, 64) - workgroup); };
+  std::vector<Constraint> constraints = {WorkgroupConstraint(M, 64, 0, rows),
+                                         WorkgroupConstraint(N, w.blockN, 1),
+                                         TilingConstraint(K, 64),
+                                         WaveConstraint(M, 16),
+                                         WaveConstraint(N, w.blockN),
+                                         HardwareConstraint{.mma = MmaType("F32_64x64x16_F16")}};
   if (w.b > 0)
     constraints.push_back(WorkgroupConstraint(B, 1, 2));
   Kernel kernel{"written", constraints};
@@ -222,6 +230,19 @@ TEST(BoxedWrites, RowsThatBoxesCannotBeginAtGoLaneByLane) {
   // Nothing is known of rows whose length a launch says.
   check({.m = 70, .n = 64, .dynamic = {"N"}}, 0, {{.m = 70, .n = 131}});
   EXPECT_TRUE(remarksOf({.m = 70, .n = 64}).empty());
+}
+
+/// The engine writes no box that begins in front of its tensor: boxes are so short that each is inside or is not.
+TEST(BoxedWrites, NothingInFrontOfTheTensor) {
+  check({.m = 128, .n = 64, .fromTheEnd = true}, 1);
+  check({.m = 96, .n = 64, .fromTheEnd = true}, 2);                     // from row -32 on, by 32
+  check({.m = 72, .n = 64, .out = DType::f32, .fromTheEnd = true}, 16); // from row -56 on, by 8
+  check({.m = 8, .n = 64, .fromTheEnd = true}, 8);
+  check({.m = 70, .n = 64, .fromTheEnd = true}, 0);
+  check({.m = 64, .n = 64, .fromTheEnd = true, .dynamic = {"M"}}, 0, {{.m = 1, .n = 64}, {.m = 130, .n = 64}});
+  std::vector<std::string> remarks = remarksOf({.m = 70, .n = 64, .fromTheEnd = true});
+  ASSERT_EQ(remarks.size(), 1u);
+  EXPECT_NE(remarks[0].find("it may begin in front of its memory, and not by whole boxes"), std::string::npos);
 }
 
 /// Of all shared accesses, by the bank model.

@@ -152,8 +152,8 @@ void expectEveryPassRight(const Kernel &kernel, const CompileOptions &options, c
   op.setDirectCopies(true);
   op.setStagedWrites(options.stagedWrites);
   op.setServiceWaves(options.serviceWaves);
-  op.setOverlapTiles(options.overlapTiles);
-  op.setTurns(options.turns);
+  op.setOverlapTiles(options.overlapTiles.value_or(false));
+  op.setTurns(options.turns.value_or(false));
   if (options.persistent > 0)
     op.setPersistent(options.persistent);
   if (options.raster != 0)

@@ -184,7 +184,7 @@ void expectChoiceOfAuto(const std::string &dtype, const std::string &serviceWave
                              {"cluster", std::to_string(taken.cluster)},
                              {"persistent", std::to_string(taken.persistent)},
                              {"service_waves", std::to_string(taken.serviceWaves.value_or(0))},
-                             {"overlap_tiles", taken.overlapTiles ? "on" : "off"},
+                             {"overlap_tiles", taken.overlapTiles.value_or(false) ? "on" : "off"},
                              {"workgroups_per_cluster", "1"},
                              {"mma", taken.mma}};
   EXPECT_TRUE(taken.workgroupsPerCluster.empty());

@@ -49,9 +49,9 @@ TunedResult resultOf(const Publication &publication) {
   result.choices["persistent"] = std::to_string(options.persistent);
   if (findTarget(options.target)->hasTileCopy)
     result.choices["service_waves"] = std::to_string(serviceWavesOf(made));
-  if (options.overlapTiles)
+  if (options.overlapTiles.value_or(false))
     result.choices["overlap_tiles"] = "on";
-  if (options.turns)
+  if (options.turns.value_or(false))
     result.choices["turns"] = "on";
   if (!options.workgroupsPerCluster.empty())
     result.choices["workgroups_per_cluster"] = textOfPerCluster(options.workgroupsPerCluster);
@@ -108,9 +108,9 @@ std::optional<tune::Candidate> choiceOfAuto(const KernelChoice &choice) {
   candidate.choices["persistent"] = std::to_string(options.persistent);
   if (options.serviceWaves)
     candidate.choices["service_waves"] = std::to_string(*options.serviceWaves);
-  if (options.overlapTiles)
+  if (options.overlapTiles.value_or(false))
     candidate.choices["overlap_tiles"] = "on";
-  if (options.turns)
+  if (options.turns.value_or(false))
     candidate.choices["turns"] = "on";
   if (!options.workgroupsPerCluster.empty())
     candidate.choices["workgroups_per_cluster"] = textOfPerCluster(options.workgroupsPerCluster);

@@ -111,33 +111,9 @@ int Ways::addFor(mlir::Operation *op, int from) {
   return after;
 }
 
-/// Whether all lanes of a wave have the same value: it comes from arguments, constants, induction variables and numbers
-/// of the wave alone.
-static bool isUniform(mlir::Value value, llvm::DenseSet<mlir::Value> &seen) {
-  if (!seen.insert(value).second)
-    return true;
-  mlir::Operation *def = value.getDefiningOp();
-  if (!def) {
-    auto argument = llvm::cast<mlir::BlockArgument>(value);
-    mlir::Operation *parent = argument.getOwner()->getParentOp();
-    auto loop = llvm::dyn_cast<scf::ForOp>(parent);
-    if (loop && argument == loop.getInductionVar())
-      return isUniform(loop.getLowerBound(), seen) && isUniform(loop.getUpperBound(), seen) &&
-             isUniform(loop.getStep(), seen);
-    return llvm::isa<machine::KernelOp>(parent);
-  }
-  if (llvm::isa<machine::UniformOp, machine::BallotOp>(def))
-    return true;
-  if (auto id = llvm::dyn_cast<machine::IdOp>(def))
-    return id.getKind() != machine::IdKind::lane;
-  bool isArithmetic = llvm::isa<mlir::arith::ArithDialect>(def->getDialect()) || llvm::isa<machine::PinOp>(def);
-  return isArithmetic && llvm::all_of(def->getOperands(), [&](mlir::Value v) { return isUniform(v, seen); });
-}
-
 int Ways::addIf(mlir::Operation *op, int from) {
   auto branch = llvm::cast<scf::IfOp>(op);
-  llvm::DenseSet<mlir::Value> seen;
-  bool agree = isUniform(branch.getCondition(), seen);
+  bool agree = uniform.isUniform(branch.getCondition());
   mlir::Block &first = branch.getThenRegion().front();
   int after = newPoint();
   int firstEnd = add(first, from);

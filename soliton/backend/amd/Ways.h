@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/analysis/Uniform.h"
 #include "soliton/backend/amd/Disassemble.h"
 #include "soliton/ir/Machine.h"
 
@@ -72,6 +73,7 @@ private:
   int addWhile(mlir::Operation *op, int from);
   void follow(int point);
 
+  UniformValues uniform;
   std::vector<std::vector<Edge>> edges;
   int end = 0;
   bool isAlone;

@@ -6,10 +6,13 @@
 //   scf.for %i = %lb to %ub step %s iter_args(%a = %x)   →   guard: lb < ub;  body: i, a = phi;  …;  i + s < ub ? body
 //   : exit
 //
+// Lanes of a wave are in step: where some of them took another way, they meet again behind it (`meetAgain`).
+//
 //===----------------------------------------------------------------------===//
 
 #include "soliton/backend/common/Translator.h"
 
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/MDBuilder.h"
 
@@ -97,6 +100,24 @@ static llvm::MDNode *keepLoop(llvm::LLVMContext &context) {
   return node;
 }
 
+LogicalResult Translator::translateControl(mlir::Operation *op) {
+  if (auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op); branch && translatePredicated(branch))
+    return success();
+  bool part = !parted && uniform.parts(op);
+  parted |= part;
+  LogicalResult done = llvm::TypeSwitch<mlir::Operation *, LogicalResult>(op)
+                           .Case([&](mlir::scf::ForOp loop) { return translateFor(loop); })
+                           .Case([&](mlir::scf::IfOp branch) { return translateIf(branch); })
+                           .Case([&](mlir::scf::WhileOp loop) { return translateWhile(loop); })
+                           .Default([&](mlir::Operation *other) { return notOfTheForm(other); });
+  if (!part)
+    return done;
+  parted = false;
+  builder.SetCurrentDebugLocation(lines.at(op->getLoc()));
+  meetAgain();
+  return done;
+}
+
 LogicalResult Translator::translateFor(mlir::scf::ForOp op) {
   llvm::Value *lower = get(op.getLowerBound()), *upper = get(op.getUpperBound()), *step = get(op.getStep());
   llvm::SmallVector<llvm::Value *> inits = getAll(op.getInitArgs());
@@ -135,8 +156,6 @@ LogicalResult Translator::translateFor(mlir::scf::ForOp op) {
 }
 
 LogicalResult Translator::translateIf(mlir::scf::IfOp op) {
-  if (translatePredicated(op))
-    return success();
   bool hasElse = !op.getElseRegion().empty();
   auto *then = llvm::BasicBlock::Create(context, "then", function);
   auto *otherwise = hasElse ? llvm::BasicBlock::Create(context, "else", function) : nullptr;

@@ -104,12 +104,12 @@ LogicalResult Translator::translate(mlir::Operation *op) {
     return translateMachine(op);
   if (dialect == "math")
     return translateMath(op);
-  if (auto loop = llvm::dyn_cast<mlir::scf::ForOp>(op))
-    return translateFor(loop);
-  if (auto branch = llvm::dyn_cast<mlir::scf::IfOp>(op))
-    return translateIf(branch);
-  if (auto loop = llvm::dyn_cast<mlir::scf::WhileOp>(op))
-    return translateWhile(loop);
+  if (dialect == "scf")
+    return translateControl(op);
+  return notOfTheForm(op);
+}
+
+LogicalResult Translator::notOfTheForm(mlir::Operation *op) {
   return unsupported(op) << "`" << op->getName().getStringRef() << "` is no op of the machine form";
 }
 

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 #pragma once
 
+#include "soliton/analysis/Uniform.h"
 #include "soliton/backend/Backend.h"
 #include "soliton/backend/common/LineTable.h"
 #include "soliton/ir/Diagnose.h"
@@ -63,6 +64,9 @@ protected:
   /// What was converted for `result`; a back end may hold it where it was computed.
   /// A branch that the target says without one; false where it does not.
   virtual bool translatePredicated(mlir::scf::IfOp op) { return false; }
+  /// Behind a branch or loop at which lanes of a wave parted, all of which come here: hardware whose lanes go on by
+  /// themselves has to be told that they wait for each other.
+  virtual void meetAgain() {}
   virtual llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) { return converted; }
 
   //===-- Values and types --------------------------------------------------===//
@@ -151,6 +155,7 @@ private:
   llvm::LogicalResult declareKernel();
   llvm::LogicalResult translateBlock(mlir::Block &block);
   llvm::LogicalResult translate(mlir::Operation *op);
+  llvm::LogicalResult notOfTheForm(mlir::Operation *op);
   llvm::LogicalResult translateArith(mlir::Operation *op);
   /// On elements of fewer than 16 bits: in f32, rounded once at the end.
   llvm::LogicalResult translateSmall(mlir::Operation *op,
@@ -159,6 +164,7 @@ private:
   llvm::LogicalResult translateConstant(mlir::arith::ConstantOp op);
   llvm::LogicalResult translateMath(mlir::Operation *op);
   llvm::LogicalResult translateVector(mlir::Operation *op);
+  llvm::LogicalResult translateControl(mlir::Operation *op);
   llvm::LogicalResult translateFor(mlir::scf::ForOp op);
   llvm::LogicalResult translateIf(mlir::scf::IfOp op);
   llvm::LogicalResult translateWhile(mlir::scf::WhileOp op);
@@ -169,6 +175,9 @@ private:
   void setFlags(mlir::Operation *op);
 
   llvm::DenseMap<mlir::Value, llvm::Value *> values, wides;
+  UniformValues uniform;
+  /// Inside of a branch or loop that some lanes of a wave take.
+  bool parted = false;
   /// Small floats are f32 at the moment.
   bool isWidened = false;
   LineTable lines;

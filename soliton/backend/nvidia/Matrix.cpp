@@ -333,7 +333,10 @@ static std::pair<mlir::Value, int64_t> withoutConstant(mlir::Value address) {
 
 /// The shared block as descriptors count it: in units of 16 bytes.
 Value *NvidiaTranslator::sharedUnits() {
-  return builder.CreateLShr(sharedNumber(i32(0)), 4);
+  Value *units = builder.CreateLShr(sharedNumber(i32(0)), 4);
+  // In a cluster an address says in its upper bits whose block it is in, where a descriptor has its leading distance.
+  constexpr int64_t unitsOfABlock = 0x3fff;
+  return kernel.clusterSize() > 1 ? builder.CreateAnd(units, i32(unitsOfABlock)) : units;
 }
 
 /// Where it begins and its distances in units of 16 bytes; how chunks change places in the upper bits. Tiles that begin

@@ -33,6 +33,7 @@ private:
   llvm::Value *fastReciprocalRoot(llvm::Value *x) override;
   llvm::Value *bufferBase(mlir::Value buffer) override { return get(buffer); }
   bool translatePredicated(mlir::scf::IfOp op) override;
+  void meetAgain() override;
   llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) override;
 
   // Memory.cpp
