@@ -8,8 +8,8 @@ from protocol import measure
 class Bench:
     """The device and the images, what went wrong so far, and whether power-limited speeds are measured too."""
 
-    def __init__(self, driver, compiler, steady=True):
-        self.driver, self.compiler, self.steady, self.problems, self.left_out = driver, compiler, steady, [], []
+    def __init__(self, driver, compiler, steady=True, wanted=""):
+        self.driver, self.compiler, self.steady, self.wanted, self.problems, self.left_out = driver, compiler, steady, wanted, [], []
 
     def measure(self, arms):
         return measure(arms, self.steady)
@@ -19,6 +19,8 @@ class Bench:
         other. It runs once on the first set; `check` says what is wrong with the result, or nothing."""
         import torch
 
+        if self.wanted not in name:
+            return
         try:
             steps = [[kernel.bound(each) for each in sets] for kernel, sets in
                      ((Kernel(self.driver, self.compiler, words), sets) for words, sets in plan)]
@@ -38,6 +40,8 @@ class Bench:
         """Adds an arm of triton_arms.py, which `launch(its module, *a set of buffers)` runs. What Triton cannot do, or does wrong, is none."""
         import torch
 
+        if self.wanted not in name:
+            return None
         try:
             import triton_arms
 

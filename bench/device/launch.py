@@ -5,11 +5,15 @@
     Compiler("build/bin/soliton", "images").compile([...])      # only writes the image, which another machine finds there
 """
 import ctypes
+import hashlib
 import json
 import os
 import struct
 import subprocess
 import tempfile
+
+# Of a file, with room for an ending.
+LONGEST_NAME = 200
 
 OPERATIONS = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "floordiv": lambda a, b: a // b,
@@ -125,6 +129,8 @@ class Compiler:
 
     def path(self, words):
         name = "_".join(words).replace("--", "").replace("=", "").replace(",", "-")
+        if len(name) > LONGEST_NAME:
+            name = name[:LONGEST_NAME] + hashlib.sha256(name.encode()).hexdigest()[:16]
         return os.path.join(self.folder or self.own.name, name + ".image")
 
     def compile(self, words):

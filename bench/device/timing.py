@@ -3,6 +3,7 @@
 
   python3 bench/device/timing.py --soliton build/bin/soliton
   python3 bench/device/timing.py --soliton dist/soliton-bundle/bin/soliton --only transpose,unaligned --out tables.md
+  python3 bench/device/timing.py --arms auto           # nothing that somebody chose
   python3 bench/device/timing.py --prepare images      # on a machine with the compiler
   python3 bench/device/timing.py --images images       # on one with the GPU
 
@@ -56,12 +57,12 @@ def measured(bench, name):
         return []
 
 
-def tables(compiler, only=None, steady=True, results=None):
+def tables(compiler, only=None, steady=True, results=None, wanted=""):
     """(lines of Markdown, problems); raw results are appended to `results`."""
     import torch
 
     torch.zeros(1, device="cuda")
-    bench, lines = Bench(Driver(), compiler, steady), []
+    bench, lines = Bench(Driver(), compiler, steady, wanted), []
     for name in only or SECTIONS:
         for table in measured(bench, name):
             lines += table.lines()
@@ -79,6 +80,7 @@ def main():
     parser.add_argument("--out", default="", help="also write the tables to this file")
     parser.add_argument("--json", default="", help="also write every round of every arm to this file")
     parser.add_argument("--burst", action="store_true", help="leave the steady speeds out")
+    parser.add_argument("--arms", default="", help="of ours, and of Triton's, only those with this in their names: auto")
     parser.add_argument("--prepare", default="", help="only compile, into this folder")
     parser.add_argument("--images", default="", help="the folder with what was compiled before")
     arguments = parser.parse_args()
@@ -97,7 +99,7 @@ def main():
         print(f"cannot run here: {error}")
         return 77
     results = []
-    lines, problems = tables(Compiler(arguments.soliton, arguments.images), names, not arguments.burst, results)
+    lines, problems = tables(Compiler(arguments.soliton, arguments.images), names, not arguments.burst, results, arguments.arms)
     lines = [f"{device_name()}, {datetime.date.today()}", *lines]
     print("\n".join(lines))
     if arguments.out:

@@ -130,6 +130,8 @@ TEST(Auto, SumsOfBytes) {
   EXPECT_EQ(boundTo(exact.front().options, "BK"), 128);
   EXPECT_EQ(exact.front().options.serviceWaves, 4);
   EXPECT_EQ(exact.front().options.persistent, 132);
+  EXPECT_EQ(exact.front().options.overlapTiles, std::optional(true));
+  EXPECT_EQ(exact[1].options.overlapTiles, std::nullopt) << "the same without comes next";
   // Without it three groups, or two that have two pieces in turn.
   large.serviceWaves = 0;
   std::vector<AutoChoice> alone = chooseAutomatically(product(f8), large);

@@ -22,6 +22,14 @@ int lastWaitForGroup(const Problem &problem, const std::vector<Entry> &entries) 
       return i;
   return -1;
 }
+/// Lanes compute in the trip. Where there are only products, looking for a tile early hides nothing, and what waves
+/// release behind it is heard of late: fewer copies are under way.
+bool computes(const Problem &problem, const std::vector<Entry> &entries) {
+  return std::any_of(entries.begin(), entries.end(), [&](const Entry &entry) {
+    return entry.kind == EntryKind::Op &&
+           (problem.operations[entry.op].kind == OpKind::Valu || problem.operations[entry.op].kind == OpKind::Shuffle);
+  });
+}
 } // namespace
 
 bool waitForTilesEarly(const PathContext &context, Program &program, std::optional<int> tripCount) {
@@ -31,7 +39,7 @@ bool waitForTilesEarly(const PathContext &context, Program &program, std::option
   while (heads < entries.size() && isOfWorkgroup(problem, entries[heads]))
     ++heads;
   int place = lastWaitForGroup(problem, entries);
-  if (heads == 0 || place < static_cast<int>(heads))
+  if (heads == 0 || place < static_cast<int>(heads) || !computes(problem, entries))
     return false;
   Program before = program;
   auto first = before.kernel.begin(), at = first + place;

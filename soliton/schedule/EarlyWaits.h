@@ -18,7 +18,7 @@ namespace soliton::sched {
 struct PathContext;
 
 /// Moves waits for what one lane has copied from the head of the kernel to the trip before, and behind the prologue.
-/// True if it did: there is a wait for products, and every hazard is still proven.
+/// True if it did: there is a wait for products, lanes compute, and every hazard is still proven.
 bool waitForTilesEarly(const PathContext &context, Program &program, std::optional<int> tripCount);
 
 } // namespace soliton::sched

@@ -132,8 +132,8 @@ TEST(Synchronize, CpAsyncGroupsAreCounted) {
   expectRight(problem, schedule);
 }
 
-/// A tile that one lane copies, a product that reads it by itself, and arithmetic on its sum.
-Problem copiedByOneLane() {
+/// A tile that one lane copies, a product that reads it by itself, and arithmetic on its sum if it is `used`.
+Problem copiedByOneLane(bool used = true) {
   Problem problem;
   int boxes = problem.addCounter("boxes", Retirement::Group, 15),
       mma = problem.addCounter("mma", Retirement::Group, 15);
@@ -152,8 +152,10 @@ Problem copiedByOneLane() {
   product.ticks = {{mma, 1}};
   product.accesses = {reads(region, mma), writes(register_, mma)};
   use.accesses = {reads(register_)};
-  for (Operation *op : {&copy, &product, &use})
-    problem.addOperation(*op);
+  problem.addOperation(copy);
+  problem.addOperation(product);
+  if (used)
+    problem.addOperation(use);
   return problem;
 }
 
@@ -188,6 +190,22 @@ TEST(Synchronize, ABarrierForCopiesOfOneLaneIsSplit) {
       EXPECT_FALSE(verify(problem, schedule, less).ok());
     }
   }
+}
+
+/// Where nothing is computed there is nothing to look for a tile under: waves release before they wait for the next
+/// one.
+TEST(Synchronize, ProductsAloneReleaseBeforeTheyWaitForATile) {
+  Problem problem = copiedByOneLane(/*used=*/false);
+  Schedule schedule = emptySchedule(problem, "manual", 1, Timing::Order);
+  schedule.slots = {{0, 0, 0, 1}, {2, 0, 0, 0}};
+  schedule.buffers = {4, 0};
+  schedule.releases = true;
+  Synchronized made = synchronize(problem, schedule);
+  std::string text;
+  for (const Entry &entry : made.program.kernel)
+    text += (text.empty() ? "" : ", ") + toString(problem, entry);
+  EXPECT_EQ(text, "wait boxes 1, mma @+0, commit mma, wait mma 2, release, await 0, copy @+2, commit boxes");
+  EXPECT_TRUE(verify(problem, schedule, made.program).ok());
 }
 
 TEST(Synchronize, MbarrierPhasesAndWgmmaGroups) {

@@ -78,6 +78,8 @@ struct Access {
   int atomic = -1;
   /// The author of a schedule accepts that only latency keeps it from others that say the same.
   bool waived = false;
+  /// What has to come before it does, as who built the tree has asked the judge: no barrier is derived for its sake.
+  bool ordered = false;
   /// Workgroups of the cluster do it to each other's shared memory: what it is ordered with lies behind a barrier of
   /// the cluster, and nobody ends before one.
   bool remote = false;

@@ -97,6 +97,8 @@ public:
   /// barrier; -1 if there is none.
   int lastConflict(const Exposed &y, int below, int loop) const {
     int last = -1;
+    if (y.access->ordered)
+      return last;
     for (int region : sharing[y.access->region])
       for (auto it = byRegion[region].rbegin(); it != byRegion[region].rend() && it->at > last; ++it)
         if (it->at < below && !isHeard(it->exposed, y) && needsBarrier(it->exposed, y, loop))

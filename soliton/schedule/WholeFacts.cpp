@@ -108,7 +108,7 @@ private:
 Access withoutPlace(Access access) {
   access.begin = 0;
   access.end = kWholeEnd;
-  access.steady = access.waived = false;
+  access.steady = access.waived = access.ordered = false;
   access.clock = -1;
   access.phase = 0;
   return access;

@@ -407,6 +407,50 @@ TEST(WholeVerify, ReleasesOfATripAreAwaitedInTheNext) {
   EXPECT_FALSE(isRight(1));
 }
 
+/// Tiles of a loop around it: a pipeline counts from 0 again, behind a loop whose trips are known in a known buffer.
+TEST(WholeVerify, BuffersAreKnownWhereAPipelineBeginsAgain) {
+  auto isRight = [](int64_t least, std::optional<int64_t> most, bool maySkip = false) {
+    auto at = [](Node node, int phase) {
+      node.accesses[0].clock = 0;
+      node.accesses[0].phase = phase;
+      return node;
+    };
+    Node restart;
+    restart.kind = NodeKind::Restart;
+    restart.clock = 0;
+    Node trips = loop({barrier()});
+    trips.clock = 0;
+    trips.step = 1;
+    trips.least = least;
+    trips.most = most;
+    // The first buffer is filled and met; what is read behind the loop is the one that the clock has come to.
+    Sequence tile = {restart, at(store(0), 0), wait(kShared, 0), barrier()};
+    tile.push_back(maySkip ? branch({trips}) : trips);
+    tile.push_back(at(load(0), 0));
+    tile.push_back(wait(kShared, 0));
+    Kernel kernel = kernelOf({loop(tile)});
+    kernel.regions[0].buffers = 2;
+    return verify(kernel).ok();
+  };
+  EXPECT_TRUE(isRight(3, 3)) << "buffer 1 was read, buffer 0 is filled";
+  EXPECT_FALSE(isRight(2, 2));
+  EXPECT_FALSE(isRight(0, 0));
+  EXPECT_FALSE(isRight(1, std::nullopt));
+  EXPECT_FALSE(isRight(3, 3, /*maySkip=*/true));
+}
+
+/// Who has asked the judge says so; the judge is asked again about the whole.
+TEST(Whole, NothingIsDerivedForWhatIsOrdered) {
+  auto made = [](bool ordered) {
+    Node second = store(0);
+    second.accesses[0].ordered = ordered;
+    return derive(kernelOf({load(0), second})).kernel;
+  };
+  EXPECT_EQ(shape(made(false).body), "Lw0bS");
+  EXPECT_EQ(shape(made(true).body), "LS");
+  EXPECT_FALSE(verify(made(true)).ok());
+}
+
 TEST(Whole, NoBarrierIsDerivedForWhatIsReleased) {
   Sequence body = {box(0), commit(kBoxes), wait(kBoxes, 0), load(0), wait(kShared, 0), release(), await(0)};
   EXPECT_TRUE(derive(kernelWithBoxes({loop(body)})).insertions.empty());

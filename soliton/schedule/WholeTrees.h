@@ -238,6 +238,8 @@ private:
     for (int i = 0; i < ahead; ++i)
       add(result, true, i);
     Node node = loop({}, dice.chance(50) ? 0 : 1);
+    if (dice.chance(30))
+      node.most = node.least = dice.pick(0, 3);
     node.clock = clock;
     node.step = copies;
     bool fillFirst = dice.chance(50);

@@ -175,24 +175,52 @@ private:
     case NodeKind::Await:
       return await(node, state);
     case NodeKind::Restart:
-      return rekey(state, [&](const Key &key) {
-        Key changed = key;
-        if (accesses[key.access]->clock == node.clock)
-          changed.phase = kNone;
-        return changed;
-      });
+      return restart(node, state);
     case NodeKind::Loop:
       return iterate(node, state);
     case NodeKind::Branch:
       break;
     }
     State other = state;
+    std::map<int, int64_t> before = clocks;
     walk(node.bodies[0], state);
+    std::swap(before, clocks);
     walk(node.bodies[1], other);
+    std::erase_if(clocks, [&](const auto &clock) {
+      auto at = before.find(clock.first);
+      return at == before.end() || at->second != clock.second;
+    });
     join(state, other, node);
   }
 
+  /// The clock is at 0: what was touched before keeps its buffer if it is known how far the clock had come.
+  void restart(const Node &node, State &state) {
+    auto now = clocks.find(node.clock);
+    rekey(state, [&](const Key &key) {
+      Key changed = key;
+      const Access &access = *accesses[key.access];
+      int buffers = kernel.regions[access.region].buffers;
+      if (access.clock == node.clock && key.phase != kNone)
+        changed.phase =
+            now == clocks.end() ? kNone : wrap(key.phase + static_cast<int>(now->second % buffers), buffers);
+      return changed;
+    });
+    clocks[node.clock] = 0;
+  }
+
   void iterate(const Node &node, State &state) {
+    std::map<int, int64_t> before = clocks;
+    walkTrips(node, state);
+    auto began = before.find(node.clock);
+    if (node.clock < 0 || began == before.end())
+      return;
+    if (node.most == node.least)
+      clocks[node.clock] = began->second + node.step * node.least;
+    else
+      clocks.erase(node.clock);
+  }
+
+  void walkTrips(const Node &node, State &state) {
     int64_t trips = 0;
     bool first = true;
     // Trips that happen for sure, one by one, until another one would change nothing.
@@ -505,6 +533,8 @@ private:
     complain(node, DiagId::ScheduleBarriers, std::move(message), "let every wave pass the same number on every way");
   }
 
+  /// How far clocks have come since they began, of those that have come equally far on every path to this place.
+  std::map<int, int64_t> clocks;
   const Kernel &kernel;
   Verdict verdict;
   std::vector<Flat> flats;

@@ -66,14 +66,50 @@ static bool isWaitForProducts(Operation &op) {
   return wait && wait.getCounter() == wave::Counter::Mma && wait.getCount() == 0;
 }
 
+static bool multiplies(Operation *op) {
+  return op
+      ->walk([](Operation *inner) {
+        return inPlaceFactors(inner).empty() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// Behind each group of products that comes after the loops, but for the last: the one before it is complete there, so
+/// that copies of the next tile are asked for while the rest of this one is multiplied.
+///
+///   loop, mma 62, commit, mma 63, commit, wait mma 0
+///   becomes  loop, mma 62, commit, wait mma 1, release, mma 63, commit, wait mma 0
+static SmallVector<Operation *> releaseBetweenProducts(Block &block) {
+  SmallVector<Operation *> added;
+  SmallVector<CommitOp> groups;
+  bool isOpen = false;
+  for (Operation &op : block) {
+    if (isa<IterateOp>(op))
+      groups.clear();
+    isOpen |= op.getNumRegions() == 0 && multiplies(&op);
+    auto commit = dyn_cast<CommitOp>(op);
+    if (commit && commit.getCounter() == wave::Counter::Mma && std::exchange(isOpen, false))
+      groups.push_back(commit);
+  }
+  for (CommitOp group : ArrayRef(groups).drop_back(groups.empty() ? 0 : 1)) {
+    Operation *next = group->getNextNode();
+    auto wait = dyn_cast<WaitOp>(next);
+    bool isComplete = wait && wait.getCounter() == wave::Counter::Mma;
+    OpBuilder builder(next);
+    if (isComplete)
+      builder.setInsertionPointAfter(wait);
+    else
+      added.push_back(WaitOp::create(builder, group.getLoc(), wave::Counter::Mma, 1, ArrayAttr()));
+    added.push_back(ReleaseOp::create(builder, group.getLoc(), ArrayAttr()));
+  }
+  return added;
+}
+
 /// Behind the tile's last product, which is waited for there as all boxes are, or at its end.
 static void releaseFactors(Block &block) {
   Operation *last = nullptr;
   for (Operation &op : block) {
-    auto multiplies = [](Operation *inner) {
-      return inPlaceFactors(inner).empty() ? mlir::WalkResult::advance() : mlir::WalkResult::interrupt();
-    };
-    if (isWaitForProducts(op) || op.walk(multiplies).wasInterrupted())
+    if (isWaitForProducts(op) || multiplies(&op))
       last = &op;
   }
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
@@ -97,29 +133,38 @@ static Operation *findTooEarly(KernelOp kernel, const Geometry &geometry, ArrayR
   return found == copies.end() ? nullptr : *found;
 }
 
-/// Awaits in front of copies, each of which leaves as many releases open as is proven; false if even none is not
-/// enough. A tile's first await covers a release of the tile before, behind which every wave knows its number.
-static bool awaitReleases(KernelOp kernel, const Geometry &geometry) {
+/// Awaits in front of copies, each of which leaves as many releases open as is proven, and at most `open`; none if even
+/// 0 is not enough. A tile's first await covers a release of the tile before, behind which every wave knows its number.
+static SmallVector<Operation *> awaitReleases(KernelOp kernel, const Geometry &geometry, int64_t open) {
   SmallVector<Operation *> copies;
   kernel.walk<mlir::WalkOrder::PreOrder>([&](CopyOp copy) {
     if (copy.getBoxed())
       copies.push_back(copy);
   });
   auto releases = kernel.block().getOps<ReleaseOp>();
-  int64_t open = std::distance(releases.begin(), releases.end()) - 1;
+  open = std::min<int64_t>(open, std::distance(releases.begin(), releases.end()) - 1);
   OpBuilder builder(copies.front());
   auto last = AwaitOp::create(builder, copies.front()->getLoc(), open, ArrayAttr());
+  SmallVector<Operation *> awaits = {last};
   while (Operation *early = findTooEarly(kernel, geometry, copies)) {
     if (open-- == 0)
-      return false;
+      return {};
     if (last->getNextNode() == early) {
       last.setCount(open);
       continue;
     }
     builder.setInsertionPoint(early);
     last = AwaitOp::create(builder, early->getLoc(), open, ArrayAttr());
+    awaits.push_back(last);
   }
-  return true;
+  return awaits;
+}
+
+/// Whether there are barriers in memory for all groups and releases that may be under way.
+static bool areToldApart(KernelOp kernel) {
+  mlir::OwningOpRef<KernelOp> trial(kernel.clone());
+  mlir::ScopedDiagnosticHandler silent(kernel.getContext(), [](mlir::Diagnostic &) { return mlir::success(); });
+  return mlir::succeeded(CopyRing::of(*trial));
 }
 
 LogicalResult overlapTiles(KernelOp kernel, const Geometry &geometry) {
@@ -129,10 +174,21 @@ LogicalResult overlapTiles(KernelOp kernel, const Geometry &geometry) {
   if (std::string reason = reasonAgainst(kernel, geometry); !reason.empty())
     return refuse(kernel, reason);
   commitResults(block);
+  SmallVector<Operation *> betweenProducts = releaseBetweenProducts(block);
   releaseFactors(block);
-  if (awaitReleases(kernel, geometry))
-    return success();
-  return refuse(kernel, "a kernel whose copies take the place of what no release covers");
+  SmallVector<Operation *> awaits = awaitReleases(kernel, geometry, INT64_MAX);
+  // Copies that follow one by one have more groups under way: if too many, they come when the tile is done.
+  if (!awaits.empty() && !areToldApart(kernel)) {
+    for (Operation *op : llvm::concat<Operation *>(betweenProducts, awaits))
+      op->erase();
+    awaits = awaitReleases(kernel, geometry, 0);
+  }
+  if (awaits.empty())
+    return refuse(kernel, "a kernel whose copies take the place of what no release covers");
+  // The judge knows of each buffer how far a tile's loop has come, the derivation of all of them together.
+  for (auto copy : block.getOps<CopyOp>())
+    copy->setAttr(kOrdered, mlir::UnitAttr::get(kernel.getContext()));
+  return success();
 }
 
 } // namespace soliton

@@ -11,9 +11,10 @@
 //   wait mma, 0               becomes   wait mma, 0, wait boxes, 0, release
 //   write s, copy_out s                 write s, copy_out s, commit bulk
 //
-// How many releases an await may leave open is what the proof accepts. What teams of waves do to a tile of their own,
-// as to the results `s`, is kept apart by barriers of theirs, so that results of one team leave under products of
-// another.
+// Behind each further product of the tile's end waves release what they are done with too, so that the next tile's
+// copies follow one by one. How many releases an await may leave open is what the proof accepts. What teams of waves do
+// to a tile of their own, as to the results `s`, is kept apart by barriers of theirs, so that results of one team leave
+// under products of another.
 //
 //===----------------------------------------------------------------------===//
 #pragma once

@@ -246,6 +246,7 @@ private:
     if (auto kind = cast<AccessOpInterface>(op).getAtomicKind())
       access.atomic = static_cast<int>(*kind);
     access.waived = op->hasAttr("waived");
+    access.ordered = op->hasAttr(kOrdered);
     auto read = dyn_cast<ReadOp>(op);
     access.remote = read && read.getWorkgroup();
     access.steady = destination || isSteady(op);

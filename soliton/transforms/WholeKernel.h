@@ -29,6 +29,9 @@ struct WholeKernel {
   bool unproven = false;
 };
 
+/// On an access: what has to come before it does (`Access::ordered`).
+inline constexpr llvm::StringLiteral kOrdered = "ordered";
+
 /// From the form `Indexed` on; before tiles are placed they share no bytes, and all of a tile is one thing.
 WholeKernel makeWholeKernel(wave::KernelOp kernel, const Geometry &geometry);
 

@@ -264,6 +264,30 @@ TEST(WaveGroupAttention, AutoTakesAChainOfProducts) {
   }
 }
 
+/// Three teams over 64 columns take turns, and their tiles overlap if a workgroup walks several; who says `off` has it
+/// so.
+TEST(WaveGroupAttention, AutoTakesTurnsWhereTheyWereFaster) {
+  auto first = [](int64_t heads, int64_t queries, int64_t keys, int64_t depth, std::optional<bool> said) {
+    const kernels::KernelEntry *entry = kernels::findKernel("attention");
+    CompileOptions open;
+    open.target = "sm_90a";
+    open.turns = open.overlapTiles = said;
+    for (auto [name, size] : {std::pair("B", int64_t{1}), {"H", heads}, {"Q", queries}, {"KV", keys}, {"D", depth}})
+      open.subs.emplace_back(symbol(name), size);
+    return chooseAutomatically(entry->build(*entry->findVariant("f16")), open).front().options;
+  };
+  using Said = std::optional<bool>;
+  CompileOptions many = first(32, 4032, 4096, 64, {}), few = first(1, 4032, 4096, 64, {});
+  EXPECT_EQ(many.turns, Said(true));
+  EXPECT_EQ(many.overlapTiles, Said(true));
+  EXPECT_EQ(few.turns, Said(true));
+  EXPECT_EQ(few.overlapTiles, Said()) << "a tile each";
+  EXPECT_EQ(first(32, 4032, 4096, 64, false).turns, Said(false));
+  EXPECT_EQ(first(32, 4032, 4096, 64, false).overlapTiles, Said(false));
+  EXPECT_EQ(first(32, 4032, 384, 64, {}).turns, Said()) << "three steps are straight code";
+  EXPECT_EQ(first(32, 4096, 4096, 128, {}).turns, Said());
+}
+
 /// Queries that see more keys than others: workgroups take the longest of several heads first.
 TEST(WaveGroupAttention, AutoTakesHeadsInBandsWhereRowsAreUneven) {
   for (auto [depth, raster] : {std::pair(64, -16), {128, -8}}) {

@@ -1,15 +1,15 @@
 """Tiles that overlap, beside those that begin when all waves are done with the last one: attention, and products with service waves."""
 from sections import attention, eight_bit, gemm
 
-ON = ["--overlap-tiles", "on"]
+ON, OFF = ["--overlap-tiles", "on"], ["--overlap-tiles", "off"]
 AUTO = ["--schedule", "auto"]
 # The length that the bars are about, and one whose tiles have few steps, between which there is the most to gain.
 SHAPES = [*attention.SHAPES, (16, 32, 1024, 64), (16, 16, 1024, 128)]
-CHAINS = [("auto", AUTO), ("auto, tiles overlap", [*AUTO, "--persistent", "132", *ON])]
+CHAINS = [("no tiles overlap", [*AUTO, *OFF]), ("tiles overlap", [*AUTO, "--persistent", "132", *ON])]
 SIZES = [(4096, 4096, 4096), (8192, 8192, 8192)]
 SERVED = [*AUTO, "--service-waves", "4", "--persistent", "132"]
 PRODUCTS = [("auto", AUTO), ("service waves", SERVED), ("service waves, tiles overlap", [*SERVED, *ON])]
-BYTES = [("auto", AUTO), ("auto, tiles overlap", [*AUTO, *ON])]
+BYTES = [("no tiles overlap", [*AUTO, *OFF]), ("tiles overlap", [*AUTO, *ON])]
 
 
 class Overlap:

@@ -2,8 +2,9 @@
 from sections import attention, overlap
 
 AUTO = ["--schedule", "auto"]
-TURNS, OVERLAP = ["--turns", "on"], ["--persistent", "132", "--overlap-tiles", "on"]
-WAYS = [("auto", AUTO), ("turns", [*AUTO, *TURNS]), ("tiles overlap", [*AUTO, *OVERLAP]), ("turns, tiles overlap", [*AUTO, *OVERLAP, *TURNS])]
+OVERLAP = ["--persistent", "132", *overlap.ON]
+WAYS = [("auto", AUTO), ("neither", [*AUTO, "--turns", "off", *overlap.OFF]), ("turns", [*AUTO, "--turns", "on", *overlap.OFF]),
+        ("tiles overlap", [*AUTO, *OVERLAP, "--turns", "off"]), ("turns, tiles overlap", [*AUTO, *OVERLAP, "--turns", "on"])]
 
 
 class Turns:
