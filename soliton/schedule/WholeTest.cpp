@@ -428,7 +428,7 @@ TEST(WholeVerify, BuffersAreKnownWhereAPipelineBeginsAgain) {
     tile.push_back(maySkip ? branch({trips}) : trips);
     tile.push_back(at(load(0), 0));
     tile.push_back(wait(kShared, 0));
-    Kernel kernel = kernelOf({loop(tile)});
+    Kernel kernel = kernelOf({loop(tile, /*least=*/1)});
     kernel.regions[0].buffers = 2;
     return verify(kernel).ok();
   };
@@ -437,6 +437,37 @@ TEST(WholeVerify, BuffersAreKnownWhereAPipelineBeginsAgain) {
   EXPECT_FALSE(isRight(0, 0));
   EXPECT_FALSE(isRight(1, std::nullopt));
   EXPECT_FALSE(isRight(3, 3, /*maySkip=*/true));
+}
+
+/// On one way the pipeline has begun again in a loop, on the other it stands where it stood: nothing is known of it.
+TEST(WholeVerify, ALoopThatMayBeSkippedLeavesNoClock) {
+  auto isRight = [](int64_t least) {
+    auto at = [](Node node, int phase) {
+      node.accesses[0].clock = 0;
+      node.accesses[0].phase = phase;
+      return node;
+    };
+    Node restart;
+    restart.kind = NodeKind::Restart;
+    restart.clock = 0;
+    auto trips = [](int64_t count) {
+      Node node = loop({wait(kVm, 0)});
+      node.clock = 0;
+      node.step = 1;
+      node.least = count;
+      node.most = count;
+      return node;
+    };
+    Node between = loop({restart, trips(1)});
+    between.least = least;
+    // Buffer 0 is read behind two trips, and filled.
+    Kernel kernel = kernelOf({restart, trips(2), at(load(0), 0), wait(kShared, 0), between, restart, at(store(0), 0)});
+    kernel.regions[0].buffers = 2;
+    return verify(kernel).ok();
+  };
+  EXPECT_FALSE(isRight(0));
+  EXPECT_FALSE(isRight(1));
+  EXPECT_FALSE(isRight(3));
 }
 
 /// Who has asked the judge says so; the judge is asked again about the whole.

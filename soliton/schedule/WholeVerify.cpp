@@ -63,12 +63,24 @@ struct Entry {
   bool operator==(const Entry &) const = default;
 };
 
+/// How far clocks have come since they began.
+using Clocks = std::map<int, int64_t>;
+
 struct State {
   std::map<Key, Entry> accesses;
   /// Barriers that each group has passed more than group 0.
   std::vector<int> ahead;
+  /// Those that have come equally far on every path to this place.
+  Clocks clocks;
 
-  bool operator==(const State &) const = default;
+  /// What is known of accesses is the same.
+  bool isAs(const State &other) const { return accesses == other.accesses && ahead == other.ahead; }
+  void keepClocksOf(const State &other) {
+    std::erase_if(clocks, [&](const auto &clock) {
+      auto at = other.clocks.find(clock.first);
+      return at == other.clocks.end() || at->second != clock.second;
+    });
+  }
 };
 
 struct Flat {
@@ -182,42 +194,32 @@ private:
       break;
     }
     State other = state;
-    std::map<int, int64_t> before = clocks;
     walk(node.bodies[0], state);
-    std::swap(before, clocks);
     walk(node.bodies[1], other);
-    std::erase_if(clocks, [&](const auto &clock) {
-      auto at = before.find(clock.first);
-      return at == before.end() || at->second != clock.second;
-    });
     join(state, other, node);
   }
 
   /// The clock is at 0: what was touched before keeps its buffer if it is known how far the clock had come.
   void restart(const Node &node, State &state) {
-    auto now = clocks.find(node.clock);
+    auto now = state.clocks.find(node.clock);
     rekey(state, [&](const Key &key) {
       Key changed = key;
       const Access &access = *accesses[key.access];
       int buffers = kernel.regions[access.region].buffers;
       if (access.clock == node.clock && key.phase != kNone)
         changed.phase =
-            now == clocks.end() ? kNone : wrap(key.phase + static_cast<int>(now->second % buffers), buffers);
+            now == state.clocks.end() ? kNone : wrap(key.phase + static_cast<int>(now->second % buffers), buffers);
       return changed;
     });
-    clocks[node.clock] = 0;
+    state.clocks[node.clock] = 0;
   }
 
   void iterate(const Node &node, State &state) {
-    std::map<int, int64_t> before = clocks;
+    auto began = state.clocks.extract(node.clock);
     walkTrips(node, state);
-    auto began = before.find(node.clock);
-    if (node.clock < 0 || began == before.end())
-      return;
-    if (node.most == node.least)
-      clocks[node.clock] = began->second + node.step * node.least;
-    else
-      clocks.erase(node.clock);
+    bool beginsInside = state.clocks.erase(node.clock) > 0;
+    if (began && !beginsInside && node.most == node.least)
+      state.clocks[node.clock] = began.mapped() + node.step * node.least;
   }
 
   void walkTrips(const Node &node, State &state) {
@@ -234,8 +236,10 @@ private:
     for (State before; trips < node.least; ++trips) {
       before = state;
       oneMore(state);
-      if (trips > 0 && state == before)
+      if (trips > 0 && state.isAs(before)) {
+        state.keepClocksOf(before);
         break;
+      }
     }
     if (trips < node.least || (node.most && *node.most == trips)) {
       leave(node, state);
@@ -247,7 +251,7 @@ private:
       oneMore(next);
       State joined = state;
       join(joined, next, node);
-      if (joined == state)
+      if (joined.isAs(state) && joined.clocks == state.clocks)
         break;
       state = std::move(joined);
     }
@@ -311,6 +315,7 @@ private:
   void join(State &state, const State &other, const Node &node) {
     if (state.ahead != other.ahead)
       hang(node, "groups of waves pass different numbers of barriers on different ways");
+    state.keepClocksOf(other);
     for (const auto &[key, entry] : other.accesses)
       add(state.accesses, key, entry);
   }
@@ -533,8 +538,6 @@ private:
     complain(node, DiagId::ScheduleBarriers, std::move(message), "let every wave pass the same number on every way");
   }
 
-  /// How far clocks have come since they began, of those that have come equally far on every path to this place.
-  std::map<int, int64_t> clocks;
   const Kernel &kernel;
   Verdict verdict;
   std::vector<Flat> flats;
