@@ -631,6 +631,28 @@ TEST(Nvidia, RegisterBudgetsAndNamedBarriers) {
   SOLITON_ASSEMBLE(program, *code);
 }
 
+/// A barrier at which waves arrive is waited at with a number too, also by all of them: an H200 faults otherwise.
+TEST(Nvidia, NamedBarriersSayHowManyComeThere) {
+  std::string body = R"(
+  %wave = machine.id wave
+  machine.barrier plus %wave {id = 1 : i64, waves = 8 : i64, arrives}
+  machine.barrier plus %wave {id = 1 : i64, waves = 8 : i64}
+  machine.barrier {id = 1 : i64, waves = 8 : i64}
+  machine.barrier)";
+  Program program(kernelText(hopper(), "%b: !machine.ptr", body, 1024, 8));
+  auto code = program.compile();
+  ASSERT_TRUE(succeeded(code)) << program.said();
+  const std::string &ptx = code->assembly;
+  EXPECT_EQ(times(ptx, "bar.sync"), 3u) << ptx;
+  EXPECT_EQ(times(ptx, "bar.arrive"), 1u) << ptx;
+  size_t counted = 0;
+  for (size_t at = ptx.find(", 256;"); at != std::string::npos; at = ptx.find(", 256;", at + 1))
+    ++counted;
+  EXPECT_EQ(counted, 3u) << ptx;
+  EXPECT_NE(ptx.find("bar.sync \t0;"), std::string::npos) << ptx;
+  SOLITON_ASSEMBLE(program, *code);
+}
+
 TEST(Nvidia, AssemblerThatFails) {
   Program program(retarget(readInput("copy.mlir"), hopper()));
   auto code = program.compile();
