@@ -41,7 +41,7 @@ constexpr ChainTile kChainTiles[] = {{192, 128, 64, 1.0, /*served=*/true, /*turn
 constexpr int64_t kHeadColumns = 1024;
 /// Steps of a tile's loop up to which it is worth to begin the next tile under its end.
 constexpr int64_t kMostStepsOfWalked = 64;
-/// How much faster small steps are where teams of waves take turns at their products: three teams over 64 columns,
+/// How much faster a tile is where teams of waves take turns at their products: three teams over 64 columns,
 /// where softmax takes as long as products (docs/decisions/0062-lanes-meet-again.md).
 constexpr double kTurning = 1.01;
 

@@ -22,6 +22,7 @@ int lastWaitForGroup(const Problem &problem, const std::vector<Entry> &entries) 
       return i;
   return -1;
 }
+
 /// Lanes compute in the trip. Where there are only products, looking for a tile early hides nothing, and what waves
 /// release behind it is heard of late: fewer copies are under way.
 bool computes(const Problem &problem, const std::vector<Entry> &entries) {

@@ -61,12 +61,12 @@ protected:
   virtual llvm::Value *narrow(llvm::Value *value, DType small);
   /// The address that `buffer` begins at, for atomics.
   virtual llvm::Value *bufferBase(mlir::Value buffer) = 0;
-  /// What was converted for `result`; a back end may hold it where it was computed.
   /// A branch that the target says without one; false where it does not.
   virtual bool translatePredicated(mlir::scf::IfOp op) { return false; }
   /// Behind a branch or loop at which lanes of a wave parted, all of which come here: hardware whose lanes go on by
   /// themselves has to be told that they wait for each other.
   virtual void meetAgain() {}
+  /// What was converted for `result`; a back end may hold it where it was computed.
   virtual llvm::Value *keptHere(mlir::Value result, llvm::Value *converted) { return converted; }
 
   //===-- Values and types --------------------------------------------------===//
